@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from uvicorn.supervisors import Multiprocess
 
 from likewise.errors import LikewiseError
 from likewise_client.responses import Response as Value
@@ -23,7 +26,7 @@ from likewise_service.dockets.erasure import erase_expired, has_periods
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.store import Store
-from likewise_service.server import configured, guarded, listening, log_as_json
+from likewise_service.server import Config, Peers, listening, log_as_json
 from likewise_service.settings import Settings
 from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
 
@@ -154,19 +157,26 @@ def _with_periods(store: Store) -> list[str]:
         return []
 
 
-def from_environment() -> FastAPI:
-    """Return a server with the settings of the environment, for one of several processes."""
+def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:
+    """Serve until told to stop; several processes meet in a folder."""
+    peers = Peers(Path(folder), workers) if workers > 1 else None
+    with listening(host, port) as listener:
+        app = partial(_serving_app, settings)
+        config = Config(app, settings, peers, factory=True, workers=workers)
+        if workers > 1:
+            Multiprocess(config, sockets=[listener]).run()
+        else:
+            uvicorn.Server(config).run([listener])
+
+
+def _serving_app(settings: Settings) -> FastAPI:
+    """Return the app of one process, in which garbage is collected seldom."""
     log_as_json()  # every process logs by itself
-    app = create_app(Settings())
-    collect_seldom()
-    return app
-
-
-def collect_seldom() -> None:
-    """Spare a serving process most garbage collections; what is loaded now stays until its end."""
+    app = create_app(settings)
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # what is loaded now stays until the end
     gc.set_threshold(*COLLECTION)
+    return app
 
 
 TIMEOUT = 60.0
@@ -176,10 +186,8 @@ TIMEOUT = 60.0
 def running(settings: Settings) -> Iterator[str]:
     """Run a server on loopback until the end of the block; return its address."""
     with listening("127.0.0.1", 0) as listener:
-        config = uvicorn.Config(
-            create_app(settings), lifespan="on", timeout_graceful_shutdown=5,
-            http=guarded(settings), **configured(settings),  # type: ignore[arg-type] # by name
-        )  # fmt: skip
+        app = create_app(settings)
+        config = Config(app, settings, lifespan="on", timeout_graceful_shutdown=5)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()

@@ -1,35 +1,31 @@
 """The server's sockets: where it listens, how long it waits for requests, how many it takes."""
 
+from __future__ import annotations
+
 import array
 import asyncio
 import fcntl
 import hashlib
 import json
 import logging
-import os
 import re
 import resource
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import uvicorn
 import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.supervisors import Multiprocess
 
 from likewise_service.errors import write
 from likewise_service.settings import Settings
 
-# The number of processes, and the folder that they share.
-PEERS = "LIKEWISE_PEERS"
 # The most bytes that are passed on with a connection.
 MOST = 100_000
 LOG = logging.getLogger("likewise_service")
@@ -38,28 +34,18 @@ _DOCKET = re.compile(rb"[A-Z]{1,10} /v1/dockets/([a-z0-9-]{1,64})[/? ]")
 Serve = Callable[[socket.socket, bytes], None]
 
 
-class Loop(Protocol):
-    """The part of an event loop that is used here."""
-
-    def add_reader(self, fd: int, callback: Callable[[], None]) -> object:
-        """Call back whenever there is something to read."""
-
-    def remove_reader(self, fd: int) -> object:
-        """Stop calling back."""
-
-
 class Peers:
-    """One process among its peers; ``place`` is its number, or None if all are taken."""
+    """One process among its peers, which share a folder."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.folder, self.count = folder, count
         self._lock: IO[str] | None = None
         self._socket: socket.socket | None = None
-        self._loop: Loop | None = None
-        self.place = self._claim()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    def _claim(self) -> int | None:
-        """Lock a free number; a process that dies releases its own."""
+    @cached_property
+    def place(self) -> int | None:
+        """This process's number, which it locks until it ends; None if all are taken."""
         for place in range(self.count):
             lock = (self.folder / f"{place}.lock").open("w")
             try:
@@ -71,17 +57,13 @@ class Peers:
             return place
         return None
 
-    def home(self, docket: bytes) -> int:
-        """Return the number of the process that is home to a docket."""
-        return int.from_bytes(hashlib.sha256(docket).digest()[:8], "big") % self.count
-
     def elsewhere(self, data: bytes) -> int | None:
         """Return the process that should serve a request; None if this one may as well."""
         match = _DOCKET.match(data)
         if match is None or len(data) > MOST:
             return None
-        place = self.home(match[1])
-        return None if place == self.place else place
+        home = int.from_bytes(hashlib.sha256(match[1]).digest()[:8], "big") % self.count
+        return None if home == self.place else home
 
     def pass_on(self, place: int, connection: int, data: bytes) -> bool:
         """Pass a connection on; return False if that process does not take it."""
@@ -95,14 +77,9 @@ class Peers:
             return False
         return True
 
-    @property
-    def taking(self) -> bool:
-        """Tell whether this process takes connections of others."""
-        return self._socket is not None
-
-    def take(self, loop: Loop, serve: Serve) -> None:
+    def take(self, loop: asyncio.AbstractEventLoop, serve: Serve) -> None:
         """Serve what the others pass on from now on."""
-        if self.place is None or self.taking:
+        if self.place is None or self._socket is not None:
             return
         address = self.folder / f"{self.place}.sock"
         receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -140,27 +117,6 @@ class Peers:
         self.place = None
 
 
-@cache
-def peers_from_environment() -> Peers | None:
-    """Return this process among its peers; None if it is alone."""
-    count, _, folder = os.environ.get(PEERS, "").partition(":")
-    return Peers(Path(folder), int(count)) if folder else None
-
-
-@contextmanager
-def gathered(count: int) -> Iterator[None]:
-    """Create a folder for the processes to share, and name it in the environment."""
-    if count == 1:
-        yield
-        return
-    with TemporaryDirectory(prefix="likewise-peers-") as folder:
-        os.environ[PEERS] = f"{count}:{folder}"
-        try:
-            yield
-        finally:
-            del os.environ[PEERS]
-
-
 # Descriptors that are left for databases, files and logs.
 SPARE = 64
 # The event loop where there are several processes.
@@ -184,23 +140,17 @@ class GuardedProtocol(HttpToolsProtocol):
     _receiving = False  # a request has begun, and is not complete
     _received = b""  # what another process has read of the connection
 
-    @property
-    def limits(self) -> Settings:
-        return _from_environment()
-
-    @property
-    def peers(self) -> Peers | None:
-        return peers_from_environment()
+    config: Config
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Accept a connection, or close it if there are too many."""
-        if len(self.connections) >= most_connections(self.limits):
+        if len(self.connections) >= most_connections(self.config.settings):
             self._rejected = True
             REJECTED.count()
             transport.abort()
             return
         super().connection_made(transport)
-        self._wait(self.limits.header_seconds)
+        self._wait(self.config.settings.header_seconds)
         if self._received:
             self.data_received(self._received)
 
@@ -210,8 +160,8 @@ class GuardedProtocol(HttpToolsProtocol):
             super().data_received(data)
 
     def shutdown(self) -> None:
-        if self.peers is not None:
-            self.peers.stop()
+        if self.config.peers is not None:
+            self.config.peers.stop()
         super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -221,11 +171,11 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._receiving = True
-        self._wait(self.limits.header_seconds)
+        self._wait(self.config.settings.header_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._wait(self.limits.body_seconds)
+        self._wait(self.config.settings.body_seconds)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -236,20 +186,21 @@ class GuardedProtocol(HttpToolsProtocol):
     def _passed_on(self, data: bytes) -> bool:
         """Pass the connection on if a request for another process begins."""
         busy = self._receiving or (self.cycle is not None and not self.cycle.response_complete)
-        if self.peers is None or busy:
+        peers = self.config.peers
+        if peers is None or busy:
             return False
-        place = self.peers.elsewhere(data)
+        place = peers.elsewhere(data)
         connection = self.transport.get_extra_info("socket")
-        if place is None or not self.peers.pass_on(place, connection.fileno(), data):
+        if place is None or not peers.pass_on(place, connection.fileno(), data):
             return False
         self.transport.abort()  # only this process closes it
         return True
 
     def join_peers(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take connections from other processes, and serve them by protocols like this one."""
-        if self.peers is not None:
+        if self.config.peers is not None:
             self.loop = loop
-            self.peers.take(loop, self._take)
+            self.config.peers.take(loop, self._take)
 
     def _take(self, connection: socket.socket, data: bytes) -> None:
         """Continue a connection that another process accepted."""
@@ -314,17 +265,6 @@ def most_connections(settings: Settings) -> int:
     return max(1, min(settings.connection_limit, descriptors - SPARE))
 
 
-@cache
-def _from_environment() -> Settings:
-    return Settings()
-
-
-def guarded(settings: Settings, peers: Peers | None = None) -> type[GuardedProtocol]:
-    """Return the protocol with the limits of these settings, and with these peers."""
-    attributes = {"limits": property(lambda _: settings), "peers": property(lambda _: peers)}
-    return type("GuardedProtocol", (GuardedProtocol,), attributes)
-
-
 def listening(host: str, port: int) -> socket.socket:
     """Return a listening socket without Nagle's delay, which its connections inherit."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -336,28 +276,22 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def configured(settings: Settings) -> dict[str, object]:
-    """Return the settings of uvicorn; only proxies that are named are believed."""
-    return {
-        "log_config": None, "access_log": False, "server_header": False, "ws": "none",
-        "proxy_headers": bool(settings.trusted_proxies),
-        "forwarded_allow_ips": settings.trusted_proxies or None,
-    }  # fmt: skip
+class Config(uvicorn.Config):
+    """uvicorn's settings and ours, which each of several processes gets with its peers.
 
+    Only proxies that are named are believed.
+    """
 
-def serve(settings: Settings, host: str, port: int, workers: int) -> None:
-    """Serve until told to stop; all processes read the settings from the environment."""
-    with listening(host, port) as listener, gathered(workers):
-        config = uvicorn.Config(
-            "likewise_service.app:from_environment", factory=True, workers=workers,
-            http=GuardedProtocol, loop=LOOP if workers > 1 else "auto",
-            **configured(settings),  # type: ignore[arg-type] # by name
+    def __init__(
+        self, app: Any, settings: Settings, peers: Peers | None = None, **options: Any
+    ) -> None:
+        super().__init__(
+            app, http=GuardedProtocol, loop="auto" if peers is None else LOOP, log_config=None,
+            access_log=False, server_header=False, ws="none",
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies or None, **options,
         )  # fmt: skip
-        if workers > 1:
-            Multiprocess(config, sockets=[listener]).run()
-        else:
-            config.load_app()
-            uvicorn.Server(config).run([listener])
+        self.settings, self.peers = settings, peers
 
 
 _JSON = json.JSONEncoder(ensure_ascii=True, default=str)

@@ -108,7 +108,3 @@ class Settings(BaseSettings):
     @classmethod
     def _address(cls, text: str) -> str:
         return database_url(text)
-
-    def to_environment(self) -> dict[str, str]:
-        """Return the same settings for the environment of another process."""
-        return {PREFIX + name.upper(): str(value) for name, value in self.model_dump().items()}
