@@ -9,10 +9,10 @@ import json
 import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -38,61 +38,54 @@ class Fixed:
     proof: str | None = None
 
 
-class AnchorTarget(Protocol):
-    """A place outside; ``name`` is what the ledger calls it."""
-
-    @property
-    def name(self) -> str: ...
-
-    def fix(self, receipt: str) -> Fixed:
-        """Anchor a receipt there, or raise an error of Likewise that says why not."""
-        ...
-
-
-def _line(receipt: str) -> tuple[str, str]:
-    at = now()
-    return at, json.dumps({"at": at, "receipt": receipt})
-
-
 @dataclass(frozen=True)
-class FileTarget:
-    """A file to which lines are added: on another machine's disk, or one that is printed."""
+class AnchorTarget(ABC):
+    """A place outside."""
 
-    path: Path
+    where: str
+    kind: ClassVar[str]
 
     @property
     def name(self) -> str:
-        return f"file:{self.path}"
+        """What the ledger calls it: as the setting does, without secrets in an address."""
+        return f"{self.kind}:{self.where}"
 
     def fix(self, receipt: str) -> Fixed:
-        """Add a line, and wait until it is on the disk."""
-        at, line = _line(receipt)
+        """Anchor a receipt there, or raise an error of Likewise that says why not."""
+        at = now()
+        self._keep(json.dumps({"at": at, "receipt": receipt}))
+        return Fixed(at)
+
+    @abstractmethod
+    def _keep(self, line: str) -> None: ...
+
+
+class FileTarget(AnchorTarget):
+    """A file to which lines are added: on another machine's disk, or one that is printed."""
+
+    kind = "file"
+
+    def _keep(self, line: str) -> None:
         try:
-            with self.path.open("a", encoding="utf-8") as file:
+            with open(self.where, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise LikewiseError(f"{self.path} cannot be written: {error.strerror}.") from error
-        return Fixed(at)
+            raise LikewiseError(f"{self.where} cannot be written: {error.strerror}.") from error
 
 
-@dataclass(frozen=True)
-class WebhookTarget:
-    """An address to which receipts are sent as JSON."""
+class WebhookTarget(AnchorTarget):
+    """An address to which receipts are sent as JSON; a status of 200 to 299 means it was kept."""
 
-    url: str
-    kind: ClassVar[str] = "webhook"
+    kind = "webhook"
 
     @property
     def name(self) -> str:
-        return f"{self.kind}:{_without_secrets(self.url)}"
+        return f"{self.kind}:{_without_secrets(self.where)}"
 
-    def fix(self, receipt: str) -> Fixed:
-        """Send it; any status of 200 to 299 means that it was kept."""
-        at, line = _line(receipt)
-        _post(self.url, line.encode(), "application/json")
-        return Fixed(at)
+    def _keep(self, line: str) -> None:
+        _post(self.where, line.encode(), "application/json")
 
 
 class TimeStampTarget(WebhookTarget):
@@ -104,7 +97,7 @@ class TimeStampTarget(WebhookTarget):
         """Request a time-stamp; one of something else, or of another time, is refused."""
         request, nonce = signatures.time_stamp_request(receipt.encode())
         began = now()
-        stamp = signatures.TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
+        stamp = signatures.TimeStamp.read(_post(self.where, request, "application/timestamp-query"))
         if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
             raise LikewiseError("The authority's time-stamp is of something else.")
         if abs(seconds_between(began, stamp.at)) > CLOCKS:
@@ -154,7 +147,7 @@ def _target(word: str) -> AnchorTarget:
     kind, _, rest = word.partition(":")
     parts = urlsplit(rest)
     if kind == "file" and rest:
-        return FileTarget(Path(rest))
+        return FileTarget(rest)
     if kind in ("webhook", "rfc3161") and parts.scheme in ("http", "https") and parts.hostname:
         return WebhookTarget(rest) if kind == "webhook" else TimeStampTarget(rest)
     raise ParameterError(
@@ -239,14 +232,6 @@ class Anchoring:
 
 def _state(governance: Governance, target: AnchorTarget) -> AnchorState:
     return governance.anchors.get(target.name, AnchorState())
-
-
-def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
-    """Anchor a docket's head at a target now, and record it."""
-    receipt = docket.receipt()
-    fixed = target.fix(str(receipt))
-    record_anchor(docket, target, receipt, fixed)
-    return fixed
 
 
 def record_anchor(

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,16 @@ def begun_store(database: str) -> Iterator[Store]:
         if store.begun:
             note(f"{store.where} was empty; a new store begins there.")
         yield store
+
+
+def write_new(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write a file that was not there before, by default for its owner alone."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 @click.command(short_help="The live system: an API for decisions and for auditors.")

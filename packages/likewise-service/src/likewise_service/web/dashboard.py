@@ -1,6 +1,7 @@
 """The operator's dashboard: the state of a docket, its numbers as JSON, its ledger as files."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi.responses import RedirectResponse, Response
@@ -8,11 +9,17 @@ from fastapi.responses import RedirectResponse, Response
 from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dockets import docket_list, docket_response
 from likewise_service.dockets.worker import Worker
+from likewise_service.errors import ServiceError
 from likewise_service.web import dependencies, rendering
 
 router = dependencies.page_router("/dashboard")
 
 LISTED = 100
+FILES: dict[str, Callable[[dependencies.PageRequest], Awaitable[Response]]] = {
+    "ledger.jsonl": ledger.export_jsonl,
+    "ledger.csv": ledger.export_csv,
+    "agreement.csv": ledger.get_agreement,
+}
 
 
 @router.get("/")
@@ -47,20 +54,9 @@ async def data(request: dependencies.Supervisor) -> metrics.MetricsResponse:
     return await request.run(lambda worker: metrics.measure(worker, with_panel=True))
 
 
-@router.get("/{docket}/ledger.jsonl")
-async def ledger_lines(request: dependencies.Supervisor) -> Response:
-    response = await ledger.export_jsonl(request)
-    return dependencies.file_response(response, f"{request.docket}-ledger.jsonl")
-
-
-@router.get("/{docket}/ledger.csv")
-async def ledger_table(request: dependencies.Supervisor) -> Response:
-    return dependencies.file_response(
-        await ledger.export_csv(request), f"{request.docket}-ledger.csv"
-    )
-
-
-@router.get("/{docket}/agreement.csv")
-async def agreement(request: dependencies.Supervisor) -> Response:
-    response = await ledger.get_agreement(request)
-    return dependencies.file_response(response, f"{request.docket}-agreement.csv")
+@router.get("/{docket}/{file}")
+async def download(request: dependencies.Supervisor, file: str) -> Response:
+    """Return a file that the API has as well."""
+    if file not in FILES:
+        raise ServiceError("not-found", 404, "There is no such file of a docket.")
+    return dependencies.file_response(await FILES[file](request), f"{request.docket}-{file}")

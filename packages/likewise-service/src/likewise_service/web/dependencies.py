@@ -131,6 +131,7 @@ class SignedIn:
         return PageRequest(identity, docket, app, request, session, base)
 
 
+Reader = Annotated[PageRequest, Depends(SignedIn("/console", *sign_ins.PEOPLE))]
 Auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
 Supervisor = Annotated[
     PageRequest, Depends(SignedIn("/dashboard/{docket}", "operator", "regulator"))

@@ -159,17 +159,9 @@ async def logged_out(
 
 
 @router.post("/console/sign-out")
-async def sign_out(request: dependencies.Auditor) -> Response:
-    return await _leave(request)
-
-
 @router.post("/dashboard/{docket}/sign-out")
 @router.post("/dashboard/sign-out")
-async def sign_out_of_dashboard(request: dependencies.Supervisor) -> Response:
-    return await _leave(request)
-
-
-async def _leave(request: dependencies.PageRequest) -> Response:
+async def sign_out(request: dependencies.Reader) -> Response:
     """End the session; somebody who signed on by a provider leaves everywhere."""
     await request.form()
     session, app, provider_page = request.session, request.app, None
