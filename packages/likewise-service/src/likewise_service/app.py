@@ -6,14 +6,11 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
-from pathlib import Path
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from uvicorn.supervisors import Multiprocess
 
 from likewise.errors import LikewiseError
 from likewise_client.responses import Response as Value
@@ -26,7 +23,7 @@ from likewise_service.dockets.erasure import erase_expired, has_periods
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.store import Store
-from likewise_service.server import Config, Peers, listening, log_as_json
+from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
 from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
 
@@ -157,19 +154,7 @@ def _with_periods(store: Store) -> list[str]:
         return []
 
 
-def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:
-    """Serve until told to stop; several processes meet in a folder."""
-    peers = Peers(Path(folder), workers) if workers > 1 else None
-    with listening(host, port) as listener:
-        app = partial(_serving_app, settings)
-        config = Config(app, settings, peers, factory=True, workers=workers)
-        if workers > 1:
-            Multiprocess(config, sockets=[listener]).run()
-        else:
-            uvicorn.Server(config).run([listener])
-
-
-def _serving_app(settings: Settings) -> FastAPI:
+def serving_app(settings: Settings) -> FastAPI:
     """Return the app of one process, in which garbage is collected seldom."""
     log_as_json()  # every process logs by itself
     app = create_app(settings)

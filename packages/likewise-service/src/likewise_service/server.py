@@ -15,13 +15,14 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any
 
 import uvicorn
 import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
 
 from likewise_service.errors import write
 from likewise_service.settings import Settings
@@ -292,6 +293,24 @@ class Config(uvicorn.Config):
             forwarded_allow_ips=settings.trusted_proxies or None, **options,
         )  # fmt: skip
         self.settings, self.peers = settings, peers
+
+    def load_app(self) -> Any:
+        """Return the app, or a function that makes it with the settings."""
+        app = super().load_app()
+        return partial(app, self.settings) if self.factory else app
+
+
+def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:
+    """Serve until told to stop; several processes meet in a folder."""
+    peers = Peers(Path(folder), workers) if workers > 1 else None
+    with listening(host, port) as listener:
+        # By name: a process that imports the app before it begins would seem to be dead.
+        app = "likewise_service.app:serving_app"
+        config = Config(app, settings, peers, factory=True, workers=workers)
+        if workers > 1:
+            Multiprocess(config, sockets=[listener]).run()
+        else:
+            uvicorn.Server(config).run([listener])
 
 
 _JSON = json.JSONEncoder(ensure_ascii=True, default=str)

@@ -118,21 +118,20 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     put a proxy with TLS before it, if others are to reach it.
     """
     check_driver(database)
-    from likewise_service import app
+    from likewise_service import server
     from likewise_service.ledger.store import fold_log_of
-    from likewise_service.server import log_as_json
     from likewise_service.settings import Settings
 
     settings = Settings(database=database, demo=demo)
     url_host = f"[{host}]" if ":" in host else host
     _greet(settings, f"http://{url_host}:{port}")
-    log_as_json()
+    server.log_as_json()
     name = "PROMETHEUS_MULTIPROC_DIR"
     with TemporaryDirectory(prefix="likewise-", dir=os.environ.get(name)) as folder:
         if workers > 1:  # they count for /metrics together
             os.environ[name] = folder
         try:
-            app.serve(settings, host, port, workers, folder)
+            server.serve(settings, host, port, workers, folder)
         finally:
             # Processes that end together may each have left a SQLite file's log to the others.
             fold_log_of(settings.database)
