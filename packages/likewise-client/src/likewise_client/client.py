@@ -14,7 +14,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
 import httpx
@@ -22,7 +22,6 @@ import httpx
 from likewise_client import responses as api
 from likewise_client.errors import LedgerBroken, Unreachable, error_of
 
-T = TypeVar("T")
 People = Mapping[str, Mapping[str, Any]]
 Scores = Mapping[str, float]
 Approvals = Mapping[str, bool]
@@ -31,8 +30,6 @@ Receipt = api.ReceiptResponse
 # The server, or a proxy before it, is busy: the same request may succeed later.
 TRANSIENT = (429, 502, 503, 504)
 LONGEST_WAIT = 30.0
-# Where an act of a member is not called what it records.
-_RESOURCES = {"flag": "objections", "withdraw": "withdrawals"}
 
 
 class MemberKey(Protocol):
@@ -69,50 +66,47 @@ class Client:
         self._http.close()
 
     def dockets(self) -> list[api.DocketSummary]:
-        """List the dockets that the token may use."""
         return self._send(list[api.DocketSummary], "GET", "/v1/dockets", field="dockets")
 
     def create_docket(self, name: str, spec: Mapping[str, Any]) -> api.DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
-        body = {"name": name, **spec}
-        return self._send(api.DocketResponse, "POST", "/v1/dockets", body, again=False)
+        return self._send(api.DocketResponse, "POST", "/v1/dockets", again=False, name=name, **spec)
 
     def docket(self, docket: str) -> api.DocketResponse:
         return self._send(api.DocketResponse, "GET", path(docket))
 
     def set_guidelines(self, docket: str, text: str) -> Receipt:
         """Tell the members of the panel what to look for."""
-        return self._write("PUT", path(docket, "guidelines"), {"text": text})
+        return self._write("PUT", path(docket, "guidelines"), text=text)
 
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> Receipt:
         """Let a learner decide from now on, in a docket that was audit-only."""
-        return self._write("PUT", path(docket, "learner"), {"learner": dict(learner)})
+        return self._write("PUT", path(docket, "learner"), learner=dict(learner))
 
     def add_member(self, docket: str, member: str) -> Receipt:
-        return self._write("POST", path(docket, "members"), {"member": member})
+        return self._write("POST", path(docket, "members"), member=member)
 
     def remove_member(self, docket: str, member: str) -> Receipt:
         return self._write("DELETE", path(docket, "members", member), again=False)
 
     def set_rule(self, docket: str, rule: str) -> Receipt:
         """Set the rule for rounds that are sealed from now on."""
-        return self._write("PUT", path(docket, "rule"), {"rule": rule})
+        return self._write("PUT", path(docket, "rule"), rule=rule)
 
     def erase(self, docket: str, round_id: str, person: str) -> Receipt:
         """Erase a person's features, and the reasons about them."""
-        return self._write("POST", path(docket, "erasures"), {"round": round_id, "person": person})
+        return self._write("POST", path(docket, "erasures"), round=round_id, person=person)
 
     def set_retention(self, docket: str, features: float | None, reasons: float | None) -> Receipt:
         """Set for how many days after a round has closed features and reasons are kept."""
-        body = {"features": features, "reasons": reasons}
-        return self._write("PUT", path(docket, "retention"), body)
+        return self._write("PUT", path(docket, "retention"), features=features, reasons=reasons)
 
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> str:
         """Place a legal hold on the docket, a round or a person, and return its id."""
-        body = {"why": why, "round": round_id, "person": person}
-        return self._send(str, "POST", path(docket, "holds"), body, again=False, field="hold")
+        body: Json = {"why": why, "round": round_id, "person": person}
+        return self._send(str, "POST", path(docket, "holds"), again=False, field="hold", **body)
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", path(docket, "holds", hold), again=False)
@@ -126,17 +120,16 @@ class Client:
         ``key`` is the idempotency key, by default a fresh one. In an audit-only docket ``scores``
         are the institution's, by id, and ``approved`` its decisions where they do not follow.
         """
-        body = {"people": _people(people, scores, approved), "round": round_id, "seal": seal}
-        return self._send(api.RoundResponse, "POST", path(docket, "rounds"), body, key=_key(key))
+        body: Json = {"people": _people(people, scores, approved), "round": round_id, "seal": seal}
+        return self._send(api.RoundResponse, "POST", path(docket, "rounds"), once=key or "", **body)
 
     def add_people(
         self, docket: str, round_id: str, people: People, *, key: str | None = None,
         scores: Scores | None = None, approved: Approvals | None = None,
     ) -> api.RoundResponse:  # fmt: skip
-        """Add people to a round that is not sealed."""
+        listed = _people(people, scores, approved)
         target = path(docket, "rounds", round_id, "people")
-        body = {"people": _people(people, scores, approved)}
-        return self._send(api.RoundResponse, "POST", target, body, key=_key(key))
+        return self._send(api.RoundResponse, "POST", target, once=key or "", people=listed)
 
     def seal(self, docket: str, round_id: str) -> api.RoundResponse:
         """Seal a round: nobody else joins it, and the panel is asked."""
@@ -155,24 +148,23 @@ class Client:
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
         """Record labels (round, person, label): all of them, or none."""
         items = [{"round": r, "person": p, "label": y} for r, p, y in labels]
-        return self._write("POST", path(docket, "labels"), {"labels": items})
+        return self._write("POST", path(docket, "labels"), labels=items)
 
     def override(
         self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
     ) -> Receipt:
         """Record that somebody decided otherwise, and why."""
-        body = {"person": person, "approved": approved, "reason": reason}
-        return self._write("POST", path(docket, "rounds", round_id, "overrides"), body)
+        target = path(docket, "rounds", round_id, "overrides")
+        return self._write("POST", target, person=person, approved=approved, reason=reason)
 
     def close_round(self, docket: str, round_id: str, *, unaudited: bool = False) -> Receipt:
         """Close a round: no more labels come; ``unaudited`` ends its audit as well."""
-        body = {"unaudited": unaudited}
-        return self._write("POST", path(docket, "rounds", round_id, "close"), body)
+        return self._write("POST", path(docket, "rounds", round_id, "close"), unaudited=unaudited)
 
     def packet(self, docket: str, round_id: str, person: str) -> api.PacketResponse:
         """Return everything that led to the decision on one person, in words and signed."""
-        body = {"round": round_id, "person": person}
-        return self._send(api.PacketResponse, "POST", path(docket, "packets"), body)
+        target = path(docket, "packets")
+        return self._send(api.PacketResponse, "POST", target, round=round_id, person=person)
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[api.ReviewSummary]:
         target, query = path(docket, "reviews"), {"status": status}
@@ -184,39 +176,32 @@ class Client:
     def flag(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
     ) -> Receipt:
-        """Flag a pair: object to it."""
-        return self._act(docket, review_id, "flag", {"pair": list(pair), "reason": reason})
+        return self._act(docket, review_id, "flag", "objections", pair=list(pair), reason=reason)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
-        return self._act(docket, review_id, "withdraw", {"pair": list(pair)})
+        return self._act(docket, review_id, "withdraw", "withdrawals", pair=list(pair))
 
     def finish(self, docket: str, review_id: str) -> Receipt:
-        return self._act(docket, review_id, "finish", {})
+        return self._act(docket, review_id, "finish", "finish")
 
     def reopen(self, docket: str, review_id: str) -> Receipt:
-        return self._act(docket, review_id, "reopen", {})
+        return self._act(docket, review_id, "reopen", "reopen")
 
-    def _act(self, docket: str, review_id: str, act: str, body: Json) -> Receipt:
+    def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
         if self.member_key is not None:
             member = self.me().name
-            signature = self.member_key.sign_act(docket, member, review_id, act, **body)
-            body = {**body, "signature": signature}
-        target = path(docket, "reviews", review_id, _RESOURCES.get(act, act))
-        return self._write("POST", target, body, key=_key())
+            body["signature"] = self.member_key.sign_act(docket, member, review_id, act, **body)
+        return self._write("POST", path(docket, "reviews", review_id, resource), once="", **body)
 
     def sign_with(self, docket: str, key: MemberKey, before: MemberKey | None = None) -> Receipt:
-        """Sign all that you say with a key of your own from now on; ``before`` is the last one.
-
-        Publish its public half where others find it, and keep the private half to yourself.
-        """
+        """Sign all that you say with a key of your own from now on; ``before`` is the last one."""
         body = key.possession(docket, self.me().name, before)
-        receipt = self._write("PUT", path(docket, "member-key"), body)
+        receipt = self._write("PUT", path(docket, "member-key"), **body)
         self.member_key = key
         return receipt
 
     def keys(self) -> list[api.KeyResponse]:
-        """List the public keys of the installation."""
         target = "/.well-known/likewise-keys.json"
         return self._send(list[api.KeyResponse], "GET", target, field="keys")
 
@@ -225,9 +210,8 @@ class Client:
         return self._send(Receipt, "GET", path(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> api.ReceiptCheck:
-        """Check whether a receipt belongs to the ledger as it is now."""
-        body = {"receipt": receipt}
-        return self._send(api.ReceiptCheck, "POST", path(docket, "receipt", "check"), body)
+        target = path(docket, "receipt", "check")
+        return self._send(api.ReceiptCheck, "POST", target, receipt=receipt)
 
     def metrics(self, docket: str) -> Json:
         return self._send(Json, "GET", path(docket, "metrics"))
@@ -251,37 +235,33 @@ class Client:
             yield record
 
     def me(self) -> api.TokenResponse:
-        """Return the owner of the token."""
         return self._send(api.TokenResponse, "GET", "/v1/me")
 
     def tokens(self) -> list[api.TokenResponse]:
-        """List all tokens; the tokens themselves are not shown."""
         return self._send(list[api.TokenResponse], "GET", "/v1/tokens", field="tokens")
 
     def create_token(self, role: str, name: str, docket: str | None = None) -> api.NewToken:
         """Create a token, which is shown only once."""
-        body = {"role": role, "name": name, "docket": docket}
-        return self._send(api.NewToken, "POST", "/v1/tokens", body, again=False)
+        body: Json = {"role": role, "name": name, "docket": docket}
+        return self._send(api.NewToken, "POST", "/v1/tokens", again=False, **body)
 
     def revoke_token(self, token_id: str) -> api.TokenResponse:
         return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
-    def _write(self, method: str, target: str, body: Json | None = None, **how: Any) -> Receipt:
-        return self._send(Receipt, method, target, body, field="receipt", **how)
+    def _write(self, method: str, target: str, **how: Any) -> Receipt:
+        return self._send(Receipt, method, target, field="receipt", **how)
 
     def _send(
-        self, kind: type[T], method: str, target: str, body: Json | None = None, *,
-        key: str | None = None, again: bool = True, params: Mapping[str, Any] | None = None,
-        field: str | None = None,
-    ) -> T:  # fmt: skip
-        """Send a request, and read the response or one field of it.
+        self, kind: type[api.T], method: str, target: str, *, once: str | None = None,
+        again: bool = True, params: Json | None = None, field: str | None = None, **body: Any,
+    ) -> api.T:  # fmt: skip
+        """Send a request, ``again`` if it fails for now, and read the response, or a field of it.
 
-        If it fails for now and may be repeated, it is sent again.
+        What is to happen ``once`` has an idempotency key, by default a fresh one.
         """
-        headers = {} if key is None else {"Idempotency-Key": key}
-        request = self._http.build_request(
-            method, target, params=params, json=body, headers=headers
-        )
+        headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
+        content: Json = {"params": params, "json": body or None, "headers": headers}
+        request = self._http.build_request(method, target, **content)
         wait, tries = 0.1, self.retries + 1 if again else 1
         while True:
             wait, tries = 2 * wait, tries - 1
@@ -335,12 +315,7 @@ def canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _key(key: str | None = None) -> str:
-    return key or uuid.uuid4().hex
-
-
 def _people(people: People, scores: Scores | None, approved: Approvals | None) -> list[Json]:
-    """List people by id, with the score and decision of the institution where it has them."""
     return [
         {"id": name, "features": dict(features)}
         | ({} if scores is None else {"score": float(scores[name])})

@@ -50,8 +50,6 @@ class PacketResponse(Response):
 
 
 class TokenResponse(Response):
-    """The owner of a token: everything but the token itself."""
-
     id: str
     role: str
     name: str
@@ -65,16 +63,6 @@ class NewToken(Response):
     identity: TokenResponse
 
 
-class FeatureResponse(Response):
-    name: str
-    title: str
-    kind: str
-    unit: str
-    low: float | None
-    high: float | None
-    levels: list[str]
-
-
 class DocketSummary(Response):
     name: str
     title: str
@@ -84,12 +72,12 @@ class DocketSummary(Response):
 class DocketResponse(DocketSummary):
     """A docket's settings; ``notice`` says when its decisions must not be used.
 
-    In an ``audit_only`` docket the institution decides; ``learner_from`` is the record from which
-    on a learner does, if it was given one later.
+    Features are as in the specification of a learner. In an ``audit_only`` docket the institution
+    decides; ``learner_from`` is the record from which on a learner does, if it was given one later.
     """
 
     notice: str | None
-    features: list[FeatureResponse]
+    features: list[dict[str, Any]]
     k: int
     alpha: float
     feedback: str
@@ -127,6 +115,12 @@ class ObjectionResponse(PairResponse):
 
 
 class RoundState(Response):
+    """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
+
+    Only the operator and regulators see ``seats``, ``finished`` and ``objections``. In shadow,
+    ``notice`` says that the decisions must not be used.
+    """
+
     id: str
     number: int
     status: str
@@ -138,11 +132,6 @@ class RoundState(Response):
 
 
 class RoundSummary(RoundState):
-    """A round in a list; ``missing`` counts the labels that may still come.
-
-    Only the operator and regulators see ``seats`` (members) and ``finished`` (those who are).
-    """
-
     people: int
     missing: int
     seats: int | None
@@ -157,12 +146,6 @@ class RoundList(Response):
 
 
 class RoundResponse(RoundState):
-    """A round in full. Only the operator and regulators see ``seats`` and ``objections``.
-
-    ``missing`` are the people whose labels may still come. In shadow, ``notice`` says that the
-    decisions must not be used.
-    """
-
     shadow: bool
     notice: str | None
     rule: str | None
@@ -246,11 +229,9 @@ def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
     try:
         value: T = _read(kind, data if field is None else data[field])
     except (TypeError, KeyError) as error:
-        raise ApiError(
-            "unreadable", 0,
-            f"The response is no {kind.__name__} ({error}): {str(data)[:100]}. Is the server a "
-            f"Likewise of this version?",
-        ) from error  # fmt: skip
+        fault = f"The response is no {kind.__name__} ({error}): {str(data)[:100]}."
+        message = f"{fault} Is the server a Likewise of this version?"
+        raise ApiError("unreadable", 0, message) from error
     return value
 
 

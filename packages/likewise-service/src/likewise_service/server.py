@@ -21,6 +21,7 @@ from typing import IO, Any
 
 import uvicorn
 import uvloop
+from uvicorn.importer import import_from_string
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
@@ -294,10 +295,11 @@ class Config(uvicorn.Config):
         )  # fmt: skip
         self.settings, self.peers = settings, peers
 
-    def load_app(self) -> Any:
-        """Return the app, or a function that makes it with the settings."""
-        app = super().load_app()
-        return partial(app, self.settings) if self.factory else app
+    def load(self) -> None:
+        """Load the app; a function that makes one gets the settings."""
+        if self.factory:
+            self.app = partial(import_from_string(self.app), self.settings)
+        super().load()
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:

@@ -1,7 +1,6 @@
 """Dockets: their list, how one begins, its panel, and its end; tokens that open the API."""
 
 import asyncio
-import math
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -97,10 +96,7 @@ def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketRe
         notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
         learner_from=projection.learner_from or None,
         features=[
-            fill(
-                responses.FeatureResponse, feature, low=_finite(feature.low),
-                high=_finite(feature.high), levels=list(feature.levels),
-            )
+            feature.spec()
             for feature in learner.hypotheses.schema.features
             if all_features or feature.visible
         ],
@@ -112,10 +108,6 @@ def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketRe
         seed_commitment=projection.commitment,
         receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
-
-
-def _finite(bound: float) -> float | None:
-    return bound if math.isfinite(bound) else None
 
 
 @router.get("")
