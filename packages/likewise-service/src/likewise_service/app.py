@@ -102,11 +102,10 @@ def create_app(settings: Settings) -> FastAPI:
     )  # fmt: skip
     page_limits = tokens.Buckets(settings.rate, settings.burst)
     provider = sign_ins.provider_from(settings)
+    app.state.error_page = dependencies.error_page
     app.state.context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
     install_handlers(app)
     app.add_middleware(deps.AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
-    # The outermost: what the other middleware refuses is a page as well.
-    app.add_middleware(dependencies.ErrorPages)
     for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
         app.router.routes.extend(router.routes)
@@ -120,7 +119,6 @@ def create_app(settings: Settings) -> FastAPI:
 async def _background(
     workers: Workers, settings: Settings, anchoring: anchors.Anchoring
 ) -> AsyncIterator[None]:
-    """Run the periodic tasks while the server runs."""
     stop = asyncio.Event()
     jobs = [workers.tick(settings.tick_seconds, stop), _retain(workers, stop)]
     if anchoring.targets:
@@ -139,19 +137,18 @@ async def _background(
 
 async def _retain(workers: Workers, stop: asyncio.Event) -> None:
     """Erase what has expired, every hour until told to stop."""
+    store = workers.store
     while not stop.is_set():
         try:
             await asyncio.wait_for(stop.wait(), RETENTION_SECONDS)
         except TimeoutError:
-            names = await asyncio.to_thread(_with_periods, workers.store)
+            try:
+                names = await asyncio.to_thread(
+                    lambda: [n for n in store.dockets() if has_periods(store, n)]
+                )
+            except LikewiseError:  # the log says why; the next check may succeed
+                continue
             await workers.each("Retention", names, lambda w: erase_expired(w.docket))
-
-
-def _with_periods(store: Store) -> list[str]:
-    try:
-        return [name for name in store.dockets() if has_periods(store, name)]
-    except LikewiseError:  # the log says why; the next check may succeed
-        return []
 
 
 def serving_app(settings: Settings) -> FastAPI:

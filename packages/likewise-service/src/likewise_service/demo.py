@@ -7,7 +7,6 @@ import math
 from likewise.errors import LikewiseError
 from likewise.learner.settings import Learner
 from likewise.panel.panels import Panel
-from likewise.people.features import Feature
 from likewise.people.schema import People
 from likewise.simulate.loans import Loans
 from likewise_service.dockets import panel, rounds
@@ -31,19 +30,17 @@ def applicants(people: People) -> list[rounds.Applicant]:
     >>> applicants(Loans(1).encounter(1).people)[0].features["employment"]
     'self-employed'
     """
-    schema = people.schema
+    features = people.schema.features
     return [
         rounds.Applicant(
-            name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)}
+            name,
+            {
+                f.name: None if math.isnan(v) else f.levels[int(v)] if f.levels else v
+                for f, v in zip(features, row, strict=True)
+            },
         )
         for name, row in zip(people.ids, people.x.tolist(), strict=True)
     ]
-
-
-def _plain(feature: Feature, value: float) -> float | str | None:
-    if math.isnan(value):
-        return None
-    return feature.levels[int(value)] if feature.levels else value
 
 
 class Simulation:

@@ -5,7 +5,7 @@ import logging
 import secrets
 import time
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
@@ -74,8 +74,6 @@ class Body(BaseModel):
 
 
 class PersonBody(Body):
-    """A person of a round, to be erased or to be given the file of a decision."""
-
     round: RoundName
     person: PersonId
 
@@ -156,9 +154,8 @@ class DocketAccess:
         **options: P.kwargs,
     ) -> errors.Written:
         """Run a command that returns a receipt alone."""
-        return errors.written(
-            await self.run(lambda worker: command(worker.docket, *args, **options))
-        )
+        receipt = await self.run(lambda worker: command(worker.docket, *args, **options))
+        return errors.written(receipt)
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -224,13 +221,6 @@ DISCONNECTED = 499  # the caller disconnected before the request was complete
 GUARDED = ("/v1/", "/metrics")
 
 
-def _request_ids() -> Iterator[str]:
-    """Yield random ids of requests; randomness is read for 128 of them at a time."""
-    while True:
-        digits = secrets.token_hex(8 * 128)
-        yield from (digits[start : start + 16] for start in range(0, len(digits), 16))
-
-
 class AccessMiddleware:
     """Recognises the caller, enforces the limits, adds headers, logs and counts.
 
@@ -242,7 +232,7 @@ class AccessMiddleware:
         self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: errors.Telemetry
     ) -> None:
         self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
-        self.tokens, self._ids = TokenCache.of(store), _request_ids()
+        self.tokens = TokenCache.of(store)
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
@@ -250,7 +240,7 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, request_id = time.perf_counter(), 0, next(self._ids)
+        began, status, request_id = time.perf_counter(), 0, secrets.token_hex(8)
         scope.setdefault("state", {})["caller"] = None
 
         async def respond(message: Message) -> None:
@@ -275,7 +265,7 @@ class AccessMiddleware:
             if status:
                 raise  # the response has begun; the connection has to break
             sentence = f"Something failed here. Tell the operator this number: {request_id}."
-            await errors.problem("internal", 500, sentence)(scope, receive, respond)
+            await errors.Problem("internal", 500, sentence)(scope, receive, respond)
         finally:
             self._log(scope, status, request_id, time.perf_counter() - began)
 

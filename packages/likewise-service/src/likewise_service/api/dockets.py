@@ -10,7 +10,7 @@ from pydantic import Field
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.auth.tokens import Role, create_token, list_tokens, revoke_token
+from likewise_service.auth.tokens import Role, check_member, create_token, list_tokens, revoke_token
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.spec import DocketSpec
@@ -239,12 +239,8 @@ async def new_token(
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
     if body.docket is not None:
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
-        if body.role == "auditor" and body.name not in members:
-            raise ServiceError(
-                "no-member", 422,
-                f"{body.name!r} does not sit on the panel of {body.docket!r}. Add the member "
-                f"first, or correct the name.",
-            )  # fmt: skip
+        if body.role == "auditor":
+            check_member(body.name, body.docket, members)
     with acting(caller.actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket

@@ -16,6 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.types import Receive, Scope, Send
 
 from likewise.errors import LikewiseError
 from likewise_client.responses import ReceiptResponse, Response
@@ -44,7 +45,6 @@ def fill(kind: type[T], source: object, **values: Any) -> T:
 
 
 def receipt_response(receipt: Receipt) -> ReceiptResponse:
-    """Return a receipt, with the line to keep."""
     return ReceiptResponse(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
 
 
@@ -53,7 +53,6 @@ class Written(Response):
 
 
 def written(receipt: Receipt) -> Written:
-    """Return the response to a command that returns nothing but its receipt."""
     return Written(receipt_response(receipt))
 
 
@@ -100,32 +99,39 @@ class BodyTooLarge(HTTPException):
         self.limit = limit
 
 
-def problem(
-    code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    # Text from a request may hold characters that UTF-8 cannot encode.
-    plain = sentence.encode("utf-8", "replace").decode()
-    return JSONResponse({"error": {"code": code, "message": plain}}, status, headers)
+class Problem(JSONResponse):
+    """An error: JSON for programs, and a page where a browser asks for one."""
+
+    def __init__(
+        self, code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        # Text from a request may hold characters that UTF-8 cannot encode.
+        self.code, self.sentence = code, sentence.encode("utf-8", "replace").decode()
+        super().__init__({"error": {"code": code, "message": self.sentence}}, status, headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        page = scope["app"].state.error_page(scope, self)
+        await (super().__call__ if page is None else page)(scope, receive, send)
 
 
-def error_response(error: Exception) -> JSONResponse:
+def error_response(error: Exception) -> Problem:
     """Return the response to an error that is expected: a refusal, or a database that is gone."""
     match error:
         case ServiceError():
-            return problem(error.code, error.status, error.sentence, _headers(error))
+            return Problem(error.code, error.status, error.sentence, _headers(error))
         case LedgerBroken() | StoreError():
             LOG.error("The store cannot be used.", exc_info=error)
             sentence = "The ledger cannot be read. Tell the operator; the log says why."
-            return problem("store-broken", 500, sentence)
+            return Problem("store-broken", 500, sentence)
         case LikewiseError():
-            return problem("refused", 422, str(error))
+            return Problem("refused", 422, str(error))
         case RequestValidationError():
-            return problem("invalid", 422, _faults(error))
+            return Problem("invalid", 422, _faults(error))
         case BodyTooLarge():
             return error_response(too_large(error.limit))
         case AnyHTTPException():
             code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", str(error.detail)))
-            return problem(code, error.status_code, sentence, error.headers)
+            return Problem(code, error.status_code, sentence, error.headers)
         case _:
             LOG.error("The database cannot be reached.", exc_info=error)
             return error_response(store_unavailable())
@@ -150,7 +156,7 @@ def _faults(error: RequestValidationError) -> str:
     return f"The request does not fit: {listed}{more}. Correct it and send it again."
 
 
-async def _handle(_: Request, error: Exception) -> JSONResponse:
+async def _handle(_: Request, error: Exception) -> Problem:
     return error_response(error)
 
 

@@ -42,15 +42,12 @@ async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
 async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> responses.ReceiptCheck:
     """Check whether a receipt belongs to this ledger as it is now."""
     receipt = Receipt.parse(body.receipt)
-    seq = receipt.head.seq
     fault = await asyncio.to_thread(_fault, receipt, access)
-    if fault is not None:
-        return responses.ReceiptCheck(False, fault)
-    return responses.ReceiptCheck(
-        True,
-        f"Record {seq} is what it was when this receipt was given. That all before it is so too "
-        f"is shown by: likewise verify RECEIPT.",
+    message = (
+        f"Record {receipt.head.seq} is what it was when this receipt was given. That all before it "
+        f"is so too is shown by: likewise verify RECEIPT."
     )
+    return responses.ReceiptCheck(fault is None, fault or message)
 
 
 def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:

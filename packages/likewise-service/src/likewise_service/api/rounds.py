@@ -60,16 +60,12 @@ class LabelsBody(deps.Body):
 
 
 class OverrideBody(deps.Body):
-    """A decision that somebody took otherwise, and why."""
-
     person: deps.PersonId
     approved: bool
     reason: deps.Reason | None = None
 
 
 class ClosedBody(deps.Body):
-    """The end of a round; ``unaudited`` ends an audit that is under way."""
-
     unaudited: bool = False
 
 

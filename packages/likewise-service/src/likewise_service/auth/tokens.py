@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.panel.rules import checked_name
+from likewise.validation import choice
 from likewise_service.dockets.spec import checked_docket_name
 from likewise_service.errors import ServiceError, now
 from likewise_service.ledger import kinds, records, signatures
@@ -62,8 +63,7 @@ def create_token(
 ) -> tuple[str, Identity]:
     """Create a token, which is shown now and never again: store its hash, and record it."""
     token = f"lw_{role}_{secrets.token_urlsafe(32)}"
-    if role not in ROLES:
-        raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
+    choice("role", role, ROLES, "Choose one.")
     checked_name(name, "name")
     if len(name) > 200 or not name.isprintable():
         raise ParameterError("name", "must be at most 200 printable characters", name, "")
@@ -83,6 +83,16 @@ def create_token(
         )  # fmt: skip
         notify(connection, docket, store.dockets_of(connection), identity.issued)
     return token, identity
+
+
+def check_member(name: str, docket: str, members: Collection[str]) -> None:
+    """Refuse a token for somebody who does not sit on the panel."""
+    if name not in members:
+        raise ServiceError(
+            "no-member", 422,
+            f"{name!r} does not sit on the panel of {docket!r}; there are "
+            f"{', '.join(members) or 'nobody'}. Add the member first, or correct the name.",
+        )  # fmt: skip
 
 
 def first_operator(store: Store) -> str | None:
@@ -151,7 +161,6 @@ class TokenCache:
         return identity
 
     def forget(self) -> None:
-        """Read the database again from now on."""
         self._entries.clear()
 
 
@@ -164,13 +173,6 @@ def list_tokens(store: Store) -> list[Identity]:
 
 def revoke_token(store: Store, token_id: str) -> Identity:
     """Revoke a token, and with it the sessions that it began."""
-    try:
-        return _revoke(store, token_id)
-    finally:
-        TokenCache.of(store).forget()
-
-
-def _revoke(store: Store, token_id: str) -> Identity:
     select = sa.select(tokens).where(tokens.c.id == token_id)
     with store.changing() as connection:
         row = connection.execute(select).first()
@@ -191,7 +193,9 @@ def _revoke(store: Store, token_id: str) -> Identity:
             )  # fmt: skip
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         notify(connection, row.docket, store.dockets_of(connection), kinds.TokenEnded(token_id))
-        return identity_of(connection.execute(select).one())
+        identity = identity_of(connection.execute(select).one())
+    TokenCache.of(store).forget()
+    return identity
 
 
 def identity_of(row: sa.Row[Any]) -> Identity:

@@ -39,19 +39,13 @@ def create(role: Any, name: str, docket_name: str | None, database: str) -> None
     # Only an operator's token may come before everything else.
     store_at = serve.begun_store if role == "operator" else serve.opened_store
     with store_at(database) as store:
-        from likewise_service.auth.tokens import create_token
+        from likewise_service.auth.tokens import check_member, create_token
         from likewise_service.dockets.docket import Docket
 
         if docket_name is not None and docket_name not in store.dockets():
             raise LikewiseError(f"There is no docket {docket_name!r} in {store.where}.")
         if role == "auditor" and docket_name is not None:
-            members = Docket(store, docket_name).projection.members
-            if name not in members:
-                raise LikewiseError(
-                    f"{name!r} does not sit on the panel of {docket_name!r}; there are "
-                    f"{', '.join(members) or 'nobody'}. Add the member first: likewise docket "
-                    f"change {docket_name} --join {name!r}."
-                )
+            check_member(name, docket_name, Docket(store, docket_name).projection.members)
         text, identity = create_token(store, role, name, docket_name)
     click.echo(text)
     click.echo(f"Shown this once. To revoke it: likewise token revoke {identity.id}", err=True)

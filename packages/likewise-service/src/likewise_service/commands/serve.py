@@ -137,17 +137,15 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
             fold_log_of(settings.database)
 
 
-def _window(settings: Settings) -> str:
-    """Say for how long records can be rewritten unseen by those who run the server."""
-    if not settings.anchors:
-        return (
-            "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that "
-            "somebody holds can be rewritten by whoever runs this."
-        )
-    return (
-        f"Heads are fixed outside every {settings.anchor_minutes:g} minutes: no longer than that, "
-        f"while it succeeds, can anything be rewritten unseen."
-    )
+# For how long records can be rewritten unseen by those who run the server.
+NOT_ANCHORED = (
+    "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that somebody "
+    "holds can be rewritten by whoever runs this."
+)
+ANCHORED = (
+    "Heads are fixed outside every {:g} minutes: no longer than that, while it succeeds, can "
+    "anything be rewritten unseen."
+)
 
 
 def _greet(settings: Settings, address: str) -> None:
@@ -169,7 +167,7 @@ def _greet(settings: Settings, address: str) -> None:
         click.echo(f"Receipts are signed by the key {key.id}: {key.text}")
         public = settings.public_url or address
         click.echo(f"It is published at {public.rstrip('/')}/.well-known/likewise-keys.json")
-        click.echo(_window(settings))
+        click.echo(ANCHORED.format(settings.anchor_minutes) if settings.anchors else NOT_ANCHORED)
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")
     if seat is not None:

@@ -28,7 +28,6 @@ from likewise_service.verify.export import ExportCheck, check_manifest, read_exp
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
     KnownKeys,
-    Verified,
     check_acknowledgement,
     contradictions,
     keys_in,
@@ -54,7 +53,6 @@ def _refusals() -> Iterator[None]:
 def _evidence(
     docket: str | None, database: str | None, folder: Path | None, *, personal: bool = True
 ) -> Evidence:
-    """Read the ledger, wherever it is."""
     if folder is not None:
         return read_export(folder)
     if database is None:
@@ -237,8 +235,9 @@ def _print_contradictions(receipts: list[records.Receipt], known: KnownKeys, *, 
 def _print_receipts(evidence: Evidence, receipts: list[records.Receipt], known: KnownKeys) -> int:
     verdicts = verify_all(evidence, receipts, known)
     for verdict in verdicts:
-        sentence = known.sentence(verdict.receipt)
-        click.echo(f"{_headline(verdict)} {verdict.sentence} {sentence}")
+        verb = "HOLDS" if verdict.holds else "DOES NOT HOLD"
+        headline = f"THE RECEIPT {verb}." if verdict.counts else "THIS IS NO RECEIPT TO GO BY."
+        click.echo(f"{headline} {verdict.sentence} {known.sentence(verdict.receipt)}")
     signed = {verdict.holds for verdict in verdicts if verdict.signature == "signed"}
     if len(signed) > 1:
         click.echo(
@@ -248,12 +247,6 @@ def _print_receipts(evidence: Evidence, receipts: list[records.Receipt], known: 
     if any(verdict.counts and not verdict.holds for verdict in verdicts):
         return FAILS
     return HOLDS if all(verdict.counts for verdict in verdicts) else UNKNOWN
-
-
-def _headline(verdict: Verified) -> str:
-    if not verdict.counts:
-        return "THIS IS NO RECEIPT TO GO BY."
-    return "THE RECEIPT HOLDS." if verdict.holds else "THE RECEIPT DOES NOT HOLD."
 
 
 def _print_ledger(

@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from likewise_service.api.dependencies import DOCKET_NAME, AppContext, DocketAccess, app_context
+from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
@@ -155,64 +155,26 @@ FOR_PEOPLE = {
 }
 
 
-def error_page(path: str, status: int, sentence: str) -> Response:
-    base = "/dashboard" if path.startswith("/dashboard") else "/console"
-    way_out, label = f"{base}/", "Back to the beginning"
-    if status == 403:
-        way_out, label = "/console/sign-in", "Sign in with another token"
-    return html(
-        "problem.html", PageContext(base), status, sentence=sentence, way_out=way_out,
-        title=TITLES.get(status, "That did not work"), label=label,
-    )  # fmt: skip
-
-
-class ErrorPages:
-    """Turns JSON errors into pages for browsers; programs and the pages' scripts get the JSON."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _wants_page(scope):
-            await self.app(scope, receive, send)
-            return
-        start: Message | None = None
-        content = b""
-
-        async def respond(message: Message) -> None:
-            nonlocal start, content
-            if message["type"] == "http.response.start" and _is_problem(message):
-                start = message
-                return
-            if start is None:
-                await send(message)
-                return
-            content += message.get("body", b"")
-            if not message.get("more_body"):
-                await _page(scope["path"], start, content)(scope, receive, send)
-
-        await self.app(scope, receive, respond)
-
-
-def _wants_page(scope: Scope) -> bool:
+def error_page(scope: Scope, problem: Problem) -> Response | None:
+    """Render a page that says what went wrong and what to do; None for programs and scripts."""
     path, accept = scope["path"], Headers(scope=scope).get("accept", "")
     if path.startswith(("/console", "/dashboard")):
-        return accept != "application/json"
-    return not path.startswith("/v1/") and "text/html" in accept
-
-
-def _is_problem(message: Message) -> bool:
-    kind = Headers(raw=message.get("headers", [])).get("content-type", "")
-    return bool(message["status"] >= 400 and kind.startswith("application/json"))
-
-
-def _page(path: str, start: Message, content: bytes) -> Response:
-    """Return the page of an error, with the headers of its response."""
-    error = json.loads(content)["error"]
-    if error["code"] == "signed-out":
+        for_people = accept != "application/json"
+    else:
+        for_people = not path.startswith("/v1/") and "text/html" in accept
+    if not for_people:
+        return None
+    if problem.code == "signed-out":
         return RedirectResponse("/console/sign-in", 303)
-    sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
-    response = error_page(path, start["status"], sentence)
-    for name, value in Headers(raw=start["headers"]).items():
-        response.headers.setdefault(name, value)
-    return response
+    base = "/dashboard" if path.startswith("/dashboard") else "/console"
+    way_out, label = f"{base}/", "Back to the beginning"
+    if problem.status_code == 403:
+        way_out, label = "/console/sign-in", "Sign in with another token"
+    page = html(
+        "problem.html", PageContext(base), problem.status_code, way_out=way_out, label=label,
+        title=TITLES.get(problem.status_code, "That did not work"),
+        sentence=FOR_PEOPLE.get(problem.code, problem.sentence),
+    )  # fmt: skip
+    for name, value in problem.headers.items():
+        page.headers.setdefault(name, value)
+    return page

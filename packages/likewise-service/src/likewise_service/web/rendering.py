@@ -182,7 +182,16 @@ def review_data(
         "csrf": page.csrf,
         "position": position,
         "editable": review.status == "asked",
-        "people": {p.id: _person(p) for p in review.people},
+        "people": {
+            p.id: {
+                "name": person(p.id),
+                "percent": percent(p.chance),
+                "rounded": rounded(p.chance),
+                "erased": p.erased,
+                "facts": [fact.value for fact in p.features],
+            }
+            for p in review.people
+        },
         "pairs": [
             {
                 "over": pair.over,
@@ -195,16 +204,6 @@ def review_data(
             }
             for pair in review.pairs
         ],
-    }
-
-
-def _person(response: responses.ReviewPerson) -> dict[str, Any]:
-    return {
-        "name": person(response.id),
-        "percent": percent(response.chance),
-        "rounded": rounded(response.chance),
-        "erased": response.erased,
-        "facts": [fact.value for fact in response.features],
     }
 
 

@@ -48,7 +48,6 @@ async def front() -> RedirectResponse:
 @router.get("/dashboard")
 @router.get("/dashboard/{docket}")
 async def with_slash(request: Request) -> RedirectResponse:
-    """Redirect to the address with a slash, which people leave out."""
     return RedirectResponse(f"{request.url.path}/", 308)
 
 
