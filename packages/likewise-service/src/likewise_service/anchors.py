@@ -6,7 +6,6 @@ comes. A failure is recorded once, and tried again at every look until it succee
 
 import asyncio
 import json
-import logging
 import os
 import time
 from abc import ABC, abstractmethod
@@ -21,7 +20,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import AnchorState, Governance
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import later, now, seconds_between
+from likewise_service.errors import LOG, later, now, seconds_between
 from likewise_service.ledger import kinds, records, signatures
 
 # Seconds that a target may take; and that an authority's clock may differ from ours.
@@ -156,7 +155,6 @@ def _target(word: str) -> AnchorTarget:
     )  # fmt: skip
 
 
-LOG = logging.getLogger("likewise_service")
 # The longest reason in a record.
 LONGEST = 300
 
@@ -182,25 +180,12 @@ class Anchoring:
         in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
         return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
-    async def run(self, workers: Workers, seconds: float, stop: asyncio.Event) -> None:
-        """Look after all dockets, again and again until told to stop."""
-        while not stop.is_set():
-            for name in await self._dockets(workers):
-                for target in self.targets:
-                    if stop.is_set():
-                        return
+    async def look(self, workers: Workers, stop: asyncio.Event) -> None:
+        """Anchor all dockets for which it is time, unless told to stop."""
+        for name in await workers.dockets():
+            for target in self.targets:
+                if not stop.is_set():
                     await self._look(workers, name, target)
-            try:
-                await asyncio.wait_for(stop.wait(), seconds)
-            except TimeoutError:
-                continue
-
-    async def _dockets(self, workers: Workers) -> tuple[str, ...]:
-        try:
-            return await workers.dockets()
-        except Exception:  # the database may be back at the next look
-            LOG.exception("Anchors could not be looked after; it is tried again.")
-            return ()
 
     async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
         try:

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
@@ -12,7 +12,6 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from likewise.errors import LikewiseError
 from likewise_client.responses import Response as Value
 from likewise_service import anchors, demo
 from likewise_service.api import dependencies as deps
@@ -21,7 +20,7 @@ from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import ServiceError, StoreError
+from likewise_service.errors import LOG, ServiceError, StoreError
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
@@ -120,9 +119,12 @@ async def _background(
     workers: Workers, settings: Settings, anchoring: anchors.Anchoring
 ) -> AsyncIterator[None]:
     stop = asyncio.Event()
-    jobs = [workers.tick(settings.tick_seconds, stop), _retain(workers, stop)]
+    jobs = [
+        workers.tick(settings.tick_seconds, stop),
+        _every(RETENTION_SECONDS, stop, lambda: _retain(workers)),
+    ]
     if anchoring.targets:
-        jobs.append(anchoring.run(workers, ANCHOR_SECONDS, stop))
+        jobs.append(_every(ANCHOR_SECONDS, stop, lambda: anchoring.look(workers, stop)))
     if settings.demo:
         jobs.append(demo.demonstrate(workers, demo.Simulation(workers.store), stop))
     tasks = [asyncio.create_task(job) for job in jobs]
@@ -135,20 +137,23 @@ async def _background(
         workers.store.close()
 
 
-async def _retain(workers: Workers, stop: asyncio.Event) -> None:
-    """Erase what has expired, every hour until told to stop."""
-    store = workers.store
+async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitable[None]]) -> None:
+    """Run a task every so often until told to stop; what fails is logged and tried again."""
     while not stop.is_set():
         try:
-            await asyncio.wait_for(stop.wait(), RETENTION_SECONDS)
+            await asyncio.wait_for(stop.wait(), seconds)
         except TimeoutError:
             try:
-                names = await asyncio.to_thread(
-                    lambda: [n for n in store.dockets() if has_periods(store, n)]
-                )
-            except LikewiseError:  # the log says why; the next check may succeed
-                continue
-            await workers.each("Retention", names, lambda w: erase_expired(w.docket))
+                await task()
+            except Exception:  # the database may be back the next time
+                LOG.exception("A periodic task failed; it is tried again.")
+
+
+async def _retain(workers: Workers) -> None:
+    """Erase what has expired."""
+    store = workers.store
+    names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
+    await workers.each("Retention", names, lambda w: erase_expired(w.docket))
 
 
 def serving_app(settings: Settings) -> FastAPI:

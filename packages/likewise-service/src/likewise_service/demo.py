@@ -1,7 +1,6 @@
 """The demo: a lending docket with a stream of applicants, four simulated seats, and one for you."""
 
 import asyncio
-import logging
 import math
 
 from likewise.errors import LikewiseError
@@ -15,10 +14,10 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Workers
+from likewise_service.errors import LOG
 from likewise_service.ledger.store import Store
 
 DEMO, YOU = "demo-lending", "you"
-LOG = logging.getLogger("likewise_service")
 # The rounds before you join, and those that wait for you at most.
 HISTORY = 40
 AHEAD = 3

@@ -25,12 +25,11 @@ from uvicorn.importer import import_from_string
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
-from likewise_service.errors import write
+from likewise_service.errors import LOG, write
 from likewise_service.settings import Settings
 
 # The most bytes that are passed on with a connection.
 MOST = 100_000
-LOG = logging.getLogger("likewise_service")
 _DOCKET = re.compile(rb"[A-Z]{1,10} /v1/dockets/([a-z0-9-]{1,64})[/? ]")
 
 Serve = Callable[[socket.socket, bytes], None]

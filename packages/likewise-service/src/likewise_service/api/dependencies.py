@@ -1,7 +1,6 @@
 """Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
 import asyncio
-import logging
 import secrets
 import time
 import unicodedata
@@ -22,7 +21,7 @@ from likewise_service.auth.sign_ins import Provider
 from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache, too_large
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker, Workers
-from likewise_service.errors import ServiceError
+from likewise_service.errors import LOG, ServiceError
 from likewise_service.ledger import kinds, records
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
@@ -204,8 +203,6 @@ SupervisorAccess = Annotated[DocketAccess, Depends(_access("operator", "regulato
 AuditorAccess = Annotated[DocketAccess, Depends(_access("auditor"))]
 OperatorAccess = Annotated[DocketAccess, Depends(_access("operator"))]
 
-
-LOG = logging.getLogger("likewise_service")
 
 HEADERS = {
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",

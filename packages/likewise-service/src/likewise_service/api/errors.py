@@ -1,6 +1,5 @@
 """Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
-import logging
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -21,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from likewise.errors import LikewiseError
 from likewise_client.responses import ReceiptResponse, Response
 from likewise_service.auth.tokens import TooMany, too_large
-from likewise_service.errors import ServiceError, StoreError, store_unavailable
+from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
 from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
 
 T = TypeVar("T", bound=Response)
@@ -61,8 +60,6 @@ def reason_text(payloads: Mapping[str, Payload], digest: str | None) -> str | No
     payload = None if digest is None else payloads.get(digest)
     return None if payload is None else str(payload.content["text"])
 
-
-LOG = logging.getLogger("likewise_service")
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
 UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)

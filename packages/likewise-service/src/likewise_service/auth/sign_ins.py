@@ -6,7 +6,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -224,17 +223,12 @@ ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One attempt to sign on, which the browser carries as a cookie until it comes back."""
 
     state: str
     nonce: str
     verifier: str
-
-    @property
-    def cookie(self) -> str:
-        return ".".join((self.state, self.nonce, self.verifier))
 
     @classmethod
     def read(cls, cookie: str) -> Attempt | None:

@@ -37,8 +37,7 @@ def token() -> None:
 def create(role: Any, name: str, docket_name: str | None, database: str) -> None:
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     # Only an operator's token may come before everything else.
-    store_at = serve.begun_store if role == "operator" else serve.opened_store
-    with store_at(database) as store:
+    with serve.opened_store(database, begin=role == "operator") as store:
         from likewise_service.auth.tokens import check_member, create_token
         from likewise_service.dockets.docket import Docket
 
@@ -100,7 +99,7 @@ def _json_object(path: Path) -> dict[str, Any]:
 @serve.DATABASE
 def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
-    with serve.begun_store(database) as store:
+    with serve.opened_store(database, begin=True) as store:
         from likewise_service.dockets.rounds import open_docket
         from likewise_service.dockets.spec import DocketSpec
 
@@ -272,7 +271,7 @@ def backup(path: Path, database: str) -> None:
 @serve.DATABASE
 def restore(path: Path, database: str) -> None:
     """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
-    with serve.begun_store(database) as store:
+    with serve.opened_store(database, begin=True) as store:
         from likewise_service.ledger.backups import restore as read_backup
 
         restored = read_backup(path, store)

@@ -71,18 +71,11 @@ def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
             f"address right, is the server running, and is the folder there?"
         ) from error
     try:
-        yield store
-    finally:
-        store.close()
-
-
-@contextmanager
-def begun_store(database: str) -> Iterator[Store]:
-    """Open the store at an address; if a new one begins there, say so."""
-    with opened_store(database, begin=True) as store:
         if store.begun:
             note(f"{store.where} was empty; a new store begins there.")
         yield store
+    finally:
+        store.close()
 
 
 def write_new(path: Path, text: str, mode: int = 0o600) -> None:

@@ -111,7 +111,7 @@ async def sign_on(request: Request, app: App) -> Response:
     response = RedirectResponse(address, 303)
     # Lax: the browser comes back from another site, and has to bring it.
     options = {**_cookies(request, app), "samesite": "lax", "path": SIGN_ON}
-    response.set_cookie(ATTEMPT, attempt.cookie, max_age=600, **options)
+    response.set_cookie(ATTEMPT, ".".join(attempt), max_age=600, **options)
     return response
 
 
