@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Security
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from likewise.errors import LikewiseError
 from likewise_service.api import errors
 from likewise_service.auth.sign_ins import Provider
-from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache, too_large
+from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import LOG, ServiceError
@@ -293,17 +293,17 @@ class AccessMiddleware:
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """Return a receiver that refuses the body as soon as it is too large."""
-        limit, read = self.settings.body_limit, 0
-        length = _header(scope, b"content-length")
-        if length.isdecimal() and int(length) > limit:
-            raise too_large(limit)
+        limit, read, declared = self.settings.body_limit, 0, _header(scope, b"content-length")
+        declared_too_large = declared.isdecimal() and int(declared) > limit
 
         async def counted() -> Message:
             nonlocal read
-            message = await receive()
+            message = {} if declared_too_large else await receive()
             read += len(message.get("body", b""))
-            if read > limit:
-                raise errors.BodyTooLarge(limit)
+            if declared_too_large or read > limit:
+                # Of this kind, since FastAPI turns others into one of its own.
+                sentence = f"A request may have {limit} bytes. Send less of it at a time."
+                raise HTTPException(413, sentence)
             return message
 
         return counted

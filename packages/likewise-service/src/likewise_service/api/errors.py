@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import prometheus_client as prometheus
 import sqlalchemy as sa
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client.core import GaugeMetricFamily
@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from likewise.errors import LikewiseError
 from likewise_client.responses import ReceiptResponse, Response
-from likewise_service.auth.tokens import TooMany, too_large
+from likewise_service.auth.tokens import TooMany
 from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
 from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
 
@@ -84,16 +84,9 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
 _HTTP_ERRORS = {
     400: ("bad-request", "The request cannot be read. Send JSON in UTF-8."),
     404: ("not-found", "There is nothing at this address. /v1/openapi.json lists what there is."),
+    413: ("too-large", ""),
     405: ("wrong-method", "This address takes other methods; the header Allow names them."),
 }
-
-
-class BodyTooLarge(HTTPException):
-    """A body that grew too large while it was read; FastAPI lets this kind of error through."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(413)
-        self.limit = limit
 
 
 class Problem(JSONResponse):
@@ -124,10 +117,9 @@ def error_response(error: Exception) -> Problem:
             return Problem("refused", 422, str(error))
         case RequestValidationError():
             return Problem("invalid", 422, _faults(error))
-        case BodyTooLarge():
-            return error_response(too_large(error.limit))
         case AnyHTTPException():
-            code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", str(error.detail)))
+            code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", ""))
+            sentence = sentence or str(error.detail)
             return Problem(code, error.status_code, sentence, error.headers)
         case _:
             LOG.error("The database cannot be reached.", exc_info=error)

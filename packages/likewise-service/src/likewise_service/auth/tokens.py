@@ -252,12 +252,6 @@ class Buckets:
             raise TooMany((1 - tokens) / self.rate)
 
 
-def too_large(limit: int) -> ServiceError:
-    return ServiceError(
-        "too-large", 413, f"A request may have {limit} bytes. Send less of it at a time."
-    )
-
-
 class MemberKey(signatures.PrivateKey):
     """A private key that signs what a member says."""
 
