@@ -17,9 +17,10 @@ from likewise_service.dockets import board, panel
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.verify.receipts import acknowledge
-from likewise_service.web import dependencies, rendering
+from likewise_service.web import rendering
+from likewise_service.web.dependencies import Auditor, PageRequest, file_response, page_router
 
-router = dependencies.page_router("/console")
+router = page_router("/console")
 
 # The most reviews in a list, and on a page of the history.
 LISTED, PAGE = 500, 50
@@ -30,7 +31,7 @@ Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
 
 
 @router.get("/")
-async def awaiting(request: dependencies.Auditor) -> Response:
+async def awaiting(request: Auditor) -> Response:
     return await request.show(
         "console/awaiting.html",
         lambda w: {"reviews": review_list(w.board, request.reader, board.OPEN, LISTED).reviews},
@@ -39,7 +40,7 @@ async def awaiting(request: dependencies.Auditor) -> Response:
 
 @router.get("/rounds/{key}")
 async def review_page(
-    request: dependencies.Auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
+    request: Auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
 ) -> Response:
     """Show one round, with one pair in focus; a number out of range means the nearest pair."""
 
@@ -62,9 +63,7 @@ async def review_page(
     )  # fmt: skip
 
 
-def _mark_seen(
-    request: dependencies.PageRequest, review: ReviewResponse, position: int
-) -> dict[str, str]:
+def _mark_seen(request: PageRequest, review: ReviewResponse, position: int) -> dict[str, str]:
     """Return the marks of a review, and mark the pair in focus as seen."""
     store, docket = request.app.store, request.docket
     marks = board.read_marks(store, docket, review.id)
@@ -81,7 +80,7 @@ def _unseen(review: ReviewResponse, marks: Mapping[str, str]) -> int:
 
 
 @router.post("/rounds/{key}/{act}")
-async def act_on_review(request: dependencies.Auditor, key: Key, act: Act) -> Response:
+async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, withdraw that, mark pairs as seen, finish a review, or reopen it."""
     form = await request.form()
     if key == rendering.PRACTICE:  # nothing of it is recorded
@@ -142,7 +141,7 @@ def _check_all_seen(worker: Worker, review: board.Review) -> None:
 
 @router.get("/guidelines")
 async def guidelines(
-    request: dependencies.Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
+    request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
 ) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
@@ -158,7 +157,7 @@ async def guidelines(
 
 @router.get("/history")
 async def history(
-    request: dependencies.Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
@@ -173,7 +172,7 @@ async def history(
 
 
 @router.get("/receipts.json")
-async def receipts(request: dependencies.Auditor) -> Response:
+async def receipts(request: Auditor) -> Response:
     """Return a signed file with all that the member has said, and a receipt of the ledger."""
 
     def task(worker: Worker) -> dict[str, Any]:
@@ -193,17 +192,15 @@ async def receipts(request: dependencies.Auditor) -> Response:
 
     text = json.dumps(await request.run(task), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")
-    return dependencies.file_response(response, f"{request.docket}-receipts.json")
+    return file_response(response, f"{request.docket}-receipts.json")
 
 
 @router.get("/seats")
-async def seats_page(request: dependencies.Auditor) -> Response:
+async def seats_page(request: Auditor) -> Response:
     return await _seats_page(request)
 
 
-async def _seats_page(
-    request: dependencies.PageRequest, problem: str = "", status: int = 200
-) -> Response:
+async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
     current, page = request.caller.id, request.page("Your seats")
     return rendering.html(
@@ -212,7 +209,7 @@ async def _seats_page(
 
 
 @router.post("/seats/add")
-async def add(request: dependencies.Auditor) -> Response:
+async def add(request: Auditor) -> Response:
     token = (await request.form()).get("token", "").strip()
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
@@ -222,7 +219,7 @@ async def add(request: dependencies.Auditor) -> Response:
 
 
 @router.post("/seats/choose")
-async def choose(request: dependencies.Auditor) -> Response:
+async def choose(request: Auditor) -> Response:
     seat = (await request.form()).get("seat", "")
     await asyncio.to_thread(choose_seat, request.app.store, request.cookie, seat)
     return request.go("/")

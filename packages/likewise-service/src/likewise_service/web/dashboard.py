@@ -10,12 +10,13 @@ from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dockets import docket_list, docket_response
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.web import dependencies, rendering
+from likewise_service.web import rendering
+from likewise_service.web.dependencies import PageRequest, Supervisor, file_response, page_router
 
-router = dependencies.page_router("/dashboard")
+router = page_router("/dashboard")
 
 LISTED = 100
-FILES: dict[str, Callable[[dependencies.PageRequest], Awaitable[Response]]] = {
+FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
     "ledger.jsonl": ledger.export_jsonl,
     "ledger.csv": ledger.export_csv,
     "agreement.csv": ledger.get_agreement,
@@ -23,7 +24,7 @@ FILES: dict[str, Callable[[dependencies.PageRequest], Awaitable[Response]]] = {
 
 
 @router.get("/")
-async def dockets(request: dependencies.Supervisor) -> Response:
+async def dockets(request: Supervisor) -> Response:
     """List the dockets; a single one is shown at once."""
     docket = request.caller.docket
     names = (docket,) if docket else await request.app.workers.dockets()
@@ -34,7 +35,7 @@ async def dockets(request: dependencies.Supervisor) -> Response:
 
 
 @router.get("/{docket}/")
-async def dashboard(request: dependencies.Supervisor) -> Response:
+async def dashboard(request: Supervisor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
@@ -49,14 +50,14 @@ async def dashboard(request: dependencies.Supervisor) -> Response:
 
 
 @router.get("/{docket}/data")
-async def data(request: dependencies.Supervisor) -> metrics.MetricsResponse:
+async def data(request: Supervisor) -> metrics.MetricsResponse:
     """Return the same numbers, for the charts of a page that refreshes itself."""
     return await request.run(lambda worker: metrics.measure(worker, with_panel=True))
 
 
 @router.get("/{docket}/{file}")
-async def download(request: dependencies.Supervisor, file: str) -> Response:
+async def download(request: Supervisor, file: str) -> Response:
     """Return a file that the API has as well."""
     if file not in FILES:
         raise ServiceError("not-found", 404, "There is no such file of a docket.")
-    return dependencies.file_response(await FILES[file](request), f"{request.docket}-{file}")
+    return file_response(await FILES[file](request), f"{request.docket}-{file}")
