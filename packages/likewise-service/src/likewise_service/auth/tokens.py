@@ -9,7 +9,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 from weakref import WeakKeyDictionary, proxy
@@ -75,12 +75,7 @@ def create_token(
         checked_docket_name(docket)
     identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
-        connection.execute(
-            tokens.insert().values(
-                id=identity.id, hash=_hash(token), role=role, name=name, docket=docket,
-                created=identity.created,
-            )
-        )  # fmt: skip
+        connection.execute(tokens.insert().values(hash=_hash(token), **asdict(identity)))
         notify(connection, docket, store.dockets_of(connection), identity.issued)
     return token, identity
 

@@ -34,7 +34,9 @@ Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
 async def awaiting(request: Auditor) -> Response:
     return await request.show(
         "console/awaiting.html",
-        lambda w: {"reviews": review_list(w.board, request.reader, board.OPEN, LISTED).reviews},
+        lambda w: {
+            "reviews": review_list(w.board, request.caller.name, board.OPEN, LISTED).reviews
+        },
     )
 
 
@@ -46,7 +48,7 @@ async def review_page(
 
     def load(worker: Worker) -> tuple[ReviewResponse, rendering.PageContext]:
         docket = worker.docket
-        review = review_response(docket, worker.board.find(request.reader, key))
+        review = review_response(docket, worker.board.find(request.caller.name, key))
         page = request.page(docket.projection.settings.title, str(docket.receipt()))
         return replace(review, pairs=rendering.by_points(review)), page
 
@@ -89,7 +91,7 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
         return request.go("/guidelines?practised=1" if act == "finish" else f"/rounds/{key}")
 
     def task(worker: Worker) -> str:
-        review = worker.board.find(request.reader, key)
+        review = worker.board.find(request.caller.name, key)
         if act != "marks":
             _act(worker, review, act, form)
         return str(worker.docket.receipt())
@@ -162,7 +164,7 @@ async def history(
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.reader, board.ENDED, PAGE + 1, before)
+        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, before)
         return {
             "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
@@ -186,9 +188,11 @@ async def receipts(request: Auditor) -> Response:
                 ],
             }
             for statuses in (board.OPEN, board.ENDED)
-            for review in worker.board.listed(request.reader, statuses, LISTED)
+            for review in worker.board.listed(request.caller.name, statuses, LISTED)
         ]
-        return acknowledge(request.reader, reviews, docket.receipt(), worker.store.keys.current())
+        return acknowledge(
+            request.caller.name, reviews, docket.receipt(), worker.store.keys.current()
+        )
 
     text = json.dumps(await request.run(task), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")

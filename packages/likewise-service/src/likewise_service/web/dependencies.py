@@ -46,10 +46,6 @@ class PageRequest(DocketAccess):
         return self.session.actor
 
     @property
-    def reader(self) -> str:
-        return self.caller.name
-
-    @property
     def wants_json(self) -> bool:
         """Tell whether the page's own script asks."""
         return self.request.headers.get("accept", "") == "application/json"
@@ -79,7 +75,7 @@ class PageRequest(DocketAccess):
         return fields
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
-        return PageContext(self.base, self.session.csrf, title, self.reader, receipt)
+        return PageContext(self.base, self.session.csrf, title, self.caller.name, receipt)
 
     def go(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.base}{path}", 303)
