@@ -54,7 +54,9 @@ def serving(peers: Peers) -> Iterator[str]:
             server.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive(), "it does not end"
-            peers.close()
+            peers.stop()
+            if peers._lock is not None:
+                peers._lock.close()
 
 
 @pytest.fixture

@@ -206,7 +206,6 @@ class Anchoring:
             LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
 
     def _receipt(self, docket: Docket, target: AnchorTarget) -> records.Receipt | None:
-        """Return the receipt to anchor, if one is due."""
         governance = docket.projection.governance
         if self.due(governance, target, now()):
             return docket.receipt()

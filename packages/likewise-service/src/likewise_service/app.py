@@ -150,7 +150,6 @@ async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitab
 
 
 async def _retain(workers: Workers) -> None:
-    """Erase what has expired."""
     store = workers.store
     names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
     await workers.each("Retention", names, lambda w: erase_expired(w.docket))

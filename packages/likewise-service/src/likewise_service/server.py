@@ -68,6 +68,7 @@ class Peers:
 
     def pass_on(self, place: int, connection: int, data: bytes) -> bool:
         """Pass a connection on; return False if that process does not take it."""
+        # socket.send_fds would ignore the address.
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection]))
         address = str(self.folder / f"{place}.sock")
         try:
@@ -109,13 +110,6 @@ class Peers:
             self._socket.close()
             (self.folder / f"{self.place}.sock").unlink(missing_ok=True)
         self._socket = None
-
-    def close(self) -> None:
-        """Stop taking connections, and release the number."""
-        self.stop()
-        if self._lock is not None:
-            self._lock.close()
-        self.place = None
 
 
 # Descriptors that are left for databases, files and logs.
@@ -235,7 +229,6 @@ class PeeredLoop(uvloop.Loop):
     """An event loop whose servers take connections from other processes too."""
 
     async def create_server(self, protocol_factory: Any, *args: Any, **options: Any) -> Any:
-        """Create a server, and join the other processes."""
         server = await super().create_server(protocol_factory, *args, **options)
         protocol_factory().join_peers(self)
         return server

@@ -146,14 +146,12 @@ def _applicants(
 
 
 def check_count(noun: str, items: Sequence[object], limit: int) -> None:
-    """Refuse a list that is too long for one request."""
     if len(items) > limit:
         sentence = f"A request may have {limit} {noun}; this one has {len(items)}. Split it."
         raise ServiceError("too-many", 422, sentence)
 
 
 async def _respond(access: deps.DocketAccess, command: Command) -> responses.RoundResponse:
-    """Run a command, and return its round."""
     return await access.run(
         lambda w: round_response(w.docket, command(w.docket), with_panel=access.sees_panel)
     )

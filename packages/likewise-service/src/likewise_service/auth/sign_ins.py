@@ -132,7 +132,6 @@ def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -
 
 
 def cookie_hash(cookie: str) -> str:
-    """Return the hash that is stored of a cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()
 
 
@@ -305,7 +304,6 @@ class Provider:
         return _address(self._describe()[0], name)
 
     def _describe(self) -> tuple[Mapping[str, Any], KeySet]:
-        """Return the provider's configuration and its keys."""
         moment = time.monotonic()
         if self._cached is None or moment - self._cached[0] > CACHED:
             url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -418,7 +416,6 @@ def add_seat(store: Store, cookie: str, token: str) -> None:
 
 
 def choose_seat(store: Store, cookie: str, token_id: str) -> None:
-    """Let a session speak for another of its seats."""
     if token_id not in {seat.id for seat in list_seats(store, cookie)}:
         raise ServiceError("no-seat", 404, "You have no such seat here. Add it by its token.")
     session = sessions.c.hash == cookie_hash(cookie)

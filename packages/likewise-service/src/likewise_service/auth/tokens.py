@@ -81,7 +81,6 @@ def create_token(
 
 
 def check_member(name: str, docket: str, members: Collection[str]) -> None:
-    """Refuse a token for somebody who does not sit on the panel."""
     if name not in members:
         raise ServiceError(
             "no-member", 422,
@@ -147,7 +146,6 @@ class TokenCache:
         return identity if expires > time.monotonic() else None
 
     def recognise(self, token: str) -> Identity | None:
-        """Return the owner of a token from the database."""
         identity = recognise(self.store, token)
         if identity is not None:
             if len(self._entries) >= self.MOST:

@@ -85,7 +85,6 @@ def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None
 
 
 def export(store: Store, docket: str, folder: Path, *, personal: bool, seed: bool) -> list[Path]:
-    """Write a docket to a folder; return the files."""
     with _refusals():
         evidence = evidence_of(store, docket)
     return write_export(evidence, folder, store.keys, personal=personal, seed=seed)

@@ -57,7 +57,6 @@ async def data(request: Supervisor) -> metrics.MetricsResponse:
 
 @router.get("/{docket}/{file}")
 async def download(request: Supervisor, file: str) -> Response:
-    """Return a file that the API has as well."""
     if file not in FILES:
         raise ServiceError("not-found", 404, "There is no such file of a docket.")
     return file_response(await FILES[file](request), f"{request.docket}-{file}")

@@ -271,7 +271,6 @@ def environment() -> Environment:
 
 
 def render(template: str, page: PageContext, **values: Any) -> str:
-    """Render a template, for example "console/awaiting.html"."""
     return environment().get_template(template).render(page=page, **values)
 
 

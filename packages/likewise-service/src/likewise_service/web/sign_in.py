@@ -69,7 +69,6 @@ def _sign_in(request: Request, app: AppContext, problem: str = "", status: int =
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "") -> Response:
-    """Exchange a token for a session."""
     dependencies.check_origin(request, app)
     secret = request.cookies.get(FORM, "")
     if not secret or not dependencies.same_secret(secret, csrf):
