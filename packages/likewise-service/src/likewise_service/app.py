@@ -12,7 +12,6 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from likewise_client.responses import Response as Value
 from likewise_service import anchors, demo
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets, ledger, reviews, rounds
@@ -29,27 +28,21 @@ from likewise_service.web import console, dashboard, dependencies, rendering, si
 health = APIRouter(tags=["health"])
 
 
-class HealthResponse(Value):
-    """The server responds."""
-
-    status: str
-
-
 @health.get("/healthz")
-async def healthz() -> HealthResponse:
+async def healthz() -> dict[str, str]:
     """Respond."""
-    return HealthResponse("ok")
+    return {"status": "ok"}
 
 
 @health.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
-async def readyz(app: deps.App) -> HealthResponse:
+async def readyz(app: deps.App) -> dict[str, str]:
     """Check that the database can be written to, and that no docket is being loaded."""
     if loading := app.workers.loading():
         raise ServiceError(
             "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
         )
     await asyncio.to_thread(app.store.try_writing)
-    return HealthResponse("ready")
+    return {"status": "ready"}
 
 
 @health.get(
@@ -102,9 +95,10 @@ def create_app(settings: Settings) -> FastAPI:
     page_limits = tokens.Buckets(settings.rate, settings.burst)
     provider = sign_ins.provider_from(settings)
     app.state.error_page = dependencies.error_page
-    app.state.context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
+    context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
+    app.state.context = context
     install_handlers(app)
-    app.add_middleware(deps.AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
+    app.add_middleware(deps.AccessMiddleware, context=context)
     for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
         app.router.routes.extend(router.routes)

@@ -225,11 +225,10 @@ class AccessMiddleware:
     one nobody learns anything, not even which addresses exist.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: errors.Telemetry
-    ) -> None:
-        self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
-        self.tokens = TokenCache.of(store)
+    def __init__(self, app: ASGIApp, context: AppContext) -> None:
+        settings = context.settings
+        self.app, self.settings, self.telemetry = app, settings, context.telemetry
+        self.tokens = TokenCache.of(context.store)
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
