@@ -24,6 +24,8 @@ router = deps.api_router("/v1/dockets", "dockets")
 DECIDED_ELSEWHERE = "This docket audits decisions that are taken elsewhere."
 IN_SHADOW = "This docket runs in shadow: do not use its decisions."
 
+Seconds = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
+RepeatShare = Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)]
 MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=deps.PRINTABLE)]
 
 
@@ -36,13 +38,9 @@ class DocketBody(deps.Body):
     members: Annotated[list[deps.Text], Field(max_length=100)]
     rule: deps.Rule = DocketSpec.rule
     quorum: Annotated[int, Field(ge=1, le=100)] = DocketSpec.quorum
-    deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = (
-        DocketSpec.deadline
-    )
+    deadline: Seconds | None = DocketSpec.deadline
     shadow: bool = DocketSpec.shadow
-    repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
-        DocketSpec.repeat_share
-    )
+    repeat_share: RepeatShare = DocketSpec.repeat_share
     audit_only: Annotated[
         bool, Field(description="You decide, and scores come with people; learner needs schema.")
     ] = DocketSpec.audit_only

@@ -3,7 +3,7 @@
 import asyncio
 import hmac
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -98,13 +98,10 @@ def check_origin(request: Request, app: AppContext) -> None:
         raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
 
 
-class SignedIn:
-    """Admits sessions of certain roles; others are told why not."""
+def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[PageRequest]]:
+    """Admit sessions of certain roles; others are told why not."""
 
-    def __init__(self, base: str, *roles: tokens.Role) -> None:
-        self.base, self.roles = base, roles
-
-    async def __call__(self, request: Request) -> PageRequest:
+    async def check(request: Request) -> PageRequest:
         app = await app_context(request)
         session = await asyncio.to_thread(sign_ins.find_session, app.store, session_cookie(request))
         if session is None:
@@ -112,10 +109,10 @@ class SignedIn:
         identity = session.identity
         request.state.caller = identity  # for the log
         app.page_limits.take(identity.id)
-        if identity.role not in self.roles:
+        if identity.role not in roles:
             raise ServiceError(
                 "wrong-role", 403,
-                f"This page is for {' and '.join(self.roles)}s; you are signed in as "
+                f"This page is for {' and '.join(roles)}s; you are signed in as "
                 f"{identity.role}. Sign in with another token.",
             )  # fmt: skip
         docket = request.path_params.get("docket") or identity.docket or ""
@@ -123,14 +120,16 @@ class SignedIn:
             raise ServiceError("no-docket", 404, "There is no such docket.")
         if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
-        base = self.base.format(docket=docket).rstrip("/")
+        base = path.format(docket=docket).rstrip("/")
         return PageRequest(identity, docket, app, request, session, base)
 
+    return check
 
-Reader = Annotated[PageRequest, Depends(SignedIn("/console", *sign_ins.PEOPLE))]
-Auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
+
+Reader = Annotated[PageRequest, Depends(_signed_in("/console", *sign_ins.PEOPLE))]
+Auditor = Annotated[PageRequest, Depends(_signed_in("/console", "auditor"))]
 Supervisor = Annotated[
-    PageRequest, Depends(SignedIn("/dashboard/{docket}", "operator", "regulator"))
+    PageRequest, Depends(_signed_in("/dashboard/{docket}", "operator", "regulator"))
 ]
 
 

@@ -258,14 +258,11 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters.update(
-        {f.__name__: f for f in (by_id, moment, percent, person, rounded, share, span)}
-    )
+    filters = (
+        by_id, metrics.evenly_spread, moment, percent, person, review_data, rounded, share, span,
+    )  # fmt: skip
+    jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (count, points, until)})
-    jinja.filters.update(
-        evenly_spread=metrics.evenly_spread,
-        review_data=review_data,
-    )
     jinja.globals.update(htmx_config=HTMX, static="/static")
     return jinja
 
