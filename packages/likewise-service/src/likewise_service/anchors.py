@@ -46,7 +46,7 @@ class AnchorTarget(ABC):
 
     @property
     def name(self) -> str:
-        """What the ledger calls it: as the setting does, without secrets in an address."""
+        """The name in the ledger: as the setting has it, without secrets in an address."""
         return f"{self.kind}:{self.where}"
 
     def fix(self, receipt: str) -> Fixed:
