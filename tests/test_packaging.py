@@ -42,7 +42,7 @@ HOMES = {
     "narwhals": {"people/frames.py"},
     "sklearn": {"sklearn.py", "learner/heuristic.py"},
     "numba": {"learner/compiled/vectors.py"},
-    "scipy": {"numerics/linear_programs.py"},
+    "scipy": {"simulate/programs.py"},
     "torch": {"learner/gpu/libraries.py"},
     "triton": {"learner/gpu/libraries.py"},
 }
@@ -258,7 +258,7 @@ def test_a_bare_installation_audits_without_the_page_and_the_price(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "module",
-    ["audits.report", "simulate.canvas", "simulate.report", "numerics.linear_programs", "sklearn",
+    ["audits.report", "simulate.canvas", "simulate.report", "simulate.programs", "sklearn",
      "learner.heuristic", "learner.compiled.vectors"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
