@@ -25,7 +25,7 @@ from likewise.learner.players import ExponentialWeights, Perturbed
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
-from likewise.simulate.baselines import baseline
+from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import VIEW_DRAWS
 from likewise.validation import choice, real
 from studies.baselines.encoding import (

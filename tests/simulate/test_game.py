@@ -24,8 +24,8 @@ from likewise.simulate import (
     best_fair_policy,
     faced_rounds,
 )
-from likewise.simulate.baselines import accuracy_only, constant, untaught
 from likewise.simulate.counts import summarise, trace_csv
+from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
 from studies.growth import growth_exponent
 

@@ -123,7 +123,8 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     It is called with everybody on both sides, which measures more pairs than needed.
     """
     if not sides.paired:
-        return _of_all(distance, sides.left, sides.right)
+        alike = sides.right is sides.left
+        return distance(sides.left) if alike else _of_all(distance, sides.left, sides.right)
     distances = []
     for start in range(0, len(sides.left), _PAIRS_AT_ONCE):
         places = np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))
@@ -186,32 +187,21 @@ class Metric(Specified, ABC):
         """The distances of the left to the right: a block of pairs, where there are many people.
 
         The same numbers as those of a call with everybody, which is the default. Override it in a
-        metric that is to measure many pairs.
+        metric that is to measure many pairs, or that can reuse what other auditors have computed
+        of these sides (:meth:`Sides.once`).
         """
         return joined(self, sides)
-
-    def among(self, sides: Sides) -> FloatArray:
-        """The distances of people among each other, both sides being the same.
-
-        Override it in a metric that can reuse what other auditors have computed of these sides.
-        """
-        return self(sides.left)
 
 
 class BySides(Metric):
     """A metric that is made of :meth:`between`, which a subclass gives."""
 
     def __call__(self, people: People, /) -> FloatArray:
-        """The distances of all pairs."""
         return self.between(Sides.of(people))
 
     @abstractmethod
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-
-    def among(self, sides: Sides) -> FloatArray:
-        """The same, unless a subclass has a call of its own."""
-        return self.between(sides) if type(self).__call__ is BySides.__call__ else self(sides.left)
 
 
 def metric_to_spec(metric: Distance) -> dict[str, Any]:
@@ -366,7 +356,6 @@ class WeightedL1(BySides):
             object.__setattr__(self, part, checked)
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         scales = dict(self.scales)
         total, weighted = np.zeros(sides.shape), np.empty(sides.shape)
         for name, weight in self.weights:
@@ -439,7 +428,6 @@ class Mahalanobis(BySides):
                     a[j][c] -= factor * a[i][c]
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         for name in self.features:
             if sides.left.schema[name].kind == "category":
                 remedy = "Use WeightedL1."
@@ -465,7 +453,7 @@ class Mahalanobis(BySides):
 
 
 @dataclass(frozen=True, init=False)
-class Masked(Metric):
+class Masked(BySides):
     """A distance that sees some features only; to it, everybody lacks the others.
 
     As two missing values do not differ, a hidden feature adds nothing to any distance; a function
@@ -491,37 +479,30 @@ class Masked(Metric):
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "features", checked_features(features, "Masked.features"))
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.base(self._masked(people))
-
-    def among(self, sides: Sides) -> FloatArray:
-        """Without the features that are hidden, where the metric behind can do without them."""
-        return self(sides.left) if self._bare is None else self._bare.between(sides)
-
     @cached_property
     def _bare(self) -> WeightedL1 | None:
+        """The metric behind without the hidden features, if it can do without them."""
         return self.base.seeing(self.features) if type(self.base) is WeightedL1 else None
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
-        masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
-        base = self.base
+        places = [sides.left.schema.place(name) for name in self.features]
+        if self._bare is not None:
+            return self._bare.between(sides)
+        left = self._masked(sides.left, places)
+        right = left if sides.right is sides.left else self._masked(sides.right, places)
+        base, masked = self.base, Sides(left, right, sides.paired)
         return base.between(masked) if isinstance(base, Metric) else joined(base, masked)
 
-    def _masked(self, people: People) -> People:
-        places = [people.schema.place(name) for name in self.features]
+    def _masked(self, people: People, places: list[int]) -> People:
         x = np.full_like(people.x, math.nan)
         x[:, places] = people.x[:, places]
         return people.with_values(x)
 
     def spec(self) -> dict[str, Any]:
-        """The metric behind, and the features that it sees."""
         return {**super().spec(), "base": metric_to_spec(self.base)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON."""
         fields = members(cls.name, spec, (cls.kind, "base", "features"))
         return cls(metric_from_spec(fields["base"]), fields["features"])
 
@@ -576,7 +557,6 @@ class Ratings(BySides):
         return float(rating)
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         column = self._column(sides.left)
         opposite = column if sides.right is sides.left else self._column(sides.right)
         left, right = sides.spread(column, opposite)
@@ -651,7 +631,6 @@ class FromFunction(_OfTwo):
     two = "two people"
 
     def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
         rows = _rows(people)
         d = np.zeros((len(rows), len(rows)))
         for i, first in enumerate(rows):
@@ -660,7 +639,6 @@ class FromFunction(_OfTwo):
         return d
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right, a pair after the other."""
         if not sides.paired:
             return joined(self, sides)
         pairs = zip(_rows(sides.left), _rows(sides.right), strict=True)
@@ -715,11 +693,9 @@ class FromColumns(_OfTwo):
     two = "two sets of columns"
 
     def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
         return self.between(Sides.of(people))
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         spread = [
             (name, sides.spread(_texts(sides.left, name), _texts(sides.right, name)))
             for name in sides.left.schema.names

@@ -110,7 +110,7 @@ class MetricAuditor:
     def measured(self, sides: Sides) -> FloatArray:
         """The distances of people among each other, both sides being the same, unchecked."""
         if isinstance(self.distance, Metric):
-            return self._measured(self.distance.among, sides)
+            return self._measured(self.distance.between, sides)
         return self._measured(self.distance, sides.left)
 
     def _checked(self, people: People, d: FloatArray) -> IntArray:
@@ -159,29 +159,8 @@ class MetricAuditor:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
-        """Read an auditor from their JSON."""
         fields = members("auditor", spec, ("name", "distance"))
         return cls(fields["name"], metric_from_spec(fields["distance"]))
-
-
-def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
-    """Every auditor's distances, (m, k, k): those of each, checked all at once.
-
-    The differences of a feature that several auditors use are computed once.
-    """
-    instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    k, sides = len(people), Sides.of(people)
-    measured = [auditor.measured(sides) for auditor in auditors]
-    if all(d.shape == (k, k) for d in measured):
-        d = np.stack(measured)
-        d[:, np.arange(k), np.arange(k)] = 0.0
-        turned = d.transpose(0, 2, 1)
-        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
-        if within and not (np.abs(d - turned) > _ROUNDING).any():
-            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
-    # Something is wrong: find out what, and with whom.
-    pairs = zip(auditors, measured, strict=True)
-    return np.stack([auditor._checked(people, d) for auditor, d in pairs])
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
@@ -228,7 +207,6 @@ class Panel:
 
     @cached_property
     def members(self) -> tuple[str, ...]:
-        """The auditors' names, in order."""
         return tuple(auditor.name for auditor in self.auditors)
 
     @cached_property
@@ -237,11 +215,25 @@ class Panel:
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
-        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
-        return distances_of(self.auditors, people)
+        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1.
+
+        The differences of a feature that several auditors use are computed once.
+        """
+        instance("people", people, People, "Make them with a schema: schema.people(rows).")
+        k, sides = len(people), Sides.of(people)
+        measured = [auditor.measured(sides) for auditor in self.auditors]
+        if all(d.shape == (k, k) for d in measured):
+            d = np.stack(measured)
+            d[:, np.arange(k), np.arange(k)] = 0.0
+            turned = d.transpose(0, 2, 1)
+            within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
+            if within and not (np.abs(d - turned) > _ROUNDING).any():
+                return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
+        # Something is wrong: find out what, and with whom.
+        pairs = zip(self.auditors, measured, strict=True)
+        return np.stack([auditor._checked(people, d) for auditor, d in pairs])
 
     def pivots(self, people: People) -> Pivots:
-        """The pivot of every pair."""
         distance, auditor = self.rule.pivot(self.distances(people), self.members)
         return Pivots(distance, auditor, self.members)
 

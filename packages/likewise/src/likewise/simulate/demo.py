@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise.learner.bounds import Bound
+from likewise.learner.certificate import Certificate
 from likewise.learner.costs import report_cost
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
@@ -62,6 +64,17 @@ class Shown:
     transcript: Transcript
     summary: Summary
     near_constant: NearConstant | None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The limit on regret after the run; a learner that ignores the panel has none."""
+        return counts.certificate_of(self.transcript)
+
+    @property
+    def promised(self) -> Bound | None:
+        """The least bound on regret before the run, if a theorem covers the settings."""
+        bounds = counts.bounds_of(self.transcript)
+        return min(bounds, key=lambda bound: bound.regret, default=None)
 
 
 @dataclass(frozen=True)
@@ -361,51 +374,3 @@ def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
 
 def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """The regret of a learner beside its limits; ``why_none`` where it has none."""
-
-    name: str
-    had: float | None
-    certified: Limit | None
-    promised: Limit | None
-    trivial: int
-    why_none: str = ""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The most that regret can be, and in which sense; ``trivial`` is what holds for anybody."""
-
-    regret: float
-    holds: str
-    trivial: int
-
-    @property
-    def says(self) -> str:
-        """The sense in which it holds, and a warning where it is no news."""
-        if self.regret < self.trivial:
-            return self.holds
-        return f"{self.holds}; no news, since it is above the limit for any learner"
-
-
-def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
-    """One for every learner that is shown, in order."""
-    return tuple(_guarantee(shown) for shown in demo.shown)
-
-
-def _guarantee(shown: Shown) -> Guarantee:
-    summary, trivial = shown.summary, shown.summary.k * shown.summary.rounds
-    certificate = counts.certificate_of(shown.transcript)
-    if certificate is None:
-        return Guarantee(
-            shown.name, summary.regret, None, None, trivial,
-            "none: it ignores the panel, and no theorem is about such a learner",
-        )  # fmt: skip
-    bounds = counts.bounds_of(shown.transcript)
-    promised = (Limit(bound.regret, bound.holds, trivial) for bound in bounds)
-    before = min(promised, key=lambda limit: limit.regret, default=None)
-    after = Limit(certificate.regret, certificate.holds, trivial)
-    return Guarantee(shown.name, summary.regret, after, before, trivial)

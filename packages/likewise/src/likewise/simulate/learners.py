@@ -1,24 +1,31 @@
 """The learners by name: one registry for the command line, the demo and the sweeps.
 
-A name stands for a schedule with a player, or for a baseline. Ours are ``auto``, ``self-tuned``,
-``nested``, ``exact`` and ``paper``; any other registered player (with the self-tuned schedule),
-schedule (with the player ``auto``) or baseline has its own name. All are functions of one
-signature, that of a baseline, and their keywords are their settings.
+A name stands for a schedule with a player, or for a baseline, a learner to compare with. Ours are
+``auto``, ``self-tuned``, ``nested``, ``exact`` and ``paper``; any other registered player (with the
+self-tuned schedule), schedule (with the player ``auto``) or baseline has its own name. All are
+functions of one signature, that of a baseline, and their keywords are their settings. The three
+plainest baselines are here; a package adds one with an entry point of the group
+``likewise.baselines``.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from likewise.errors import LikewiseError, ParameterError
+import numpy as np
+
+from likewise.errors import HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses.base import ExactWeights, HypothesisClass
+from likewise.hypotheses.pool import Cut, Pool
 from likewise.learner.costs import DUALS, Dual
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
-from likewise.learner.settings import Learner
+from likewise.learner.settings import Learner, player_named
+from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.settings import Setting, named_setting, settings_of_function
@@ -41,6 +48,9 @@ _COVERED = (
 )  # fmt: skip
 # Parameters that describe the game, and are no settings of a learner.
 _OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
+
+# So warm that no cost of any horizon moves the weights.
+HOT = 1e9
 
 Engine = Annotated[str, "who makes the draws; all make the same"]
 Estimate = Annotated[str, "one-sided labels: how unseen ones are made up for, lifted or direct"]
@@ -191,7 +201,7 @@ def learner_settings(name: str) -> Mapping[str, Setting]:
     make = _make(name)
     if learner_kind(name) != "baseline":
         return _annotated(make.func if isinstance(make, partial) else make)
-    settings = settings_of_function(getattr(make, "make", make))
+    settings = settings_of_function(BASELINES[name].make)
     return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
 
 
@@ -234,3 +244,99 @@ def summary_of(part: object) -> str:
     """One line about a registered part: its ``summary``, or its docstring's first line."""
     summary = getattr(part, "summary", None)
     return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A learner to compare with: a function with a name and a line about it.
+
+    All baselines have one signature; settings of its own may follow ``rounds``, by name and with
+    defaults. ``rounds`` is the horizon, for those whose constants depend on it. It returns a
+    learner, or any algorithm that can play the game (:mod:`likewise.simulate.rounds`).
+    """
+
+    name: str
+    summary: str
+    make: Make
+
+    def __call__(
+        self, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+        rounds: int | None = None, **settings: Any,
+    ) -> Learner | Algorithm:  # fmt: skip
+        """Build the learner for a class, rounds of at most k people, alpha, eps and a seed."""
+        return self.make(hypotheses, k, alpha, eps, seed, rounds=rounds, **settings)
+
+
+def baseline(name: str, summary: str) -> Callable[[Make], Baseline]:
+    """Turn a function of the one signature into a baseline.
+
+    >>> @baseline("slow", "self-tuned, with much noise")
+    ... def slow(hypotheses, k, alpha, eps, seed, *, rounds=None, x: float = 100.0):
+    ...     return Learner(hypotheses, k, alpha, eps, seed, schedule=SelfTuned(x=x))
+    >>> slow.name, slow.summary
+    ('slow', 'self-tuned, with much noise')
+    """
+
+    def decorate(make: Make) -> Baseline:
+        named = Baseline(name, summary, make)
+        # help(…) shows the function's own docstring, not that of the class.
+        object.__setattr__(named, "__doc__", make.__doc__)
+        return named
+
+    return decorate
+
+
+@baseline("accuracy-only", "ignores the panel: accurate, unfair in almost every round")
+def accuracy_only(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """A no-regret learner on the misclassification loss alone (section "On Achieving Simultaneous
+    No-Regret Guarantees"): accurate, and unfair in almost every round.
+    """
+    # A third of the bound's best temperature: nothing but accuracy is at stake, so learn fast.
+    player = player_named("auto", hypotheses, "compiled")
+    schedule = SelfTuned(eta=1.0, x=player.best_x(hypotheses) / 3)
+    return Learner(hypotheses, k, alpha, eps, seed, schedule=schedule, ignores_reports=True)
+
+
+@baseline("untaught", "equal weights in every round, whatever happens")
+def untaught(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """Give all hypotheses equal weights forever: learning must do better than that."""
+    schedule = SelfTuned(eta=1.0, x=HOT)
+    if isinstance(hypotheses, ExactWeights):
+        hypotheses = hypotheses.with_prior("flat")
+    return Learner(
+        hypotheses, k, alpha, eps, seed, schedule=schedule, player="exponential-weights",
+        ignores_reports=True,
+    )  # fmt: skip
+
+
+@baseline("constant", "approves everybody: never unfair, learns nothing")
+def constant(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """Approve everybody (section "On Achieving Simultaneous No-Regret Guarantees"): a class of one
+    hypothesis, over the features of the class that others choose from.
+    """
+    schema = hypotheses.schema
+    column = next((f.name for f in schema.features if f.missing is None), None)
+    if column is None:
+        raise HypothesisError(
+            "A constant is a cut on a feature that everybody has; here each of them may be missing "
+            "in somebody. Fill one of them in."
+        )
+    anybody = np.array([[_plain(feature) for feature in schema.features]])
+    alone = Pool(schema, [Cut(column, -np.inf)], anybody)
+    return Learner(alone, k, alpha, eps, seed, ignores_reports=True)
+
+
+def _plain(feature: Feature) -> float:
+    """The value nearest to 0 that the feature may have."""
+    low, high = feature.limits
+    value = min(max(0.0, low), high)
+    return value if feature.kind == "number" else float(math.ceil(value))

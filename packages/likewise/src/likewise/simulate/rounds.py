@@ -268,34 +268,27 @@ class FoldedLearner(Algorithm):
 
     @property
     def sensitivity(self) -> int:
-        """alpha − kappa."""
         return self.learner.sensitivity
 
     def settings(self) -> dict[str, Any]:
-        """Those of the learner."""
         return self.learner.settings()
 
     def calls_a_round(self, rounds: int) -> float:
-        """As the learner computes them."""
         return self.learner.calls_a_round(rounds)
 
     def fresh(self) -> FoldedLearner:
-        """The learner in its first state."""
         return FoldedLearner(self.learner)
 
     @property
     def lam(self) -> float:
-        """The dual player's multiplier."""
         return self.state.lam
 
     @property
     def draws(self) -> int:
-        """As many as the schedule asked for when the round opened."""
         return self.state.open[self._deployment.round].draws if self._deployment else 0
 
     @property
     def calls(self) -> int:
-        """Those of the fold."""
         return self.state.calls
 
     def chances(self, people: People) -> IntArray:
@@ -318,11 +311,9 @@ class FoldedLearner(Algorithm):
         return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def audited(self, round_id: str) -> bool:
-        """As the learner's lottery drew."""
         return fold.drawn_for_audit(self.state, round_id)
 
     def hear(self, event: Feedback) -> None:
-        """Fold the event."""
         self.state = fold.apply(self.state, event)
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
@@ -420,7 +411,6 @@ class Transcript:
 
     @property
     def rounds(self) -> int:
-        """T."""
         return len(self.error)
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -471,7 +461,6 @@ class PolicyView:
     _algorithm: Algorithm
 
     def chances(self, people: People) -> IntArray:
-        """Everybody's chance of approval, in units of 2^-20."""
         return self._algorithm.chances(people)
 
 
@@ -570,7 +559,6 @@ class _Table:
     evaluation_draws: int
 
     def round(self, t: int) -> Moment:
-        """Everything that happens in round t."""
         algorithm = self.algorithm
         lam = algorithm.lam
         encounter = self.course.meet(t, PolicyView(algorithm))
@@ -591,7 +579,6 @@ class _Table:
         )  # fmt: skip
 
     def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
-        """The labels that the learner will hear of."""
         everybody = zip(
             encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
         )

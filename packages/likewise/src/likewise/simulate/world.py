@@ -129,7 +129,6 @@ class Memoryless(World):
         """Return round t, in view of the policy."""
 
     def course(self) -> Course:
-        """Return the rounds in order."""
         return _MemorylessCourse(self)
 
 
@@ -149,7 +148,6 @@ class Steady(Memoryless):
         """Return round t."""
 
     def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
-        """Return round t, whatever the policy."""
         return self.encounter(t)
 
 
@@ -164,15 +162,12 @@ class Recorded(Steady):
 
     @property
     def schema(self) -> FeatureSchema:
-        """The schema of the world."""
         return self.world.schema
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Return a class of the world."""
         return self.world.hypotheses(name)
 
     def encounter(self, t: int) -> Encounter:
-        """Return round t as recorded."""
         return self._encounters[t - 1]
 
 
@@ -231,11 +226,9 @@ class Resampled(Steady):
 
     @property
     def schema(self) -> FeatureSchema:
-        """The schema of the people."""
         return self.people.schema
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Return the given class."""
         self.class_name(name)
         return self._hypotheses
 
