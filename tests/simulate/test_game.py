@@ -28,6 +28,7 @@ from likewise.simulate.counts import summarise, trace_csv
 from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
 from studies.growth import growth_exponent
+from studies.sweep.runs import first_rounds
 
 ROUNDS = 400
 
@@ -116,8 +117,8 @@ def test_any_choice_of_the_reported_pair_can_be_played(world: Steady, selection:
 
 def test_the_first_rounds_of_a_long_game_are_a_short_game(world: Steady) -> None:
     long, short = (play(world, learner(world, "auto"), n) for n in (60, 25))
-    assert (long.first(25).error == short.error).all()
-    assert (long.first(25).lam == short.lam).all()
+    assert (first_rounds(long, 25).error == short.error).all()
+    assert (first_rounds(long, 25).lam == short.lam).all()
 
 
 @pytest.mark.usefixtures("kernels")

@@ -9,40 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from likewise.registry import SELECTIONS, WORLDS
 from likewise.simulate.game import Game
 
 if TYPE_CHECKING:  # generic to the type checker, and in newer versions of click alone
-    _Name = click.ParamType[str]
+    _Choice = click.Choice[str]
     _Pair = click.ParamType[tuple[str, str]]
 else:
-    _Name = _Pair = click.ParamType
+    _Choice, _Pair = click.Choice, click.ParamType
 
 
-class Registered(_Name):
+class Registered(_Choice):
     """A registered name, ours or an installed package's; looked up when somebody asks for it."""
 
-    def __init__(self, noun: str, names: Callable[[], Iterable[str]]) -> None:
-        self.name, self._names = noun, names
+    case_sensitive = True
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
-        """All of the names, for the help."""
-        return f"[{'|'.join(self._names())}]"
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name, if it is one."""
-        names = list(self._names())
-        if value not in names:
-            self.fail(f"{value!r} is not one of {', '.join(names)}.", param, ctx)
-        return str(value)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str  # noqa: ARG002
-    ) -> list[CompletionItem]:  # fmt: skip
-        """The names that begin so."""
-        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override] # read-only, and late
+        return tuple(self._names())
 
 
 def _learner_names() -> Iterable[str]:
@@ -119,7 +107,7 @@ def _option(field: Any) -> Callable[..., Any]:
     if field.metadata["choices"]:
         kind = click.Choice(field.metadata["choices"])
     elif field.name in _REGISTERED:
-        kind = Registered(field.name, _REGISTERED[field.name])
+        kind = Registered(_REGISTERED[field.name])
     elif field.name == "seed":
         kind = int
     return click.option(

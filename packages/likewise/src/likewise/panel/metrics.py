@@ -598,7 +598,7 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 
 @dataclass(frozen=True)
-class _OfTwo:
+class _OfTwo(ABC):
     """A function of two people or sets of columns; subclasses define how it is called."""
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
@@ -607,11 +607,29 @@ class _OfTwo:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"{type(self).__name__}.function",
-                f"must be a function of {self.two}",
-                self.function,
-                "Write lambda one, other: ….",
-            )
+                f"{type(self).__name__}.function", f"must be a function of {self.two}",
+                self.function, "Write lambda one, other: ….",
+            )  # fmt: skip
+
+    def __call__(self, people: People) -> FloatArray:
+        return self.between(Sides.of(people))
+
+    @abstractmethod
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+
+
+def _larger(forward: FloatArray, backward: FloatArray, sides: Sides) -> FloatArray:
+    """The larger of the distances in both orders, which must be the same up to rounding."""
+    uneven = np.argwhere(np.abs(forward - backward) > _ROUNDING)
+    if len(uneven):
+        place = tuple(uneven[0].tolist())
+        pair = (sides.left.ids[place[0]], sides.right.ids[place[-1]])
+        raise AuditError(
+            f"A distance must be symmetric; the function says {float(forward[place])!r} for {pair} "
+            f"and {float(backward[place])!r} the other way round. Take their mean, or the larger."
+        )
+    return np.maximum(forward, backward)
 
 
 @dataclass(frozen=True)
@@ -630,32 +648,18 @@ class FromFunction(_OfTwo):
 
     two = "two people"
 
-    def __call__(self, people: People) -> FloatArray:
-        rows = _rows(people)
-        d = np.zeros((len(rows), len(rows)))
-        for i, first in enumerate(rows):
-            for j, second in enumerate(rows[:i]):
-                d[i, j] = d[j, i] = self._both(second, first, (people.ids[j], people.ids[i]))
-        return d
-
     def between(self, sides: Sides) -> FloatArray:
-        if not sides.paired:
-            return joined(self, sides)
-        pairs = zip(_rows(sides.left), _rows(sides.right), strict=True)
-        names = zip(sides.left.ids, sides.right.ids, strict=True)
-        return np.array([self._both(*rows, pair) for rows, pair in zip(pairs, names, strict=True)])
-
-    def _both(
-        self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, str]
-    ) -> float:
-        forward, backward = self._ask(first, second, pair), self._ask(second, first, pair[::-1])
-        if abs(forward - backward) > _ROUNDING:
-            raise AuditError(
-                f"A distance must be symmetric; the function says {forward!r} for "
-                f"({pair[0]!r}, {pair[1]!r}) and {backward!r} the other way round. Take their "
-                f"mean, or the larger."
-            )
-        return max(forward, backward)
+        left, right = _rows(sides.left), _rows(sides.right)
+        forward, backward = np.zeros(sides.shape), np.zeros(sides.shape)
+        same = sides.right is sides.left and not sides.paired
+        for place in np.ndindex(sides.shape):
+            i, j = place[0], place[-1]
+            pair = sides.left.ids[i], sides.right.ids[j]
+            if pair[0] != pair[1] and not (same and i > j):
+                forward[place] = self._ask(left[i], right[j], pair)
+                backward[place] = self._ask(right[j], left[i], pair[::-1])
+        d = _larger(forward, backward, sides)
+        return np.maximum(d, d.T) if same else d
 
     def _ask(
         self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, ...]
@@ -692,9 +696,6 @@ class FromColumns(_OfTwo):
 
     two = "two sets of columns"
 
-    def __call__(self, people: People) -> FloatArray:
-        return self.between(Sides.of(people))
-
     def between(self, sides: Sides) -> FloatArray:
         spread = [
             (name, sides.spread(_texts(sides.left, name), _texts(sides.right, name)))
@@ -703,16 +704,7 @@ class FromColumns(_OfTwo):
         first = {name: left for name, (left, _) in spread}
         second = {name: right for name, (_, right) in spread}
         forward = self._ask(first, second, sides.shape)
-        backward = self._ask(second, first, sides.shape)
-        uneven = np.abs(forward - backward) > _ROUNDING
-        if uneven.any():
-            place = tuple(np.argwhere(uneven)[0])
-            raise AuditError(
-                f"A distance must be symmetric; the function says {float(forward[place])!r} for a "
-                f"pair and {float(backward[place])!r} the other way round. Take their mean, or the "
-                f"larger."
-            )
-        return np.maximum(forward, backward)
+        return _larger(forward, self._ask(second, first, sides.shape), sides)
 
     def _ask(
         self, first: Mapping[str, Any], second: Mapping[str, Any], shape: tuple[int, ...]

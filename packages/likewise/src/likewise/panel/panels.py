@@ -18,8 +18,8 @@ import numpy.typing as npt
 from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel import reports
-from likewise.panel.metrics import Distance, Metric, Sides, joined, metric_from_spec, metric_to_spec
+from likewise.panel import metrics, reports
+from likewise.panel.metrics import BySides, Distance, Sides, joined
 from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
@@ -109,9 +109,11 @@ class MetricAuditor:
 
     def measured(self, sides: Sides) -> FloatArray:
         """The distances of people among each other, both sides being the same, unchecked."""
-        if isinstance(self.distance, Metric):
-            return self._measured(self.distance.between, sides)
-        return self._measured(self.distance, sides.left)
+        distance = self.distance
+        # A subclass may have a call of its own.
+        if isinstance(distance, BySides) and type(distance).__call__ is BySides.__call__:
+            return self._measured(distance.between, sides)
+        return self._measured(distance, sides.left)
 
     def _checked(self, people: People, d: FloatArray) -> IntArray:
         k = len(people)
@@ -155,12 +157,12 @@ class MetricAuditor:
 
     def spec(self) -> dict[str, Any]:
         """The auditor as JSON; a distance that is a plain function cannot be written down."""
-        return {"name": self.name, "distance": metric_to_spec(self.distance)}
+        return {"name": self.name, "distance": metrics.metric_to_spec(self.distance)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
         fields = members("auditor", spec, ("name", "distance"))
-        return cls(fields["name"], metric_from_spec(fields["distance"]))
+        return cls(fields["name"], metrics.metric_from_spec(fields["distance"]))
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:

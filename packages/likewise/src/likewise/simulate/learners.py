@@ -155,53 +155,42 @@ def learner_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
 
 
-def learner_kind(name: str) -> str:
-    """The kind of thing that a name stands for; unknown and ambiguous names are refused."""
+def _entry(name: str) -> tuple[Make, str]:
+    """The function that makes the learner of a name, with its settings as keywords; and a line."""
     if name not in learner_names():
         rule = f"must be one of {', '.join(learner_names())}"
         remedy = "Check the spelling; a package adds one as a player or a baseline."
         raise ParameterError("learner", rule, name, remedy)
-    kinds = ["learner of Likewise itself"] if name in OURS or name == "paper" else []
-    kinds += ["player"] if name in PLAYERS and name not in _COVERED else []
-    kinds += ["schedule"] if name in SCHEDULES and name not in _COVERED else []
-    kinds += ["baseline"] if name in BASELINES else []
-    if len(kinds) > 1:
+    entries: dict[str, tuple[Make, str]] = {}
+    if name in OURS or name == "paper":
+        player, summary = OURS.get(name, ("", _PAPER))
+        make = partial(_self_tuned, player=player) if player else _paper
+        entries["learner of Likewise itself"] = (make, summary)
+    if name in PLAYERS and name not in _COVERED:
+        entries["player"] = (partial(_self_tuned, player=name), summary_of(PLAYERS[name]))
+    if name in SCHEDULES and name not in _COVERED:
+        entries["schedule"] = (partial(_scheduled, name), summary_of(SCHEDULES[name]))
+    if name in BASELINES:
+        entries["baseline"] = (BASELINES[name], BASELINES[name].summary)
+    if len(entries) > 1:
         raise LikewiseError(
-            f"The learner {name!r} could be the {' or the '.join(kinds)} of that name. Ask "
+            f"The learner {name!r} could be the {' or the '.join(entries)} of that name. Ask "
             f"the package's authors for another name."
         )
-    return kinds[0]
-
-
-def _make(name: str) -> Make:
-    """The function that makes a learner; its keywords are the settings."""
-    kind = learner_kind(name)
-    if kind == "baseline":
-        return BASELINES[name]
-    if kind == "schedule":
-        return partial(_scheduled, name)
-    if name == "paper":
-        return _paper
-    return partial(_self_tuned, player=OURS[name][0] if name in OURS else name)
+    return next(iter(entries.values()))
 
 
 def learner_summary(name: str) -> str:
     """One line about a learner."""
-    kind = learner_kind(name)
-    if kind == "learner of Likewise itself":
-        return OURS[name][1] if name in OURS else _PAPER
-    registries: Mapping[str, Mapping[str, Any]] = {
-        "player": PLAYERS, "schedule": SCHEDULES, "baseline": BASELINES,
-    }  # fmt: skip
-    return summary_of(registries[kind][name])
+    return _entry(name)[1]
 
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
     """The settings of a learner by name."""
-    make = _make(name)
-    if learner_kind(name) != "baseline":
+    make = _entry(name)[0]
+    if not isinstance(make, Baseline):
         return _annotated(make.func if isinstance(make, partial) else make)
-    settings = settings_of_function(BASELINES[name].make)
+    settings = settings_of_function(make.make)
     return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
 
 
@@ -219,13 +208,12 @@ def _annotated(function: Make) -> dict[str, Setting]:
 
 def learner_setting(learner: str, name: str) -> Setting:
     """One setting of a learner; a name that is none of its settings is refused."""
-    settings = learner_settings(learner)
-    return named_setting(settings, name, f"learner {learner}", settings)
+    return named_setting(learner_settings(learner), name, f"learner {learner}")
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a learner as plain values."""
-    learner_kind(learner)  # refuses a name that is none
+    _entry(learner)  # refuses a name that is none
     return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
 
 
@@ -234,10 +222,10 @@ def make_learner(
     rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
 ) -> Learner | Algorithm:  # fmt: skip
     """The learner of that name for a class, k people a round, and a number of rounds."""
-    keywords = checked_settings(name, settings or {})
-    if learner_kind(name) != "baseline":
+    make, keywords = _entry(name)[0], checked_settings(name, settings or {})
+    if not isinstance(make, Baseline):
         keywords["feedback"] = feedback
-    return _make(name)(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
+    return make(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
 
 
 def summary_of(part: object) -> str:

@@ -439,15 +439,6 @@ class Transcript:
         ax.legend()
         return ax
 
-    def first(self, rounds: int) -> Transcript:
-        """Return the first rounds of the game, for learners that do not know the horizon."""
-        cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
-        moments = tuple(moment for moment in self.moments if moment.t <= rounds)
-        return Transcript(
-            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
-            encounters=self.encounters[:rounds], **cut,
-        )  # fmt: skip
-
 
 EVALUATION_DRAWS = 5000
 # More would not fit into memory.

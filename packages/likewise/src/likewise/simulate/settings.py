@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,16 +161,14 @@ def check_settings(world: Any) -> None:
 
 def known_setting(world: type, name: str) -> Setting:
     """Return the setting of that name, or refuse it with a list of the world's settings."""
-    settings = settings_of(world)
-    listed = [declared.text for declared in settings.values()]
-    return named_setting(settings, name, f"world {getattr(world, 'name', world.__name__)}", listed)
+    owner = f"world {getattr(world, 'name', world.__name__)}"
+    return named_setting(settings_of(world), name, owner)
 
 
-def named_setting(
-    settings: Mapping[str, Setting], name: str, owner: str, listed: Iterable[str]
-) -> Setting:
-    """Return the setting of that name, or refuse it with what its owner lists."""
+def named_setting(settings: Mapping[str, Setting], name: str, owner: str) -> Setting:
+    """Return the setting of that name, or refuse it with a list of its owner's settings."""
     if name not in settings:
-        rule = f"must be one of its own ({', '.join(listed) or 'none at all'})"
+        listed = ", ".join(declared.text for declared in settings.values())
+        rule = f"must be one of its own ({listed or 'none at all'})"
         raise ParameterError(f"A setting of the {owner}", rule, name, "Check the spelling.")
     return settings[name]

@@ -121,23 +121,12 @@ class World(ABC):
         """Begin a run through the world."""
 
 
-class Memoryless(World):
+class Memoryless(World, Course):
     """A world that forgets decisions: a round depends on its number and on the policy alone."""
 
-    @abstractmethod
-    def meet(self, t: int, view: View) -> Encounter:
-        """Return round t, in view of the policy."""
-
     def course(self) -> Course:
-        return _MemorylessCourse(self)
-
-
-@dataclass(frozen=True)
-class _MemorylessCourse(Course):
-    world: Memoryless
-
-    def meet(self, t: int, view: View) -> Encounter:
-        return self.world.meet(t, view)
+        """Return the world itself, which remembers nothing."""
+        return self
 
 
 class Steady(Memoryless):
