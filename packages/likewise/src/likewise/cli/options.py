@@ -48,7 +48,6 @@ class Pair(_Pair):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """The name and the text of the value."""
         name, sign, text = str(value).partition("=")
         if not name or not sign:
             self.fail(f"{value!r} is not of the form NAME=VALUE, such as spell=200.", param, ctx)
@@ -64,7 +63,6 @@ class OutputFile(click.Path):
         )
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, in a folder that is there."""
         path = Path(str(super().convert(value, param, ctx)))
         if self.allow_dash and str(path) == "-":
             return path

@@ -44,8 +44,6 @@ def checked_name(name: object, where: str) -> str:
 
 def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     """Names of some members, at least one and all different."""
-    if isinstance(names, str):
-        raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
     if (values := as_list(names)) is None:
         raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
     listed = tuple(checked_name(name, where) for name in values)

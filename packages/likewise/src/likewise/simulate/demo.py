@@ -219,7 +219,6 @@ class Case:
     reported: bool
 
     def objects(self, auditor: str) -> bool:
-        """True if an auditor objects to the pair."""
         return bool(exceeds(self.gap, self.distances[auditor], self.sensitivity))
 
     @property

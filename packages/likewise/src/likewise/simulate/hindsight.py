@@ -131,7 +131,6 @@ class BestFair:
 
     @property
     def error_rate(self) -> float:
-        """The error of a person."""
         return self.error / self.people
 
     def scores(self, points: Points) -> FloatArray:
@@ -355,7 +354,6 @@ class Comparators:
             object.__setattr__(self, field.name, value)
 
     def rates(self, people: int) -> Comparators:
-        """Divide by the number of people."""
         return Comparators(**{name: value / people for name, value in asdict(self).items()})
 
 

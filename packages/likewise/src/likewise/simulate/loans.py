@@ -113,7 +113,6 @@ class Loans(LoanWorld):
     summary = "a lender, five auditors who disagree, applicants drawn alike every round"
 
     def encounter(self, t: int) -> Encounter:
-        """k applicants drawn alike, whether they will repay, and the panel."""
         number, at_once = Stream(self.seed, Purpose.WORLD, t).round, max(1, _AT_ONCE // self.k)
         offset = number % at_once
         block = _rounds(self.seed, self.k, self.luck, self.harshness, number - offset, at_once)
@@ -246,7 +245,6 @@ class Drift(LoanWorld):
         )
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k applicants in the economy of the day."""
         recession = ((t - 1) // self.spell) % 2
         return self.round_of(t, *self.applicants(t, 0.57 + self.depth * recession))
 
@@ -264,7 +262,6 @@ class Turnover(LoanWorld):
     summary = "loans, before panels whose members and rules change"
 
     def panel_of(self, t: int) -> Panel:
-        """The panel that sits in round t."""
         number = (t - 1) // self.term
         if number == 0:
             return self.panel
@@ -277,7 +274,6 @@ class Turnover(LoanWorld):
         return Panel([members[i] for i in chosen], rule)
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k applicants and bring them before the panel of the day."""
         return replace(self.round_of(t, *self.applicants(t)), panel=self.panel_of(t))
 
 
@@ -367,7 +363,6 @@ class Adaptive(LoanSettings):
     summary = "loans, where approvals change who can repay later"
 
     def course(self) -> world.Course:
-        """Begin without fortune in any region."""
         return _Course(self)
 
 
