@@ -140,7 +140,7 @@ def game_of(
 ) -> Game:
     """The game that the options describe."""
     from likewise.simulate.learners import learner_setting
-    from likewise.simulate.settings import known_setting
+    from likewise.simulate.world import known_setting
 
     world, learner = WORLDS[values["world"]], values.get("learner", Game.learner)
     return Game(

@@ -366,8 +366,7 @@ def _world_lines(name: str, explained: dict[tuple[str, str], str]) -> Iterator[s
 
     A setting that an earlier world ``explained`` is named, and not explained again.
     """
-    from likewise.simulate.settings import settings_of
-    from likewise.simulate.world import MissingDataError
+    from likewise.simulate.world import MissingDataError, settings_of
 
     try:
         world = WORLDS[name]

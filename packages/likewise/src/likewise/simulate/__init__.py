@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from likewise.simulate.rounds import (
         AT_ONCE, EVALUATION_DRAWS, Delay, Delays, Moment, PolicyView, Transcript, parse_delay, play,
     )  # fmt: skip
-    from likewise.simulate.settings import Setting, setting, settings_of
     from likewise.simulate.world import (
-        Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Steady, View, World,
+        Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Setting, Steady, View,
+        World, setting, settings_of,
     )  # fmt: skip
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Looked up when they are first used, so that help is instant; the last module needs scipy.
-    for module in ("settings", "world", "rounds", "loans", "learners", "hindsight"):
+    for module in ("world", "rounds", "loans", "learners", "hindsight"):
         if name in __all__ and hasattr(home := import_module(f"{__name__}.{module}"), name):
             return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

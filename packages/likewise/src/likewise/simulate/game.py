@@ -73,7 +73,7 @@ Feedback that comes so late never arrives.
 
     def __post_init__(self) -> None:
         from likewise.simulate.learners import checked_settings
-        from likewise.simulate.settings import known_setting
+        from likewise.simulate.world import known_setting
         from likewise.validation import integer
 
         integer("rounds", self.rounds, 1, 1 << 32, "Play at least one round.")

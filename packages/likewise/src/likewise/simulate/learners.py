@@ -28,7 +28,7 @@ from likewise.learner.settings import Learner, player_named
 from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
-from likewise.simulate.settings import Setting, named_setting, settings_of_function
+from likewise.simulate.world import Setting, named_setting, settings_of_function
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.

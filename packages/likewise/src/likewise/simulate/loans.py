@@ -27,8 +27,7 @@ from likewise.panel.rules import Rule
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate import world
-from likewise.simulate.settings import setting
-from likewise.simulate.world import Encounter, Memoryless, Steady, View
+from likewise.simulate.world import Encounter, Memoryless, Steady, View, setting
 
 PURPOSES = ("car", "home", "education", "business", "other")
 REGIONS = ("north", "east", "south", "west", "capital")
