@@ -87,11 +87,6 @@ class PerturbedPredecessor(EncodedPredecessor):
             "scale": self.scale,
         }  # fmt: skip
 
-    @property
-    def draws(self) -> int:
-        """R."""
-        return self.elicited
-
     def _law(self) -> Perturbed:
         scales = np.array([self.scale])
         return Perturbed(self.hypotheses, self.costs, scales, self.dimension, self.engine)

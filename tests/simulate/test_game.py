@@ -183,8 +183,9 @@ def test_regret_is_against_the_best_fair_policy(world: Steady) -> None:
 
 
 def test_oracle_calls_are_the_draws_and_one_decision_a_round(world: Steady) -> None:
-    played = play(world, learner(world, "context-ftpl"), 10, keep=everything)
-    assert played.calls[-1] == sum(moment.draws + 1 for moment in played.moments)
+    drawing = learner(world, "context-ftpl")
+    played = play(world, drawing, 10)
+    assert played.calls[-1] == sum(drawing.draws(t) + 1 for t in range(1, 11))
     assert play(world, learner(world, "exponential-weights"), 10).calls[-1] == 0
 
 

@@ -205,10 +205,6 @@ class Algorithm(ABC):
         """The settings as JSON, to be compared and shown."""
 
     @abstractmethod
-    def calls_a_round(self, rounds: int) -> float:
-        """Oracle calls a round in a game of ``rounds`` rounds, from the method's formula."""
-
-    @abstractmethod
     def fresh(self) -> Self:
         """The same algorithm before its first round."""
 
@@ -243,11 +239,6 @@ class Algorithm(ABC):
         return 0.0
 
     @property
-    def draws(self) -> int:
-        """How many draws the scores of the last deployment came from; 0 where they are exact."""
-        return 0
-
-    @property
     def calls(self) -> int:
         """How often the oracle was called so far."""
         return 0
@@ -273,19 +264,12 @@ class FoldedLearner(Algorithm):
     def settings(self) -> dict[str, Any]:
         return self.learner.settings()
 
-    def calls_a_round(self, rounds: int) -> float:
-        return self.learner.calls_a_round(rounds)
-
     def fresh(self) -> FoldedLearner:
         return FoldedLearner(self.learner)
 
     @property
     def lam(self) -> float:
         return self.state.lam
-
-    @property
-    def draws(self) -> int:
-        return self.state.open[self._deployment.round].draws if self._deployment else 0
 
     @property
     def calls(self) -> int:
@@ -354,7 +338,6 @@ class Moment:
     audited: bool
     report: tuple[tuple[str, str], ...]
     lam: float
-    draws: int
     calls: int
 
     @property
@@ -555,7 +538,7 @@ class _Table:
         encounter = self.course.meet(t, PolicyView(algorithm))
         people, pivots = encounter.people, encounter.pivots
         deployment = algorithm.deploy(people, encounter.panel.name)
-        draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
+        policy = algorithm.policy(people, self.evaluation_draws)
         audited = algorithm.audited(deployment.round)
         exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
         report = choose_report(exceeded & audited, deployment.scores, people.ids, self.selection, t)
@@ -565,8 +548,8 @@ class _Table:
         self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
         algorithm.hear_all(self.inbox.due(t))
         return Moment(
-            t, encounter, deployment, exact, pivots.distance, pivots.auditor, audited,
-            report.pairs, lam, draws, algorithm.calls,
+            t, encounter, deployment, policy, pivots.distance, pivots.auditor, audited,
+            report.pairs, lam, algorithm.calls,
         )  # fmt: skip
 
     def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
