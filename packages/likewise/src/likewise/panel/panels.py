@@ -141,7 +141,7 @@ class MetricAuditor:
             ) from error
         if measured.dtype.kind not in "fiub" or measured.shape != shape:
             raise AuditError(
-                f"Auditor {self.name!r}: distances must be an array of shape {shape}, of numbers; "
+                f"Auditor {self.name!r}: distances must be an array of numbers of shape {shape}; "
                 f"got {measured.dtype} of shape {measured.shape}. A function of two people goes "
                 f"into FromFunction."
             )

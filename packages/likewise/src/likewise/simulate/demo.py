@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
+from likewise.registry import WORLDS
 from likewise.simulate import counts
 from likewise.simulate.counts import NearConstant, Summary
 from likewise.simulate.game import Game
-from likewise.simulate.loans import Loans
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Moment, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
@@ -151,7 +151,7 @@ def run_demo(
 @lru_cache(maxsize=1)
 def _world(seed: int, rounds: int) -> Steady:
     """The stream, made once in every process."""
-    return Recorded(Loans(seed), rounds)
+    return Recorded(cast(Steady, WORLDS["loans"].make(seed)), rounds)
 
 
 def _comparators(world: Steady, games: Mapping[str, Transcript]) -> dict[str, Comparators]:
