@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from likewise.learner.schedules import Schedule
     from likewise.panel.metrics import Metric
     from likewise.panel.reports import Selection
-    from likewise.simulate.baselines import Baseline
+    from likewise.simulate.learners import Baseline
     from likewise.simulate.world import World
 
 
@@ -189,7 +189,7 @@ PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.player
 SCHEDULES: Registry[type[Schedule]] = _registry("schedules", "schedule", "learner.schedules", {
     "self-tuned": "SelfTuned", "paper": "Paper", "paper-one-sided": "PaperOneSided",
 })  # fmt: skip
-BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.baselines", {
+BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.learners", {
     "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
 })  # fmt: skip
 WORLDS: Registry[type[World]] = _registry("worlds", "world", "simulate.loans", {
