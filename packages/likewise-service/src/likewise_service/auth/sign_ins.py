@@ -53,7 +53,7 @@ class Session(NamedTuple):
     @property
     def actor(self) -> Actor:
         """Return the person who is signed in as an actor of the ledger."""
-        return Actor.signed_in(self.identity.issued, self.signed_in)
+        return Actor.introduced(self.identity.issued, self.signed_in)
 
 
 def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Session]:

@@ -53,7 +53,7 @@ class Identity:
     @property
     def actor(self) -> kinds.Actor:
         """Return the owner as an actor of the ledger."""
-        return kinds.Actor.with_token(self.issued)
+        return kinds.Actor.introduced(self.issued)
 
     def concerns(self, docket: str) -> bool:
         """Tell whether the owner may use a docket."""

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import events, state_files
+from likewise.learner import state_files
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
@@ -47,14 +47,14 @@ class UnitOfWork:
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at, self.clock = max(at, projection.at), at
         self.added: list[tuple[Record, kinds.Body]] = []
-        self._contents: learner.Contents = {}
+        self._contents: kinds.Contents = {}
 
     def add(self, body: kinds.Body) -> None:
         """One more record; the fold has to accept what it stands for.
 
         The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
-        self.state = learner.advance(self.state, body, self._contents)
+        self.state = body.advance(self.state, self._contents, {})
         if not self.added:
             for introduction in introductions(self.projection.governance, self.actor):
                 self._append(introduction)
@@ -74,7 +74,7 @@ class UnitOfWork:
         open_round = self.state.open.get(round_id)
         audited = open_round is not None and open_round.outcome is not None
         if audited and not learner.awaited(self.state, round_id):
-            self.add(events.Closed(round_id))
+            self.add(kinds.Closed(round_id))
 
 
 class Receipts:
@@ -392,7 +392,9 @@ class Docket:
         surrogates = learner.surrogates_in(kinds.read_body(record) for record in erased)
         while records := list(self._page(view)):
             bodies = [kinds.read_body(record) for record in records]
-            payloads = view.payloads(learner.digests_needed(bodies, surrogates))
+            payloads = view.payloads(
+                digest for body in bodies for digest in body.digests(surrogates) if digest
+            )
             for digest, payload in payloads.items():
                 if payload.digest != digest:
                     message = f"the payload {digest[:12]}… beside the ledger was changed."
@@ -403,7 +405,7 @@ class Docket:
                     self.projection.take(record, body)
                     continue
                 try:
-                    self._state = learner.advance(self.state, body, contents, surrogates)
+                    self._state = body.advance(self.state, contents, surrogates)
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error

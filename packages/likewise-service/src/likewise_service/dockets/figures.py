@@ -13,7 +13,8 @@ import numpy as np
 from likewise.panel import objections, rule_language
 from likewise.panel.agreement import Agreement, Consistency, consistency
 from likewise.panel.reports import decisive
-from likewise_service.dockets.round import Repeat, Round
+from likewise_service.dockets.round import Round
+from likewise_service.ledger.kinds import Repeat
 
 
 @dataclass(frozen=True)
@@ -198,14 +199,15 @@ class Tallies:
             month = self.months.setdefault((round_.audited or "")[:7], Month())
             month.add(audit, report=round_.outcome == "report")
 
-    def repeated(self, member: str, before: Consistency, now: Consistency) -> None:
-        """Replace a member's consistency on one round by another."""
+    def repeated(self, member: str, before: Round, now: Round) -> None:
+        """Replace a member's consistency on a round, as it was, by what it is now."""
         total = self.consistency.get(member, Consistency())
+        earlier, later = (repeat_consistency(round_, member) for round_ in (before, now))
         self.consistency[member] = Consistency(
-            total.repeats + now.repeats - before.repeats,
-            total.pairs + now.pairs - before.pairs,
-            total.same + now.same - before.same,
-            total.both + now.both - before.both,
+            total.repeats + later.repeats - earlier.repeats,
+            total.pairs + later.pairs - earlier.pairs,
+            total.same + later.same - earlier.same,
+            total.both + later.both - earlier.both,
         )
 
     def latest(self, opened: Mapping[str, Round]) -> list[RoundFigures]:

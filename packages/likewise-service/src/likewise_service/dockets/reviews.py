@@ -10,10 +10,9 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from likewise.learner import events
 from likewise.panel.objections import Pair
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Repeat, Round
+from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, due_after, passed
 from likewise_service.ledger import kinds, transaction
 from likewise_service.ledger.records import Record
@@ -64,11 +63,11 @@ class ReviewTarget:
         self.finished = round_.seats.get(member) == "finished"
 
     @property
-    def outcome(self) -> events.Audited:
+    def outcome(self) -> kinds.Audited:
         """The outcome on record; after the deadline, the one that is about to be recorded."""
         if self.round.outcome is None:
             return self.round.conclusion(self.quorum)
-        return events.Audited(self.round.id, self.round.outcome, self.round.pairs)
+        return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
 
     def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
         """Return the record of an objection."""
@@ -109,7 +108,7 @@ class RepeatedReview(ReviewTarget):
     def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
         super().__init__(projection, round_, member)
         self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
-        repeat = round_.repeats.get(member, Repeat())
+        repeat = round_.repeats.get(member, kinds.Repeat())
         self.objections, self.finished = repeat.objections, repeat.finished
 
     def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
@@ -135,7 +134,7 @@ class RepeatedReview(ReviewTarget):
             kinds.RepeatedObjection((pair.first, pair.second), objections[pair])
             for pair in sorted(objections)
         )
-        return kinds.Repeated(self.member, self.round.id, pairs, finished)
+        return kinds.Repeated(self.round.id, self.member, pairs, finished)
 
 
 # A round is shown again only after the member has finished this many others in between.
@@ -230,20 +229,8 @@ class Seating:
     def take(self, record: Record, body: kinds.Body, round_: Round | None) -> None:
         """Take in a record; ``round_`` is the round that it is about, as it is after it."""
         self._end_due(record.at)
-        if round_ is None:
-            return
-        if isinstance(body, kinds.RoundSealed):
-            for member in body.members:
-                self._ask(Seat(round_.id, member))
-        elif isinstance(body, events.Audited):
-            self._audited(round_, record.at)
-        elif isinstance(body, kinds.Repeated):
-            self._repeated(body, round_, record.at)
-        elif isinstance(body, kinds.Erased):
-            # Nobody can judge people whose features are gone.
-            for review in list(self._repeats.values()):
-                if review.seat.round == round_.id and not review.finished:
-                    self._end(review, "missed", record.at)
+        if round_ is not None and isinstance(body, kinds.RoundBody):
+            body.seat(self, round_, record.at)
 
     def drawn(self, seat: Seat) -> bool:
         """Tell if a member is being shown a round again."""
@@ -262,7 +249,7 @@ class Seating:
             if review.due is not None and review.due <= at:
                 self._end(review, "closed" if review.finished else "missed", review.due)
 
-    def _audited(self, round_: Round, at: str) -> None:
+    def audited(self, round_: Round, at: str) -> None:
         """End a panel; repeats that are finished end with it."""
         for review in list(self._repeats.values()):
             if review.finished:
@@ -280,7 +267,7 @@ class Seating:
             if seat == "finished":
                 self._draw_repeat(name, at)
 
-    def _repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
+    def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
         """A member who ended the panel by finishing last also ends the repeat by finishing."""
         seat = Seat(round_.id, body.member, again=at)
         member = self.members.get(body.member, Member())
@@ -301,6 +288,16 @@ class Seating:
         self.projection.archive.end(transaction.EndedReview(
             review.id, seat.member, review.number, seat.round, seat.again, status, ended, finished,
         ))  # fmt: skip
+
+    def end_repeats(self, round_id: str, at: str) -> None:
+        """End the repeats of a round that are not finished."""
+        for review in list(self._repeats.values()):
+            if review.seat.round == round_id and not review.finished:
+                self._end(review, "missed", at)
+
+    def ask(self, round_id: str, member: str) -> None:
+        """Ask a member about a round for the first time."""
+        self._ask(Seat(round_id, member))
 
     def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:
         member = self.members.setdefault(seat.member, Member())

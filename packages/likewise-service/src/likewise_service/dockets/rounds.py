@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.learner import events, fold
+from likewise.learner import fold
+from likewise.learner.events import Decision
 from likewise.learner.settings import ALGORITHM
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import real
@@ -164,9 +165,9 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
     )
     work.add(kinds.PeopleArrived(round_id, arrived))
     if work.projection.audit_only:
-        work.add(events.Decided(round_id, tuple(map(_decided_elsewhere, people))))
+        work.add(kinds.Decided(round_id, tuple(map(_decided_elsewhere, people))))
     else:
-        work.add(fold.decide(work.state, round_id))
+        work.add(kinds.Decided(round_id, fold.decide(work.state, round_id).decisions))
 
 
 def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
@@ -185,7 +186,7 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
             )  # fmt: skip
 
 
-def _decided_elsewhere(person: Applicant) -> events.Decision:
+def _decided_elsewhere(person: Applicant) -> Decision:
     score = real("score", person.score, "It is the chance of approval, in [0, 1].")
     if not 0 <= score <= 1:
         raise ServiceError(
@@ -193,7 +194,7 @@ def _decided_elsewhere(person: Applicant) -> events.Decision:
         )
     units = to_units(score)
     approved = units * 2 >= ONE if person.approved is None else person.approved
-    return events.Decision(person.id, approved, units)
+    return Decision(person.id, approved, units)
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
@@ -203,7 +204,7 @@ def _seal(work: UnitOfWork, round_id: str) -> None:
     members = tuple(projection.members) if drawn else ()
     work.add(kinds.RoundSealed(round_id, members, projection.rule, drawn, due))
     if not members:
-        work.add(events.Audited(round_id, "unaudited"))
+        work.add(kinds.Audited(round_id, "unaudited"))
 
 
 def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Receipt:
@@ -211,9 +212,7 @@ def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Rec
     with docket.unit_of_work() as work:
         for round_id, person, value in dict.fromkeys(labels):
             if work.projection.round(round_id).labels.get(person) != value:
-                work.add(
-                    events.Labelled(round_id, person, int(value) if value in (0, 1) else value)
-                )
+                work.add(kinds.Labelled(round_id, person, int(value) if value in (0, 1) else value))
         for round_id in dict.fromkeys(name for name, _, _ in labels):
             work.close_if_done(round_id)
     return docket.receipt()
@@ -228,7 +227,7 @@ def override(
         if work.projection.round(round_id).overrides.get(person) is not approved:
             if payload is not None:
                 work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
-            work.add(events.Overridden(round_id, person, approved))
+            work.add(kinds.Overridden(round_id, person, approved))
             work.close_if_done(round_id)
     return docket.receipt()
 
@@ -239,8 +238,8 @@ def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> records.
         round_ = work.projection.round(round_id)
         if round_.closed is None:
             if unaudited and round_.outcome is None and round_.sealed is not None:
-                work.add(events.Audited(round_id, "unaudited"))
-            work.add(events.Closed(round_id))
+                work.add(kinds.Audited(round_id, "unaudited"))
+            work.add(kinds.Closed(round_id))
     return docket.receipt()
 
 

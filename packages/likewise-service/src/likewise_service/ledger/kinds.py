@@ -1,43 +1,50 @@
-"""Every kind of record: what its body says, who may add it, and how replay checks it.
+"""Every kind of record: what its body says and does, who may add it, and how replay checks it.
 
-The kinds that are events of the learner have the events themselves as bodies.
+A kind that is an event of the learner is a subclass of that event.
 """
+
+# ruff: noqa: ARG002 - the methods of all kinds have the same parameters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 from pydantic import TypeAdapter, ValidationError
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Audited, Closed, Decided, Labelled, Overridden
+from likewise.learner import events, fold
+from likewise.learner.settings import Learner
+from likewise.learner.state import State
+from likewise.numerics.fixed_point import ONE
 from likewise.panel.objections import Pair
+from likewise.panel.panels import panel_name
 from likewise_service.errors import due_after, passed
-from likewise_service.ledger.records import FORMAT, LedgerBroken, Record
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
 
 if TYPE_CHECKING:
+    from likewise_service.dockets.projection import Projection
+    from likewise_service.dockets.reviews import Seating
     from likewise_service.dockets.round import Round
     from likewise_service.verify.replay import Replay
 
 
 # The class of every kind of record, by its name in the ledger.
-KINDS: dict[str, type[Any]] = {}
+KINDS: dict[str, type[Body]] = {}
 # The roles that may add a record of a kind; the service and whoever is at the machine may add all.
 ROLES: dict[str, frozenset[str]] = {}
-
-
-def register(kind: str, body: type[Any], by: str) -> None:
-    """Make a class the body of a kind of record, which the roles in ``by`` may add."""
-    KINDS[kind], ROLES[kind] = body, frozenset(by.split())
+# Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
+Contents = Mapping[str, Mapping[str, object]]
+Surrogates = Mapping[tuple[str, str], str | None]
 
 
 @dataclass_transform(frozen_default=True)
-class OwnBody:
-    """A body that is no event of the learner, or part of one."""
+class Body:
+    """What a record says; a class a kind, which the roles in ``by`` may add."""
 
     kind: ClassVar[str] = ""
 
@@ -45,7 +52,18 @@ class OwnBody:
         dataclass(frozen=True)(cls)
         if kind:
             cls.kind = kind
-            register(kind, cls, by)
+            KINDS[kind], ROLES[kind] = cls, frozenset(by.split())
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        """Change what is known of the docket."""
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        """Return the learner after the record."""
+        return state
+
+    def digests(self, surrogates: Surrogates) -> list[str | None]:
+        """Return the digests of the payloads that the learner needs."""
+        return []
 
     def check(self, replay: Replay) -> None:
         """Compare the record with what follows from those before it.
@@ -54,11 +72,23 @@ class OwnBody:
         """
 
 
-class MemberAct(OwnBody):
-    """Something that a member of the panel says, and nobody else can say for them."""
+class RoundBody(Body):
+    """A record about a round."""
+
+    round: str
+
+    def after(self, round_: Round, record: Record) -> Round:
+        """Return the round after the record."""
+        raise NotImplementedError
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        """Count the record among the docket's figures."""
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        """Let reviews begin and end."""
 
 
-class EvidenceBody(OwnBody):
+class EvidenceBody(Body):
     """A record about the governance of the docket."""
 
 
@@ -84,11 +114,21 @@ class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor
     seat: str | None
     created: str
 
+    @property
+    def actor(self) -> str:
+        return f"token:{self.token}"
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors[self.actor] = self
+
 
 class TokenEnded(EvidenceBody, kind="token-ended", by="operator"):
     """A token was revoked."""
 
     token: str
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors.pop(f"token:{self.token}", None)
 
 
 class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
@@ -102,6 +142,20 @@ class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
     subject: str | None
     until: str
 
+    @property
+    def actor(self) -> str:
+        return f"sign-in:{self.sign_in}"
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        """Sign-ins whose time is over go."""
+        governance = projection.governance
+        governance.actors = {
+            name: actor
+            for name, actor in governance.actors.items()
+            if not isinstance(actor, SignedIn) or actor.until >= record.at
+        }
+        governance.actors[self.actor] = self
+
 
 Introduction = TokenIssued | SignedIn
 
@@ -111,8 +165,11 @@ class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"
 
     sign_in: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors.pop(f"sign-in:{self.sign_in}", None)
 
-class MemberKeySet(EvidenceBody, MemberAct, kind="member-key-set", by="auditor"):
+
+class MemberKeySet(EvidenceBody, kind="member-key-set", by="auditor"):
     """A member signs with that key from now on, and says nothing without it.
 
     ``proof`` is the new key's own signature, ``consent`` that of the key before it.
@@ -122,6 +179,9 @@ class MemberKeySet(EvidenceBody, MemberAct, kind="member-key-set", by="auditor")
     key: str
     proof: str
     consent: str | None
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.keys[self.member] = self.key
 
 
 class Signed(EvidenceBody, kind="signed", by="auditor"):
@@ -136,6 +196,19 @@ class Signed(EvidenceBody, kind="signed", by="auditor"):
     at: str
     signature: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.signed[self.member] = self.at
+
+
+@dataclass
+class AnchorState:
+    """The last receipt anchored at a target, when, and why the last attempt failed, if it did."""
+
+    seq: int = 0
+    fixed: str = ""
+    recorded: int = 0
+    failure: str = ""
+
 
 class Anchored(EvidenceBody, kind="anchored"):
     """A receipt was anchored outside; ``proof`` is an authority's time-stamp, if there is one."""
@@ -145,6 +218,10 @@ class Anchored(EvidenceBody, kind="anchored"):
     fixed: str
     proof: str | None
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        seq = Receipt.parse(self.receipt).head.seq
+        projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
+
 
 class AnchorFailed(EvidenceBody, kind="anchor-failed"):
     """A receipt could not be anchored; the service tries again until it can."""
@@ -152,12 +229,19 @@ class AnchorFailed(EvidenceBody, kind="anchor-failed"):
     target: str
     why: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.anchors.setdefault(self.target, AnchorState()).failure = self.why
+
 
 class RetentionSet(EvidenceBody, kind="retention-set", by="operator"):
     """How many days after a round has closed features and reasons are kept; None: always."""
 
     features: float | None
     reasons: float | None
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        governance = projection.governance
+        governance.features_days, governance.reasons_days = self.features, self.reasons
 
 
 class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
@@ -168,14 +252,19 @@ class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
     person: str | None
     why: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.holds[self.hold] = self
+
 
 class HoldLifted(EvidenceBody, kind="hold-lifted", by="operator"):
     """A legal hold is over."""
 
     hold: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.holds.pop(self.hold, None)
+
     def check(self, replay: Replay) -> None:
-        """The hold was placed."""
         if self.hold not in replay.projection.governance.holds:
             replay.differ("erasure", f"The hold {self.hold!r} is lifted", "one that exists")
 
@@ -186,7 +275,6 @@ class ReasonsErased(EvidenceBody, kind="reasons-erased", by="operator"):
     of_round: str
 
     def check(self, replay: Replay) -> None:
-        """The words are gone."""
         replay.reasonless.add(self.of_round)
         round_ = replay.projection.find(self.of_round)
         for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
@@ -202,10 +290,7 @@ class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulat
     digest: str
 
 
-Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
-
-
-class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
+class DocketOpened(Body, kind="docket-opened", by="operator"):
     """A docket begins: all of its settings, a commitment to the seed, the key of its receipts."""
 
     spec: dict[str, Any]
@@ -214,24 +299,38 @@ class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
     format: str
     key: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        if self.format != FORMAT:
+            message = f"it has the format {self.format!r}, not {FORMAT!r}."
+            raise LedgerBroken(projection.name, record.seq, message)
+        projection.open(self.spec, self.seed_commitment)
+
     def check(self, replay: Replay) -> None:
         """This version of the algorithm can recompute it."""
         if self.algorithm != replay.algorithm:
             replay.differ("learner", f"It is by {self.algorithm}", replay.algorithm)
 
 
-class MemberJoined(OwnBody, kind="member-joined", by="operator"):
+class MemberJoined(Body, kind="member-joined", by="operator"):
     """Somebody joins the panel."""
 
     member: str
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.members.append(self.member)
 
     def check(self, replay: Replay) -> None:
         """Members join once."""
         replay.check_panel((*replay.projection.members, self.member))
 
 
-class MemberLeft(MemberJoined, kind="member-left", by="operator"):
+class MemberLeft(Body, kind="member-left", by="operator"):
     """Somebody leaves the panel."""
+
+    member: str
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.members.remove(self.member)
 
     def check(self, replay: Replay) -> None:
         """Members leave once, and the rule makes sense without them."""
@@ -240,52 +339,87 @@ class MemberLeft(MemberJoined, kind="member-left", by="operator"):
         replay.check_panel(members)
 
 
-class RuleChanged(OwnBody, kind="rule-changed", by="operator"):
+class RuleChanged(Body, kind="rule-changed", by="operator"):
     """The panel has another rule."""
 
     rule: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.rule = self.rule
+
     def check(self, replay: Replay) -> None:
-        """The rule makes sense for the members."""
         replay.check_panel(replay.projection.members, self.rule)
 
 
-class GuidelinesSet(OwnBody, kind="guidelines-set"):
+class GuidelinesSet(Body, kind="guidelines-set"):
     """Words for the panel's members about what to look for, from now on."""
 
     text: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.guidelines = self.text
 
-class LearnerGiven(OwnBody, kind="learner-given"):
+
+class LearnerGiven(Body, kind="learner-given"):
     """An audit-only docket gets a learner, which decides from the next record on."""
 
     learner: dict[str, Any]
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        settings = replace(projection.settings, learner=self.learner, audit_only=False)
+        projection.spec, projection.audit_only = settings, False
+        projection.learner_from = record.seq
+        projection.decided_elsewhere = projection.counts["rounds"]
 
-class SeedRevealed(OwnBody, kind="seed-revealed", by="operator"):
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        return State.start(Learner.from_spec({**self.learner, "seed": state.learner.seed}))
+
+
+class SeedRevealed(Body, kind="seed-revealed", by="operator"):
     """The seed is published, with the salt of its commitment."""
 
     seed: str
     salt: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.revealed = self
+
     def check(self, replay: Replay) -> None:
-        """The seed is the one committed to."""
         if not replay.is_committed(int(self.seed), bytes.fromhex(self.salt)):
             replay.differ("seed", "Another seed was published", "the one committed to")
 
 
-class PersonArrived(OwnBody):
+class PersonArrived(Body):
     """Somebody who arrived, and the digest of their features."""
 
     id: str
     digest: str
 
 
-class PeopleArrived(OwnBody, kind="arrived", by="operator client"):
+class PeopleArrived(RoundBody, kind="arrived", by="operator client"):
     """A batch of people arrives; the first of a round opens it."""
 
-    round: str
     people: tuple[PersonArrived, ...]
+
+    def after(self, round_: Round, record: Record) -> Round:
+        people = {person.id: person.digest for person in self.people}
+        return round_.changed(people={**round_.people, **people})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts["people"] += len(now.people) - len(before.people)
+
+    def digests(self, surrogates: Surrogates) -> list[str | None]:
+        return [surrogates.get((self.round, p.id), p.digest) for p in self.people]
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        people = []
+        for person, digest in zip(self.people, self.digests(surrogates), strict=True):
+            if digest is None or digest not in contents:
+                raise LikewiseError(
+                    f"The features of {person.id!r} in round {self.round!r} are not in the store."
+                )
+            people.append(events.Person(person.id, features_of(contents[digest])))
+        return fold.apply(state, events.Arrived(self.round, tuple(people)))
 
     def check(self, replay: Replay) -> None:
         """Nobody joins a sealed round, or after the seed was published; payloads are theirs."""
@@ -303,14 +437,31 @@ class PeopleArrived(OwnBody, kind="arrived", by="operator client"):
         replay.expect("decided", self.round)
 
 
-class RoundSealed(OwnBody, kind="sealed", by="operator client"):
+# A docket has few panels, and naming one parses its rule.
+_panel = lru_cache(maxsize=256)(panel_name)
+
+
+class RoundSealed(RoundBody, kind="sealed", by="operator client"):
     """Nobody else will arrive; the lottery, the panel, its rule and its time are fixed."""
 
-    round: str
     members: tuple[str, ...]
     rule: str
     drawn: bool
     due: str | None
+
+    def after(self, round_: Round, record: Record) -> Round:
+        seats = dict.fromkeys(self.members, "asked")
+        return round_.changed(
+            sealed=record.at, rule=self.rule, due=self.due, drawn=self.drawn, seats=seats
+        )
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        for member in self.members:
+            seating.ask(self.round, member)
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        panel = _panel(self.members, self.rule) if self.members else "nobody"
+        return fold.apply(state, events.Sealed(self.round, panel))
 
     def check(self, replay: Replay) -> None:
         """Lottery, members, rule and deadline are those that follow."""
@@ -333,20 +484,43 @@ class RoundSealed(OwnBody, kind="sealed", by="operator client"):
             replay.expect("audited", round_.id)
 
 
-class OverrideExplained(OwnBody, kind="override-explained", by="operator client"):
+class OverrideExplained(RoundBody, kind="override-explained", by="operator client"):
     """The reason of the override in the next record; ``reason`` is the digest of its words."""
 
-    round: str
     person: str
     reason: str
 
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(explanations={**round_.explanations, self.person: self.reason})
 
-class Erased(OwnBody, kind="erased", by="operator"):
+
+class Erased(RoundBody, kind="erased", by="operator"):
     """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
 
-    round: str
     person: str
     digest: str | None
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(
+            people={**round_.people, self.person: self.digest},
+            erased={**round_.erased, self.person: record.at},
+        )
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        """Nobody can judge people whose features are gone."""
+        seating.end_repeats(self.round, at)
+
+    def digests(self, surrogates: Surrogates) -> list[str | None]:
+        return [self.digest]
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        """Replace the person by a surrogate at the same point, so that every cost stays."""
+        round_ = state.open.get(self.round)
+        if round_ is None or self.digest is None or self.digest not in contents:
+            return state
+        surrogate = events.Person(self.person, features_of(contents[self.digest]))
+        people = tuple(surrogate if p.id == self.person else p for p in round_.people)
+        return replace(state, open=state.open.having(replace(round_, people=people)))
 
     def check(self, replay: Replay) -> None:
         """No hold kept them, and the surrogate is what was recorded, or there is none."""
@@ -363,12 +537,16 @@ class Erased(OwnBody, kind="erased", by="operator"):
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
 
 
-class Withdrawn(MemberAct, kind="withdrawn", by="auditor"):
+class Withdrawn(RoundBody, kind="withdrawn", by="auditor"):
     """A member takes an objection back."""
 
-    round: str
     member: str
     pair: tuple[str, str]
+
+    def after(self, round_: Round, record: Record) -> Round:
+        pairs = dict(round_.objections[self.member])
+        del pairs[Pair.of(self.pair)]
+        return round_.changed(objections={**round_.objections, self.member: pairs})
 
     def check(self, replay: Replay) -> None:
         """By a member, before the end, on a pair that can be reported."""
@@ -381,6 +559,15 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
 
     reason: str | None
 
+    def after(self, round_: Round, record: Record) -> Round:
+        pair = Pair.of(self.pair)
+        reasons = {} if self.reason is None else {self.reason: pair}
+        pairs = {**round_.objections.get(self.member, {}), pair: self.reason}
+        return round_.changed(
+            objections={**round_.objections, self.member: pairs},
+            reasons={**round_.reasons, **reasons},
+        )
+
     def check(self, replay: Replay) -> None:
         """As its withdrawal; whether its words are there is asked at the end."""
         super().check(replay)
@@ -388,16 +575,19 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
             replay.reasons[self.reason] = replay.record
 
 
-class Finished(MemberAct, kind="finished", by="auditor"):
-    """A member finishes the review of a round."""
+class Finished(RoundBody, kind="finished", by="auditor"):
+    """A member finishes the review of a round; ``seats`` are theirs before and after it."""
 
-    round: str
     member: str
+    seats: ClassVar[tuple[str, str]] = ("asked", "finished")
+
+    def after(self, round_: Round, record: Record) -> Round:
+        changed = round_.changed(seats={**round_.seats, self.member: self.seats[1]})
+        return changed.finished_by(self.member, record) if self.kind == "finished" else changed
 
     def check(self, replay: Replay) -> None:
         """The seat was as it has to be before; the last one ends the audit."""
-        round_ = _in_audit(self, replay)
-        before, after = ("finished", "asked") if self.kind == "reopened" else ("asked", self.kind)
+        round_, (before, after) = _in_audit(self, replay), self.seats
         seat = round_.seats[self.member]
         if seat != before:
             replay.differ("panel", f"{self.member!r} was {seat}", before)
@@ -408,9 +598,13 @@ class Finished(MemberAct, kind="finished", by="auditor"):
 class Reopened(Finished, kind="reopened", by="auditor"):
     """A member takes a review back."""
 
+    seats = ("finished", "asked")
+
 
 class Absent(Finished, kind="absent"):
     """A member did not review a round in time."""
+
+    seats = ("asked", "absent")
 
     def check(self, replay: Replay) -> None:
         """The time was over."""
@@ -420,20 +614,41 @@ class Absent(Finished, kind="absent"):
             replay.differ("panel", f"{self.member!r} is absent already", f"due at {due}")
 
 
-class RepeatedObjection(OwnBody):
+class RepeatedObjection(Body):
     """An objection to a pair of a round that is shown again."""
 
     pair: tuple[str, str]
     reason: str | None
 
 
-class Repeated(MemberAct, kind="repeated", by="auditor"):
+@dataclass(frozen=True)
+class Repeat:
+    """A member's second review of a round: the pairs, with the digest of each reason.
+
+    Until it is ``finished`` the member may still change it.
+    """
+
+    objections: Mapping[Pair, str | None] = field(default_factory=dict)
+    finished: bool = False
+
+
+class Repeated(RoundBody, kind="repeated", by="auditor"):
     """All that a member says so far of a round that is shown again, and if they have finished."""
 
     member: str
-    round: str
     objections: tuple[RepeatedObjection, ...]
     finished: bool
+
+    def after(self, round_: Round, record: Record) -> Round:
+        objections = {Pair.of(item.pair): item.reason for item in self.objections}
+        repeat = Repeat(objections, self.finished)
+        return round_.changed(repeats={**round_.repeats, self.member: repeat})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.tallies.repeated(self.member, before, now)
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        seating.repeated(self, round_, at)
 
     def check(self, replay: Replay) -> None:
         """Only who has reviewed a round before can be shown it again, by the lottery."""
@@ -462,24 +677,105 @@ def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
         replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
 
 
-def _check_audited(body: Audited, replay: Replay) -> None:
-    """The outcome follows from who was there, what they said, rule and quorum."""
-    round_ = replay.projection.round(body.round)
-    if round_.outcome is not None:
-        replay.differ("order", f"Round {round_.id} is audited again", "audited once")
-    if "asked" in round_.seats.values():
-        expected = Audited(round_.id, "unaudited")
-        replay.findings.ended += body == expected
-    else:
-        expected = round_.conclusion(replay.projection.settings.quorum)
-    replay.findings.audits += 1
-    if body != expected:
-        replay.differ("audit", _outcome(body), _outcome(expected))
+class EventBody(RoundBody):
+    """An event of the learner."""
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        return fold.apply(state, self)  # type: ignore[arg-type] # the other base is an event
 
 
-def _outcome(audited: Audited) -> str:
-    reported = "; ".join(" over ".join(pair) for pair in audited.pairs)
-    return f"outcome {audited.outcome}" + (f" ({reported})" if reported else "")
+class Decided(EventBody, events.Decided, kind="decided", by="operator client"):
+    """Those who arrived last were decided on."""
+
+    def concerns(self, person: str) -> bool:
+        return any(decision.person == person for decision in self.decisions)
+
+    def after(self, round_: Round, record: Record) -> Round:
+        decisions = {decision.person: decision for decision in self.decisions}
+        return round_.changed(decisions={**round_.decisions, **decisions})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.curves.set_gap(now.number, now.largest_gap)
+
+    def check(self, replay: Replay) -> None:
+        replay.decide_again(self)
+
+
+class Audited(EventBody, events.Audited, kind="audited", by="operator client auditor"):
+    """The audit of a round has ended."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        ended = round_.changed(outcome=self.outcome, pairs=self.pairs, audited=record.at)
+        return ended.still_finished_by(record)
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts[self.outcome] += 1
+        projection.curves.add(now.number, reports=self.outcome == "report")
+        projection.tallies.audited(now)
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        seating.audited(round_, at)
+
+    def check(self, replay: Replay) -> None:
+        """The outcome follows from who was there, what they said, rule and quorum."""
+        round_ = replay.projection.round(self.round)
+        if round_.outcome is not None:
+            replay.differ("order", f"Round {round_.id} is audited again", "audited once")
+        if "asked" in round_.seats.values():
+            expected = Audited(round_.id, "unaudited")
+            replay.findings.ended += self == expected
+        else:
+            expected = round_.conclusion(replay.projection.settings.quorum)
+        replay.findings.audits += 1
+        if self != expected:
+            replay.differ("audit", self.sentence, expected.sentence)
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in words."""
+        reported = "; ".join(" over ".join(pair) for pair in self.pairs)
+        return f"outcome {self.outcome}" + (f" ({reported})" if reported else "")
+
+
+class Labelled(EventBody, events.Labelled, kind="labelled", by="operator client"):
+    """A person's label has become known."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(labels={**round_.labels, self.person: self.label})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        decision = now.decisions[self.person]
+        missed = decision.approved != bool(self.label)
+        projection.counts["labels"] += 1
+        projection.counts["missed"] += missed
+        projection.counts["distance"] += abs(decision.score - self.label * ONE)
+        projection.curves.add(now.number, labels=1, missed=missed)
+
+    def check(self, replay: Replay) -> None:
+        _check_once(self.person in replay.projection.round(self.round).labels, replay)
+
+
+class Overridden(EventBody, events.Overridden, kind="overridden", by="operator client"):
+    """Somebody decided otherwise than the learner."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(overrides={**round_.overrides, self.person: self.approved})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts["overrides"] += 1
+
+    def check(self, replay: Replay) -> None:
+        _check_once(self.person in replay.projection.round(self.round).overrides, replay)
+
+
+class Closed(EventBody, events.Closed, kind="closed", by="operator client auditor"):
+    """Nothing more will be heard of the round."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(closed=record.at).still_finished_by(record)
+
+    def check(self, replay: Replay) -> None:
+        _check_once(replay.projection.round(self.round).closed is not None, replay)
 
 
 def _check_once(repeated: bool, replay: Replay) -> None:
@@ -487,37 +783,6 @@ def _check_once(repeated: bool, replay: Replay) -> None:
         replay.differ("order", f"{replay.record.kind!r} is there twice", "there once")
 
 
-def _check_event(body: Body, replay: Replay) -> None:
-    """Every decision is taken again, an outcome follows, and the others are there once."""
-    match body:
-        case Decided():
-            replay.decide_again(body)
-        case Audited():
-            _check_audited(body, replay)
-        case Labelled():
-            _check_once(body.person in replay.projection.round(body.round).labels, replay)
-        case Overridden():
-            _check_once(body.person in replay.projection.round(body.round).overrides, replay)
-        case Closed():
-            _check_once(replay.projection.round(body.round).closed is not None, replay)
-
-
-register("decided", Decided, by="operator client")
-register("audited", Audited, by="operator client auditor")
-register("labelled", Labelled, by="operator client")
-register("overridden", Overridden, by="operator client")
-register("closed", Closed, by="operator client auditor")
-
-
-def check_body(body: Body, replay: Replay) -> None:
-    """Compare a record with what follows from those before it."""
-    if isinstance(body, OwnBody):
-        body.check(replay)
-    else:
-        _check_event(body, replay)
-
-
-_NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(body) for kind, body in KINDS.items()}
 _VALIDATORS = {kind: adapter.validator for kind, adapter in _ADAPTERS.items()}
 
@@ -555,9 +820,7 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     >>> write_body(Labelled("r1", "ann", 1))
     ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
     """
-    kind = _NAMES[type(body)]
-    plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
-    return kind, plain
+    return body.kind, _ADAPTERS[body.kind].dump_python(body, mode="json")
 
 
 T = TypeVar("T")
@@ -572,18 +835,13 @@ class Actor:
     introduction: tuple[Introduction, ...] = ()
 
     @classmethod
-    def with_token(cls, issued: TokenIssued) -> Actor:
-        """Return the owner of a token.
+    def introduced(cls, *bodies: Introduction) -> Actor:
+        """Return the owner of a token, or somebody who signed in with one.
 
-        >>> Actor.with_token(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
+        >>> Actor.introduced(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
         'token:7f'
         """
-        return cls(f"token:{issued.token}", (issued,))
-
-    @classmethod
-    def signed_in(cls, issued: TokenIssued, sign_in: SignedIn) -> Actor:
-        """Return somebody at a page."""
-        return cls(f"sign-in:{sign_in.sign_in}", (issued, sign_in))
+        return cls(bodies[-1].actor, bodies)
 
 
 MACHINE, SERVICE = Actor("machine"), Actor("service")

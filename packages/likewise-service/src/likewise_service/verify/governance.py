@@ -12,9 +12,7 @@ from likewise_service.verify.evidence import Difference, Evidence
 
 # Kinds of record that a member adds for themselves.
 MEMBER_ACTS = frozenset(
-    kind
-    for kind, body in kinds.KINDS.items()
-    if issubclass(body, kinds.MemberAct) and "auditor" in kinds.ROLES[kind]
+    kind for kind, roles in kinds.ROLES.items() if roles == {"auditor"} and kind != "signed"
 )
 
 
@@ -50,11 +48,10 @@ class ActorChecks:
         """Yield the differences of one record; ``body`` is there for records about actors."""
         # An introduction comes before whoever it introduces has done anything else.
         if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
-            token, name, until = f"token:{body.token}", f"token:{body.token}", None
-            if isinstance(body, kinds.SignedIn):
-                name, until = f"sign-in:{body.sign_in}", body.until
+            until = body.until if isinstance(body, kinds.SignedIn) else None
+            token = f"token:{body.token}"
             actor = _Introduced(body.role, body.name, record.seq, record.actor, token, until)
-            self.introduced.setdefault(name, actor)
+            self.introduced.setdefault(body.actor, actor)
         for recorded, expected in self._check(record):
             yield Difference(record.seq, "actor", recorded, expected)
         if isinstance(body, kinds.TokenEnded):

@@ -12,11 +12,10 @@ from itertools import islice
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Decided
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
-from likewise_service.dockets.learner import advance, chances, start, surrogates_in
+from likewise_service.dockets.learner import chances, start, surrogates_in
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, parse
@@ -64,7 +63,7 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
     learner = _LearnerFold(evidence, bodies)
     for record, body in zip(evidence.records, bodies, strict=True):
         concerned = getattr(body, "round", None) == round_id
-        if concerned and isinstance(body, Decided) and person in {d.person for d in body.decisions}:
+        if concerned and isinstance(body, kinds.Decided) and body.concerns(person):
             moment = (record, learner.state, dict(projection.counts), projection.audit_only)
         projection.take(record, body)
         learner.take(projection, body)
@@ -89,7 +88,7 @@ class _LearnerFold:
             return
         try:
             state = start(projection.settings, self.secret[0]) if self.state is None else self.state
-            self.state = advance(state, body, self.contents, self.surrogates)
+            self.state = body.advance(state, self.contents, self.surrogates)
         except LikewiseError:
             # Somebody's features are gone: from here on nothing can be recomputed.
             self.state = self.secret = None

@@ -210,17 +210,17 @@ class Replay:
             recorded = f"{body.member!r} judged round {body.round} again"
             self.differ("lottery", recorded, "a round that the lottery shows again")
 
-    def decide_again(self, body: events.Decided) -> None:
+    def decide_again(self, body: kinds.Decided) -> None:
         """Take every decision again; the fold goes on with what should have been."""
         if self.projection.audit_only:
             self.findings.elsewhere += len(body.decisions)
             if self.state is not None:
-                self.state = learner.advance(self.state, body)
+                self.state = fold.apply(self.state, body)
         elif self.state is None:
             self.findings.skipped += len(body.decisions)
         else:
             expected = fold.decide(self.state, body.round)
-            self.state = learner.advance(self.state, expected)
+            self.state = fold.apply(self.state, expected)
             self.findings.decisions += len(body.decisions)
             self._compare(body.decisions, expected.decisions)
 
@@ -242,7 +242,7 @@ class Replay:
             if isinstance(body, LedgerBroken):
                 raise body
             self._check_order(body)
-            kinds.check_body(body, self)
+            body.check(self)
             round_ = self.projection.take(self.record, body)
         except _BROKEN as error:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
@@ -250,7 +250,7 @@ class Replay:
         self._seat(body, round_)
         if isinstance(body, kinds.DocketOpened):
             self._start()
-        elif not isinstance(body, events.Decided):
+        elif not isinstance(body, kinds.Decided):
             self._fold(body)
         if isinstance(body, kinds.LearnerGiven) and self.learner is not None:
             self.learner = self.projection.settings.make_learner(self.learner.seed)
@@ -300,14 +300,13 @@ class Replay:
             if isinstance(body, kinds.PeopleArrived) and not self._has_features(body):
                 self.state = None
                 return
-            self.state = learner.advance(self.state, body, self.contents, self.surrogates)
+            self.state = body.advance(self.state, self.contents, self.surrogates)
         except _BROKEN as error:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
 
     def _has_features(self, body: kinds.PeopleArrived) -> bool:
         """Tell if everybody who arrived has features, or those of a surrogate."""
-        digests = [self.surrogates.get((body.round, p.id), p.digest) for p in body.people]
-        return all(digest is not None and digest in self.contents for digest in digests)
+        return all(digest in self.contents for digest in body.digests(self.surrogates))
 
     def _check_payloads(self) -> None:
         """Treat a payload that was changed as none; its record says so."""
