@@ -85,7 +85,6 @@ class Receipts:
         self._last: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
 
     def of(self, head: Head) -> Receipt:
-        """The receipt of a head, signed."""
         same = (head, self._keys.public(), compact(now()))
         if self._last is None or self._last[0] != same:
             self._last = (same, self._keys.sign(Receipt(self._docket, head)))
@@ -210,19 +209,16 @@ class Docket:
 
     @property
     def state(self) -> State:
-        """The learner between two events."""
         if self._state is None:
             self._state = learner.start(self.projection.settings, self.seed)
         return self._state
 
     @property
     def schema(self) -> FeatureSchema:
-        """The features of people in this docket."""
         return self.state.learner.hypotheses.schema
 
     @property
     def clock(self) -> Clock:
-        """The clock of the machine."""
         return self._clock.clock
 
     @clock.setter
@@ -381,7 +377,6 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        """Start from a snapshot, if one fits."""
         self._state = restore(view, self.projection, self.seating)
         if self._state is None:
             self._forget()

@@ -54,7 +54,6 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
 
 
 def _reasons(round_: Round, person: str) -> list[str]:
-    """Return the digests of all reasons that name a person."""
     reasons = [reason for reason, pair in round_.reasons.items() if person in pair]
     for repeat in round_.repeats.values():
         reasons += [d for pair, d in repeat.objections.items() if d is not None and person in pair]
@@ -168,7 +167,6 @@ def place_hold(
 
 
 def lift_hold(docket: Docket, hold: str) -> Receipt:
-    """Lift a legal hold."""
     with docket.unit_of_work() as work:
         if hold not in work.projection.governance.holds:
             raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")

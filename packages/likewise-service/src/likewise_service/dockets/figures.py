@@ -34,7 +34,6 @@ class RoundFigures:
 
 
 def figures(round_: Round) -> RoundFigures:
-    """Return a round in figures, as it stands."""
     pairs = round_.reportable()
     votes: Counter[str] = Counter()
     for pair in round_.pairs:
@@ -94,7 +93,6 @@ class Point:
     missed: int = 0
 
     def merged(self, later: Point) -> Point:
-        """Return both as one point."""
         return Point(
             later.number, later.opened, later.lam, later.gap, self.reports + later.reports,
             self.labels + later.labels, self.missed + later.missed,
@@ -117,7 +115,6 @@ class Curves:
     points: list[Point] = field(default_factory=list)
 
     def begin(self, number: int, opened: str, lam: float) -> None:
-        """Add a round."""
         fresh = Point(number, opened, lam)
         if (number - 1) // self.length < len(self.points):
             self.points[-1] = self.points[-1].merged(fresh)
@@ -132,7 +129,6 @@ class Curves:
         return self.points[(number - 1) // self.length]
 
     def add(self, number: int, *, reports: int = 0, labels: int = 0, missed: int = 0) -> None:
-        """Count what has become known about a round."""
         point = self._point(number)
         point.reports += reports
         point.labels += labels
@@ -163,7 +159,6 @@ class Month:
     members: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, audit: RoundFigures, *, report: bool) -> None:
-        """Count an audit."""
         self.rounds += 1
         self.reports += report
         self.agreement += audit.agreement
@@ -229,5 +224,4 @@ class Untallied(Tallies):
 
 
 def summed(rounds: Iterable[RoundFigures]) -> Agreement:
-    """Return the agreement of some rounds together."""
     return sum((entry.agreement for entry in rounds), Agreement())

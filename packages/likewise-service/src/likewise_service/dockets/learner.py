@@ -9,7 +9,6 @@ from likewise_service.ledger import kinds
 
 
 def start(spec: DocketSpec, seed: int) -> State:
-    """Return the learner before the first round."""
     return State.start(spec.make_learner(seed))
 
 

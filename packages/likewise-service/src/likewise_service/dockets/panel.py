@@ -175,7 +175,6 @@ def close_late_panels(docket: Docket) -> records.Receipt | None:
 
 
 def _late(projection: Projection, at: str) -> list[Round]:
-    """Return the rounds whose panel should have closed by now."""
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
@@ -248,7 +247,6 @@ GUIDELINES = 20_000
 
 
 def join(docket: Docket, member: str) -> records.Receipt:
-    """Add a member to the panel."""
     with docket.unit_of_work() as work:
         if member not in work.projection.members:
             spec.checked_panel((*work.projection.members, member), work.projection.rule)

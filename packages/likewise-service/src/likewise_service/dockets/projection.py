@@ -85,11 +85,9 @@ class Archive:
         self._rounds[round_.id] = round_
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
-        """Return the ended reviews of some ids."""
         return [self._reviews[name] for name in review_ids if name in self._reviews]
 
     def end(self, review: EndedReview) -> None:
-        """Keep a review that has ended."""
         self._reviews[review.id] = review
         if review.finished is not None:
             self._finished.setdefault(review.member, []).append(review.round)
@@ -149,7 +147,6 @@ class Projection(Standing):
 
     @property
     def settings(self) -> DocketSpec:
-        """The docket's settings."""
         if self.spec is None:
             raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
@@ -159,7 +156,6 @@ class Projection(Standing):
         return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
 
     def round(self, round_id: str) -> Round:
-        """Return the round of that id, which has to exist."""
         round_ = self.find(round_id)
         if round_ is None:
             raise ServiceError(
@@ -217,7 +213,6 @@ class Projection(Standing):
         return round_
 
     def open(self, spec: dict[str, Any], commitment: str) -> None:
-        """Begin with the settings of the first record."""
         self.spec = settings = DocketSpec.from_json(spec)
         self.commitment, self.audit_only = commitment, settings.audit_only
         self.members, self.rule = list(settings.members), settings.rule
@@ -275,11 +270,9 @@ class StoredArchive(Archive):
             self._transaction = None
 
     def forget(self) -> None:
-        """Empty the cache."""
         self._cache.clear()
 
     def find(self, round_id: str, until: int) -> Round | None:
-        """Return a closed round as its records up to a number describe it, or None."""
         self.prepare([round_id], until)
         if round_id in self._cache:
             self._cache.move_to_end(round_id)
@@ -294,7 +287,6 @@ class StoredArchive(Archive):
                     self._keep(round_)
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:
-        """Return closed rounds with numbers above ``after``, in order."""
         with self._looking() as view:
             return self._folded(view, view.rounds_after(after, limit), until)
 
@@ -309,7 +301,6 @@ class StoredArchive(Archive):
         return rounds
 
     def put(self, round_: Round, *, closes: bool) -> None:
-        """Keep a round that closes, or that had closed and has changed."""
         self._keep(round_)
         if closes and self._transaction is not None:
             self._transaction.list_round(round_.number, round_.id)
@@ -321,16 +312,13 @@ class StoredArchive(Archive):
             self._cache.popitem(last=False)
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
-        """Return the ended reviews of some ids."""
         with self._looking() as view:
             return view.reviews(review_ids)
 
     def end(self, review: EndedReview) -> None:
-        """List a review that has ended."""
         if self._transaction is not None:
             self._transaction.list_review(review)
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
-        """Return the rounds that a member has reviewed, from one of their counts to another."""
         with self._looking() as view:
             return view.finished_rounds(member, first, last)

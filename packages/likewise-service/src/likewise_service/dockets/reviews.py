@@ -70,11 +70,9 @@ class ReviewTarget:
         return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
 
     def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
-        """Return the record of an objection."""
         return kinds.Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
 
     def withdrawing(self, pair: Pair) -> kinds.Body:
-        """Return the record that withdraws an objection."""
         return kinds.Withdrawn(self.round.id, self.member, (pair.first, pair.second))
 
     def finishing(self) -> list[kinds.Body]:
@@ -86,7 +84,6 @@ class ReviewTarget:
         return [review, self.round.conclusion(self.quorum, seats)]
 
     def reopening(self) -> kinds.Body:
-        """Return the record of a member who reopens the review."""
         return kinds.Reopened(self.round.id, self.member)
 
     def status(self, at: str) -> str:
@@ -112,11 +109,9 @@ class RepeatedReview(ReviewTarget):
         self.objections, self.finished = repeat.objections, repeat.finished
 
     def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
-        """Return the record of an objection."""
         return self._repeated({**self.objections, pair: reason}, finished=self.finished)
 
     def withdrawing(self, pair: Pair) -> kinds.Body:
-        """Return the record that withdraws an objection."""
         rest = {key: reason for key, reason in self.objections.items() if key != pair}
         return self._repeated(rest, finished=self.finished)
 
@@ -126,7 +121,6 @@ class RepeatedReview(ReviewTarget):
         return [self._repeated(self.objections, finished=True)] * records
 
     def reopening(self) -> kinds.Body:
-        """Return the record of a member who reopens the review."""
         return self._repeated(self.objections, finished=False)
 
     def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> kinds.Body:
@@ -233,12 +227,10 @@ class Seating:
             body.seat(self, round_, record.at)
 
     def drawn(self, seat: Seat) -> bool:
-        """Tell if a member is being shown a round again."""
         member = self.members.get(seat.member)
         return member is not None and self.key.review_id(seat) in member.opened
 
     def restore(self, members: dict[str, Member]) -> None:
-        """Start from the members of a snapshot."""
         self.members = members
         for member in members.values():
             for review in member.opened.values():
@@ -290,13 +282,11 @@ class Seating:
         ))  # fmt: skip
 
     def end_repeats(self, round_id: str, at: str) -> None:
-        """End the repeats of a round that are not finished."""
         for review in list(self._repeats.values()):
             if review.seat.round == round_id and not review.finished:
                 self._end(review, "missed", at)
 
     def ask(self, round_id: str, member: str) -> None:
-        """Ask a member about a round for the first time."""
         self._ask(Seat(round_id, member))
 
     def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:

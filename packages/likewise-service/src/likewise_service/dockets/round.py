@@ -86,18 +86,15 @@ class Round:
         return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
 
     def can_report(self, pair: Pair) -> bool:
-        """Tell if a pair of the round could be reported."""
         first, second = (self.decisions[person].score for person in pair)
         return bool(exceeds(abs(first - second), 0, self.sensitivity))
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
-        """Return the person with the higher score, then the other."""
         over, under = sorted(pair, key=lambda person: -self.decisions[person].score)
         return over, under
 
     @property
     def largest_gap(self) -> int:
-        """The largest difference between two scores."""
         scores = [decision.score for decision in self.decisions.values()]
         return max(scores) - min(scores) if scores else 0
 

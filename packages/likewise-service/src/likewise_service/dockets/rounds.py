@@ -273,7 +273,6 @@ def give_learner(docket: Docket, learner: Mapping[str, Any]) -> records.Receipt:
 
 
 def _check(before: DocketSpec, now: DocketSpec) -> None:
-    """Refuse a learner with other features, or another gap."""
     if before.schema.digest != now.schema.digest:
         raise ServiceError(
             "other-features", 422,

@@ -118,7 +118,6 @@ class DocketSpec:
         object.__setattr__(self, "sensitivity", learner.sensitivity)
 
     def make_learner(self, seed: int) -> Learner:
-        """Return the learner with its seed."""
         try:
             return Learner.from_spec({"algorithm": ALGORITHM, **self.learner, "seed": seed})
         except (KeyError, TypeError) as error:
@@ -129,16 +128,13 @@ class DocketSpec:
 
     @property
     def schema(self) -> FeatureSchema:
-        """The features of people."""
         return self.make_learner(0).hypotheses.schema
 
     @classmethod
     def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
-        """Make settings from a learner, without its seed."""
         return cls(title, _without_seed(learner), members, **more)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings by name."""
         plain = {name: getattr(self, name) for name in _settings()}
         return {**plain, "learner": dict(self.learner), "members": list(self.members)}
 

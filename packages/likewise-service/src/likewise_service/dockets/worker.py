@@ -146,7 +146,6 @@ class Job(NamedTuple):
     future: Future[Any]
 
     def resolve(self, result: object, error: BaseException | None) -> None:
-        """Pass the result or the error to the request."""
         if error is None:
             self.future.set_result(result)
         else:
@@ -176,7 +175,6 @@ class Worker:
 
     @property
     def board(self) -> board.ReviewBoard:
-        """The reviews of the docket's members."""
         if self._board is None:
             self._board = board.ReviewBoard(self.docket)
         return self._board
@@ -188,12 +186,10 @@ class Worker:
 
     @property
     def loading(self) -> bool:
-        """Tell if a request waits for the docket to be opened."""
         return self._docket is None and self.waiting > 0
 
     @property
     def behind(self) -> bool:
-        """Tell if the docket is open and its time is ahead of the machine's."""
         return self._docket is not None and self._docket.seconds_ahead > 0
 
     def cached(self, name: str, compute: Callable[[], T]) -> T:
@@ -269,7 +265,6 @@ class Workers:
         self._workers: dict[str, Worker] = {}
 
     async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
-        """Run a task in a docket's thread."""
         worker = await self._worker(docket)
         if worker.waiting >= self.settings.waiting_limit:
             raise ServiceError(
@@ -293,11 +288,9 @@ class Workers:
             self._watch(worker.name, worker.waiting)
 
     async def dockets(self) -> tuple[str, ...]:
-        """Return the names of all dockets."""
         return await asyncio.to_thread(self.store.dockets)
 
     def loading(self) -> list[str]:
-        """Return the dockets that a request waits for and that are not open yet."""
         return sorted(name for name, worker in self._workers.items() if worker.loading)
 
     async def tick(self, seconds: float, stop: asyncio.Event) -> None:
@@ -350,7 +343,6 @@ class Workers:
                 LOG.exception("Notices failed.", extra={"said": {"docket": worker.name}})
 
     def _release(self) -> None:
-        """Release dockets that nobody has used for a while."""
         for name, worker in list(self._workers.items()):
             if not worker.waiting and time.monotonic() - worker.used > IDLE:
                 del self._workers[name]

@@ -732,7 +732,6 @@ class Audited(EventBody, events.Audited, kind="audited", by="operator client aud
 
     @property
     def sentence(self) -> str:
-        """The outcome in words."""
         reported = "; ".join(" over ".join(pair) for pair in self.pairs)
         return f"outcome {self.outcome}" + (f" ({reported})" if reported else "")
 
@@ -849,13 +848,11 @@ _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 
 
 def current_actor() -> Actor:
-    """Return who acts now."""
     return _CURRENT.get()
 
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """Let somebody act within the block."""
     before = _CURRENT.set(actor)
     try:
         yield

@@ -54,7 +54,6 @@ def canonical(value: Any) -> bytes:
 
 
 def sha256(content: bytes) -> str:
-    """Return the hash in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -111,7 +110,6 @@ class Receipt:
 
     @classmethod
     def parse(cls, text: str) -> Receipt:
-        """Parse a receipt as it was printed."""
         match = _RECEIPT.match(text.strip())
         if match is None:
             raise LikewiseError(
@@ -140,7 +138,6 @@ class Record:
     def following(
         cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any], actor: str
     ) -> Record:
-        """Return the record that comes after a head."""
         text, nonce = canonical(body).decode(), secrets.token_hex(16)
         plain, seq = json.loads(text), head.seq + 1
         record = cls.of_text(docket, seq, at, kind, plain, text, nonce, head.hash, "", actor)
@@ -180,7 +177,6 @@ class Record:
 
     @property
     def head(self) -> Head:
-        """The head of a ledger that ends with this record."""
         return Head(self.seq, self.hash)
 
     @cached_property
@@ -190,7 +186,6 @@ class Record:
 
     @property
     def content_hash(self) -> str:
-        """The hash that the record should carry."""
         # The canonical JSON of all but the hash; the body's own text is not written again.
         seq = self.seq if type(self.seq) is int else canonical(self.seq).decode()
         content = (
@@ -202,11 +197,9 @@ class Record:
 
     @cached_property
     def intact(self) -> bool:
-        """Tell if the record carries the hash of its content."""
         return self.hash == self.content_hash
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as a line of an export has it."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
 
     def line(self) -> bytes:
@@ -259,7 +252,6 @@ class Payload:
 
     @classmethod
     def fresh(cls, content: Mapping[str, Any]) -> Payload:
-        """Return a payload with a new salt."""
         return cls(secrets.token_bytes(16), content)
 
     @cached_property
@@ -269,7 +261,6 @@ class Payload:
 
     @cached_property
     def digest(self) -> str:
-        """The hash that the ledger holds of it."""
         return hashlib.sha256(self.salt + self.text.encode()).hexdigest()
 
 
@@ -280,5 +271,4 @@ def person_payload(features: Sequence[float]) -> Payload:
 
 
 def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return the features that a payload holds."""
     return tuple(math.nan if value is None else float(value) for value in content["features"])

@@ -77,7 +77,6 @@ class PublicKey:
         return sha256(bytes.fromhex(self.text))[:16]
 
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
-        """Tell if somebody with the other half signed that, for that purpose."""
         from cryptography.exceptions import InvalidSignature
 
         try:
@@ -107,7 +106,6 @@ class PrivateKey:
 
     @classmethod
     def fresh(cls) -> Self:
-        """Return a new key."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return cls(Ed25519PrivateKey.generate().private_bytes_raw())
@@ -120,11 +118,9 @@ class PrivateKey:
 
     @property
     def public(self) -> PublicKey:
-        """The other half."""
         return PublicKey(self._key.public_key().public_bytes_raw().hex())
 
     def sign(self, purpose: str, content: bytes) -> str:
-        """Sign a statement for a purpose."""
         return text_of(self._key.sign(_statement(purpose, content)))
 
 
@@ -153,21 +149,17 @@ class MemberStatement:
     at: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the statement by name."""
         pair = None if self.pair is None else sorted(self.pair)
         return {**vars(self), "pair": pair}
 
     @property
     def content(self) -> bytes:
-        """The bytes that are signed."""
         return canonical(self.to_json())
 
     def sign(self, key: PrivateKey) -> str:
-        """Sign it, as the member."""
         return key.sign(PURPOSE, self.content)
 
     def signed_by(self, key: PublicKey, signature: str) -> bool:
-        """Tell if the owner of a key signed it."""
         return key.verifies(PURPOSE, self.content, signature)
 
 
@@ -182,7 +174,6 @@ def succession(key: PublicKey) -> bytes:
 
 
 def time_stamp_request(content: bytes) -> tuple[bytes, int | None]:
-    """Return a request for a time-stamp of some content, and its nonce."""
     from rfc3161_client import HashAlgorithm, TimestampRequestBuilder
 
     request = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
@@ -218,7 +209,6 @@ class TimeStamp:
 
     @classmethod
     def parse(cls, text: str) -> TimeStamp:
-        """Read a time-stamp as a record has it, in base64."""
         try:
             return cls.read(base64.b64decode(text, validate=True))
         except ValueError as error:
@@ -226,11 +216,9 @@ class TimeStamp:
 
     @property
     def text(self) -> str:
-        """The time-stamp as a record has it."""
         return base64.b64encode(self.raw).decode()
 
     def covers(self, content: bytes) -> bool:
-        """Tell if it is of that content."""
         return self.imprint == hashlib.sha256(content).digest()
 
     def check(self, content: bytes, roots: list[Any]) -> str:

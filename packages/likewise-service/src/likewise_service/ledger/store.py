@@ -83,7 +83,6 @@ class Keyring:
         return self._current()[0]
 
     def public(self) -> PublicKey:
-        """Return the public half of the key in use."""
         return self._current()[1]
 
     def _current(self) -> tuple[PrivateKey, PublicKey]:
@@ -286,7 +285,6 @@ class Store:
 
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:
-        """Yield a docket's rows as they are at one moment."""
         with self.reading() as connection:
             yield LedgerView(connection, docket)
 
@@ -300,12 +298,10 @@ class Store:
             transaction.flush()
 
     def dockets(self) -> tuple[str, ...]:
-        """Return the names of all dockets."""
         with self.reading() as connection:
             return self.dockets_of(connection)
 
     def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
-        """Return the names of all dockets, as a transaction sees them."""
         return tuple(connection.execute(_DOCKETS).scalars())
 
     def due(self, moment: str) -> tuple[str, ...]:
@@ -330,12 +326,10 @@ class Store:
             return head_of(connection, docket)
 
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
-        """Return the docket's records with numbers above ``after`` and up to ``until``."""
         with self.view(docket) as view:
             return view.records(after, until)
 
     def payload(self, docket: str, digest: str) -> Payload | None:
-        """Return a payload, unless it has been erased."""
         with self.view(docket) as view:
             return view.payloads([digest]).get(digest)
 

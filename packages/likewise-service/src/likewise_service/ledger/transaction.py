@@ -45,7 +45,6 @@ def json_text(text: str) -> str:
 
 
 def portions(values: Iterable[T]) -> Iterator[Sequence[T]]:
-    """Split values into portions that fit one query."""
     listed = list(values)
     return (listed[start : start + PORTION] for start in range(0, len(listed), PORTION))
 
@@ -68,12 +67,10 @@ class EndedReview:
     finished: int | None
 
     def row(self) -> dict[str, object]:
-        """Return the row that keeps it."""
         return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
 
     @classmethod
     def read(cls, row: sa.Row[Any]) -> EndedReview:
-        """Return the review that a row keeps."""
         return cls(
             row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
             row.status, row.ended, row.finished,
@@ -97,15 +94,12 @@ class LedgerView:
 
     @cached_property
     def head(self) -> Head:
-        """The docket's last record."""
         return head_of(self.connection, self.docket)
 
     def execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
-        """Execute a statement on the view's connection."""
         return self.connection.execute(statement)
 
     def of(self, table: sa.Table) -> sa.ColumnElement[bool]:
-        """Return the condition that a row of a table is one of this docket."""
         return table.c.docket == self.docket
 
     def rows(
@@ -165,7 +159,6 @@ class LedgerView:
         return {row.digest: _payload(row) for query in queries for row in self.execute(query)}
 
     def secret(self) -> tuple[int, bytes] | None:
-        """Return the docket's seed and the salt of its commitment."""
         row = self.execute(sa.select(db.secrets).where(self.of(db.secrets))).first()
         return None if row is None else (int(row.seed), bytes(row.salt))
 
@@ -192,7 +185,6 @@ class LedgerView:
         return {json.loads(row.id): row.number for row in rows}
 
     def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
-        """Return the ended reviews among some ids."""
         query = sa.select(db.reviews).where(self.of(db.reviews))
         queries = [query.where(db.reviews.c.id.in_(portion)) for portion in portions(ids)]
         return [EndedReview.read(row) for query in queries for row in self.execute(query)]
@@ -237,7 +229,6 @@ class LedgerView:
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
-    """Return a docket's last record."""
     row = _first(connection, _HEAD, docket)
     return Head() if row is None else Head(row.seq, row.hash)
 
@@ -307,7 +298,6 @@ class Transaction(LedgerView):
             self._begun = True
 
     def flush(self) -> None:
-        """Send the rows that were gathered to the database."""
         rows, self._rows = self._rows, []
         before = len(rows) if self._before is None else self._before
         self._insert(rows[:before])
@@ -329,7 +319,6 @@ class Transaction(LedgerView):
             self.connection.exec_driver_sql(statement, values if len(values) > 1 else values[0])
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
-        """Add a record to the ledger."""
         record = Record.following(self.docket, self.head, at, kind, body, actor)
         self._rows.append(("events", {**record.to_json(), "body": record.body_text}))
         self.head = record.head
@@ -354,7 +343,6 @@ class Transaction(LedgerView):
         self._rows.append(("requests", row))
 
     def request(self, key: str) -> tuple[str, str] | None:
-        """Return the fingerprint and the round of an earlier request with that key."""
         for table, row in self._rows:
             if table == "requests" and row["key"] == key:
                 return row["fingerprint"], row["round"]
@@ -370,11 +358,9 @@ class Transaction(LedgerView):
         self._change(db.secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
 
     def list_round(self, number: int, round_id: str) -> None:
-        """List a round that has closed."""
         self._rows.append(("rounds", {"number": number, "id": json_text(round_id)}))
 
     def list_review(self, review: EndedReview) -> None:
-        """List a review that has ended."""
         self._rows.append(("reviews", review.row()))
 
     def look_at(self, due: str) -> None:

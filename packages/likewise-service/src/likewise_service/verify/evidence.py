@@ -66,12 +66,10 @@ class Replayed:
 
     @property
     def holds(self) -> bool:
-        """Tell if nothing differs."""
         return not self.differences
 
     @property
     def proved(self) -> list[str]:
-        """All that this replay has shown, in sentences."""
         seeded = self.seed in ("held", "revealed")
         sentences = {
             f"The {self.receipt.head.seq:,} records are a hash chain. That nothing was rewritten "
@@ -89,7 +87,6 @@ class Replayed:
 
     @property
     def unproved(self) -> list[str]:
-        """All that it has not shown, and why."""
         unknown = self.seed == "unknown"
         sentences = {
             "Decisions and lottery were not recomputed: that needs the seed, which its owner has "
@@ -107,7 +104,6 @@ class Replayed:
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 
     def text(self) -> str:
-        """Return the findings as a page of text."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:

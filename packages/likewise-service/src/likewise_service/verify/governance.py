@@ -45,7 +45,6 @@ class ActorChecks:
         return record.kind not in MEMBER_ACTS or record.body.get("member") == actor.name
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about actors."""
         # An introduction comes before whoever it introduces has done anything else.
         if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
             until = body.until if isinstance(body, kinds.SignedIn) else None
@@ -87,7 +86,6 @@ class ActorChecks:
             self._passed[name, record.kind] = actor
 
     def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
         sentences = [
             f"Every record says who acted, by {len(self.introduced):,} tokens and sign-ins that "
             f"the ledger itself introduces."
@@ -106,7 +104,6 @@ class ActorChecks:
         return sentences
 
     def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
         if not self.machine:
             return []
         return [
@@ -144,7 +141,6 @@ class AnchorChecks:
         return bool(self._began) and record.at >= self._bound
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about anchors."""
         self._began = self._began or record.at
         if self._bound and record.at < self._bound:
             expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
@@ -197,7 +193,6 @@ class AnchorChecks:
         return ""
 
     def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
         if not self.anchors:
             return []
         certified = f", {self.stamped:,} by the authority that was named" * bool(self.stamped)
@@ -208,7 +203,6 @@ class AnchorChecks:
         ]
 
     def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
         if not self.records:
             return []
         if not self.anchors:
@@ -241,7 +235,6 @@ class KeyChecks:
     compromised: int = 0
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about keys."""
         if not isinstance(body, (kinds.DocketOpened, kinds.KeyPublished)):
             return
         before = self.key
@@ -267,7 +260,6 @@ class KeyChecks:
         return "" if signed else f"The key {before.id} did not sign it."
 
     def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
         if self.key is None:
             return []
         changed = f" (changed {self.changes} times, each time by the key before)"
@@ -277,7 +269,6 @@ class KeyChecks:
         ]
 
     def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
         if not self.compromised:
             return []
         return [
@@ -313,7 +304,6 @@ class MemberChecks:
         return record.kind not in STATEMENTS or str(record.body.get("member")) not in self.keys
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about signatures."""
         for recorded, expected in self._check(record, body):
             yield Difference(record.seq, "signature", recorded, expected)
 
@@ -375,7 +365,6 @@ class MemberChecks:
         return "" if agreed else "The key before it did not agree."
 
     def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
         if not self.keys:
             return []
         listed = ", ".join(f"{name!r} with {self.keys[name][0].id}" for name in sorted(self.keys))
@@ -389,7 +378,6 @@ class MemberChecks:
         ]
 
     def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
         return [
             f"That {member!r} said what the ledger has them say: they publish a key, and there is "
             f"none of theirs in it."
@@ -443,9 +431,7 @@ class Witnesses:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
     def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
         return [line for check in self._all for line in check.proved()]
 
     def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
         return [line for check in self._all for line in check.unproved()]

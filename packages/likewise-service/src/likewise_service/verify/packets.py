@@ -46,7 +46,6 @@ class DecisionHistory:
 
     @property
     def round(self) -> Round:
-        """The round of the decision."""
         return self.projection.round(self.round_id)
 
     @property
@@ -112,7 +111,6 @@ class Reason:
 
     @property
     def words(self) -> str:
-        """The reason in a sentence that a letter could carry."""
         name = f"{self.title} ({self.value})"
         if self.moved == 0 and self.best == 0:
             return f"{name} had no influence."
@@ -167,7 +165,6 @@ def reasons_of(state: State, round_id: str, features: Sequence[float]) -> list[R
 
 
 def letter(reasons: Sequence[Reason]) -> list[str]:
-    """Return the sentences of a letter to somebody who was rejected: the main reasons."""
     return [reason.words for reason in reasons if reason.moved < 0][:NAMED]
 
 
@@ -187,7 +184,6 @@ IN_SHADOW = "The docket ran in shadow: its decisions were not used, and somebody
 
 
 def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, Any]:
-    """Return the content of a packet, as it follows from the ledger."""
     history = history_of(evidence, round_id, person)
     settings, decision = history.projection.settings, history.round.decisions[person]
     reasons = []
@@ -313,7 +309,6 @@ def give_packet(store: Store, docket: str, round_id: str, person: str) -> dict[s
 
 
 def read_packet(text: str) -> dict[str, Any]:
-    """Read a packet; what is none is refused."""
     try:
         document = json.loads(text)
         canonical(document)
@@ -383,7 +378,6 @@ SEATS = {
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
-    """The whole packet as a page of text."""
     return "\n".join(_lines(packet)) + "\n"
 
 

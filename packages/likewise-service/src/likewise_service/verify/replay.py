@@ -86,7 +86,6 @@ def replay(
 
 
 def replay_store(store: Store, docket: str) -> Replayed:
-    """Replay a docket of a store."""
     return replay_evidence(evidence_of(store, docket))
 
 
@@ -140,7 +139,6 @@ class Replay:
         return None
 
     def run(self) -> Replayed:
-        """Take every record in turn."""
         findings = self.findings
         for seq, why in self.evidence.unreadable.items():
             self._note(seq, "chain", f"It cannot be read: {why}", "JSON.")
@@ -164,15 +162,12 @@ class Replay:
         return findings
 
     def differ(self, about: str, recorded: object, expected: object) -> None:
-        """Note a difference of the current record."""
         self._note(self.record.seq, about, f"{recorded}.", f"{expected}.")
 
     def expect(self, kind: str, round_id: str) -> None:
-        """Expect a kind of record of a round next."""
         self._expected = (kind, round_id)
 
     def payload(self, digest: str, name: str) -> None:
-        """Check that a payload is there, and unchanged."""
         if self.evidence.payloads is None:
             return
         if digest in self._changed:
@@ -181,11 +176,9 @@ class Replay:
             self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
 
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
-        """Refuse a rule that makes no sense for the members."""
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
 
     def is_committed(self, seed: int, salt: bytes) -> bool:
-        """Tell if a seed is the one that the first record commits to."""
         return spec.commitment(seed, salt) == self.projection.commitment
 
     def draw(self, number: int) -> bool | None:
@@ -227,7 +220,6 @@ class Replay:
     def _compare(
         self, recorded: Sequence[events.Decision], expected: Sequence[events.Decision]
     ) -> None:
-        """Compare score, decision and inverse chance of everybody."""
         people = [[d.person for d in listed] for listed in (recorded, expected)]
         if people[0] != people[1]:
             self.differ("decision", f"Decisions are on {people[0]}", people[1])
@@ -279,7 +271,6 @@ class Replay:
                 self._refuse("lottery", f"Reviews cannot be followed ({error})")
 
     def _start(self) -> None:
-        """Start the learner, if the seed is known and the one committed to."""
         if self.secret is None:
             self.findings.seed = "unknown"
         elif not self.is_committed(*self.secret):
