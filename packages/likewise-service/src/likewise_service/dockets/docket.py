@@ -27,8 +27,8 @@ from likewise_service.dockets.round import Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
-from likewise_service.ledger.store import Keyring, Store
-from likewise_service.ledger.transaction import LedgerView, Snapshot, Transaction
+from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT
 
 
@@ -77,20 +77,6 @@ class UnitOfWork:
             self.add(kinds.Closed(round_id))
 
 
-class Receipts:
-    """The receipts of a docket. Within a second, of one head and by one key, they are the same."""
-
-    def __init__(self, keys: Keyring, docket: str) -> None:
-        self._keys, self._docket = keys, docket
-        self._last: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
-
-    def of(self, head: Head) -> Receipt:
-        same = (head, self._keys.public(), compact(now()))
-        if self._last is None or self._last[0] != same:
-            self._last = (same, self._keys.sign(Receipt(self._docket, head)))
-        return self._last[1]
-
-
 FORMAT = "likewise-snapshot/1"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
@@ -127,8 +113,7 @@ def write_snapshot(
 ) -> None:
     """Write a snapshot of what the transaction leaves; older ones go."""
     text = json.dumps(content_of(projection, seating, state), separators=(",", ":"))
-    head = projection.head
-    transaction.keep_snapshot(Snapshot(head.seq, head.hash, zlib.compress(text.encode(), 1)))
+    transaction.keep_snapshot(projection.head, zlib.compress(text.encode(), 1))
 
 
 def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:
@@ -139,13 +124,14 @@ def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) 
     snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
+    head, compressed = snapshot
     try:
-        content = json.loads(zlib.decompress(snapshot.content))
+        content = json.loads(zlib.decompress(compressed))
         if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
-        return _restored(view, projection, seating, Head(snapshot.seq, snapshot.hash), content)
+        return _restored(view, projection, seating, head, content)
     except _UNFIT as error:
-        context = {"docket": view.docket, "record": snapshot.seq, "why": str(error)}
+        context = {"docket": view.docket, "record": head.seq, "why": str(error)}
         LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
         return None
 
@@ -187,7 +173,7 @@ class Docket:
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None
-        self._receipts = Receipts(store.keys, name)
+        self._receipt: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
         with store.view(name) as view:
             secret = view.secret()
         if secret is None:
@@ -243,8 +229,12 @@ class Docket:
             return self.projection
 
     def receipt(self) -> Receipt:
-        """Return a signed receipt of the last record that was read."""
-        return self._receipts.of(self.projection.head)
+        """Return a signed receipt of the last record that was read, the same within a second."""
+        keys, head = self.store.keys, self.projection.head
+        same = (head, keys.public(), compact(now()))
+        if self._receipt is None or self._receipt[0] != same:
+            self._receipt = (same, keys.sign(Receipt(self.name, head)))
+        return self._receipt[1]
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
@@ -383,7 +373,7 @@ class Docket:
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
-        erased = view.records_of_kind("erased", self.projection.head.seq)
+        erased = view.records(self.projection.head.seq, kind="erased")
         surrogates = learner.surrogates_in(kinds.read_body(record) for record in erased)
         while records := list(self._page(view)):
             bodies = [kinds.read_body(record) for record in records]
@@ -443,15 +433,16 @@ def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
         snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
+    seq, compressed = snapshot[0].seq, snapshot[1]
     try:
-        stored = json.loads(zlib.decompress(snapshot.content))
+        stored = json.loads(zlib.decompress(compressed))
     except (ValueError, zlib.error):
         stored = None
     if not isinstance(stored, dict):
-        return SnapshotCheck(snapshot.seq, ("content",))
-    replayed = DocketAt(store, docket, snapshot.seq)
+        return SnapshotCheck(seq, ("content",))
+    replayed = DocketAt(store, docket, seq)
     content = content_of(replayed.projection, replayed.seating, replayed.state)
     derived = json.loads(json.dumps(content))
     names = sorted({*stored, *derived})
     wrong = tuple(name for name in names if stored.get(name) != derived.get(name))
-    return SnapshotCheck(snapshot.seq, wrong)
+    return SnapshotCheck(seq, wrong)

@@ -201,14 +201,14 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
 def _closed_by(docket: Docket, moment: str) -> list[str]:
     """Return the rounds that had closed by a moment, the oldest first."""
     with docket.store.view(docket.name) as view:
-        closed = view.records_of_kind("closed")
+        closed = view.records(kind="closed")
     return [str(record.body["round"]) for record in closed if record.at <= moment]
 
 
 def has_periods(store: Store, docket: str) -> bool:
     """Tell if a docket has a period, without opening it."""
     with store.view(docket) as view:
-        records = view.records_of_kind("retention-set")
+        records = view.records(kind="retention-set")
     return bool(records) and records[-1].body != {"features": None, "reasons": None}
 
 

@@ -24,13 +24,8 @@ T = TypeVar("T")
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
 _REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
-# The round that a body names, as the index has it (migrations/baseline.py).
-_ROUND: dict[str, sa.ColumnElement[str]] = {
-    "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
-    "postgresql": sa.literal_column(
-        r"""md5(substring(body from '"round":("(?:[^"\\]|\\.)*")'))""", sa.Text
-    ),
-}
+# The round that a body names, as the index has it.
+_ROUND = {name: sa.literal_column(text, sa.Text) for name, text in db.ROUND.items()}
 # The most values in one query.
 PORTION = 500
 
@@ -77,15 +72,6 @@ class EndedReview:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """A docket at one of its records; ``hash`` is that of the record."""
-
-    seq: int
-    hash: str
-    content: bytes
-
-
 class LedgerView:
     """A docket's records, payloads and secret, at one moment."""
 
@@ -103,30 +89,23 @@ class LedgerView:
         return table.c.docket == self.docket
 
     def rows(
-        self, after: int = 0, until: int | None = None, limit: int | None = None
+        self, after: int = 0, until: int | None = None, limit: int | None = None, kind: str = ""
     ) -> Iterable[sa.Row[Any]]:
-        """Return the rows of records with numbers above ``after`` and up to ``until``."""
+        """Return the rows of records above ``after`` and up to ``until``, of one kind or of all."""
         query = sa.select(db.events).where(self.of(db.events), db.events.c.seq > after)
         if until is not None:
             query = query.where(db.events.c.seq <= until)
+        if kind:
+            query = query.where(db.events.c.kind == kind)
         result = self.execute(query.order_by(db.events.c.seq).limit(limit))
         # In partitions: asking for row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
 
     def records(
-        self, after: int = 0, until: int | None = None, limit: int | None = None
+        self, after: int = 0, until: int | None = None, limit: int | None = None, kind: str = ""
     ) -> list[Record]:
         """Return the same as records; their bodies have to be canonical JSON."""
-        return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit)]
-
-    def records_of_kind(self, kind: str, after: int = 0) -> list[Record]:
-        """Return the records of one kind with numbers above ``after``, by a scan over those."""
-        query = sa.select(db.events).where(
-            self.of(db.events), db.events.c.seq > after, db.events.c.kind == kind
-        )
-        return [
-            Record.of_row(self.docket, row) for row in self.execute(query.order_by(db.events.c.seq))
-        ]
+        return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit, kind)]
 
     def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
         """Return the records of some rounds up to a number, by round, found by the index."""
@@ -218,14 +197,14 @@ class LedgerView:
             json.loads(row.round) for row in self.execute(query.order_by(db.reviews.c.finished))
         ]
 
-    def newest_snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot of a record which the ledger still has."""
+    def newest_snapshot(self) -> tuple[Head, bytes] | None:
+        """Return the newest snapshot of a record which the ledger still has, and its content."""
         same = (db.events.c.seq == db.snapshots.c.seq) & (db.events.c.hash == db.snapshots.c.hash)
         query = sa.select(db.snapshots.c.seq, db.snapshots.c.hash, db.snapshots.c.content).where(
             self.of(db.snapshots), self.of(db.events), same
         )
         row = self.execute(query.order_by(db.snapshots.c.seq.desc()).limit(1)).first()
-        return None if row is None else Snapshot(row.seq, row.hash, bytes(row.content))
+        return None if row is None else (Head(row.seq, row.hash), bytes(row.content))
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
@@ -379,17 +358,13 @@ class Transaction(LedgerView):
         self.connection.exec_driver_sql(statement, values)
         self._due = None
 
-    def keep_snapshot(self, snapshot: Snapshot) -> None:
+    def keep_snapshot(self, head: Head, content: bytes) -> None:
         """Write a state to start from, and keep the one before it; older ones go."""
-        newest = (
-            sa.select(sa.func.max(db.snapshots.c.seq))
-            .where(self.of(db.snapshots))
-            .scalar_subquery()
-        )
-        self._change(
-            db.snapshots.delete().where(self.of(db.snapshots), db.snapshots.c.seq < newest)
-        )
-        self._change(db.snapshots.insert().values(docket=self.docket, **vars(snapshot)))
+        table, newest = db.snapshots, sa.select(sa.func.max(db.snapshots.c.seq))
+        older = table.c.seq < newest.where(self.of(table)).scalar_subquery()
+        self._change(table.delete().where(self.of(table), older))
+        row = {"docket": self.docket, "seq": head.seq, "hash": head.hash, "content": content}
+        self._change(db.snapshots.insert().values(row))
 
     def drop_snapshots(self) -> None:
         """Remove all states to start from, when somebody in them is erased."""
