@@ -80,8 +80,8 @@ def sign_act(
         raise _bad("You signed something later already. Sign again, at this time.")
     digest = None if reason is None else reason.digest
     content = (signed.review, act, signed.pair, digest, signed.at)
-    statement = signatures.MemberStatement(work.projection.name, member, *content)
-    if not statement.signed_by(signatures.PublicKey(key), signed.signature):
+    statement = signatures.act_statement(work.projection.name, member, *content)
+    if not signatures.PublicKey(key).verifies("member", statement, signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
     work.add(kinds.Signed(member, signed.key, *content, signed.signature))
 

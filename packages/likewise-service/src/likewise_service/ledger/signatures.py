@@ -125,42 +125,19 @@ class PrivateKey:
 
 
 Act = Literal["flag", "withdraw", "finish", "reopen"]
-PURPOSE = "member"
 
 
-@dataclass(frozen=True)
-class MemberStatement:
-    """One act of a member: they know the people of a review by p1, p2, … and no other names.
+def act_statement(
+    docket: str, member: str, review: str, act: Act, pair: tuple[str, str] | None,
+    reason: str | None, at: str,
+) -> bytes:  # fmt: skip
+    """Return the words of a member's act, which they sign for the purpose ``member``.
 
-    ``reason`` is the salted digest of their words, so that these can be erased.
-
-    >>> key = PrivateKey(bytes(32))
-    >>> done = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
-    >>> done.signed_by(key.public, done.sign(key))
-    True
+    They know the people of a review by p1, p2, … and no other names. ``reason`` is the salted
+    digest of their words, so that these can be erased.
     """
-
-    docket: str
-    member: str
-    review: str
-    act: Act
-    pair: tuple[str, str] | None
-    reason: str | None
-    at: str
-
-    def to_json(self) -> dict[str, Any]:
-        pair = None if self.pair is None else sorted(self.pair)
-        return {**vars(self), "pair": pair}
-
-    @property
-    def content(self) -> bytes:
-        return canonical(self.to_json())
-
-    def sign(self, key: PrivateKey) -> str:
-        return key.sign(PURPOSE, self.content)
-
-    def signed_by(self, key: PublicKey, signature: str) -> bool:
-        return key.verifies(PURPOSE, self.content, signature)
+    content = {"docket": docket, "member": member, "review": review, "act": act, "at": at}
+    return canonical({**content, "pair": sorted(pair) if pair else None, "reason": reason})
 
 
 def possession(docket: str, member: str, key: PublicKey) -> bytes:

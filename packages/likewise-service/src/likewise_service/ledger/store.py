@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from likewise_service.errors import ServiceError, StoreError, compact, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, Payload, Receipt, Record
+from likewise_service.ledger.records import Head, Receipt, Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
@@ -328,10 +328,6 @@ class Store:
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
         with self.view(docket) as view:
             return view.records(after, until)
-
-    def payload(self, docket: str, digest: str) -> Payload | None:
-        with self.view(docket) as view:
-            return view.payloads([digest]).get(digest)
 
     def scrub_soon(self) -> None:
         """After an erasure: SQLite's journal is emptied at once, as it costs next to nothing."""

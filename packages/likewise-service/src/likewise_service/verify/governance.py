@@ -345,10 +345,10 @@ class MemberChecks:
         if body.at <= self._last.get(body.member, ""):
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
-        statement = signatures.MemberStatement(
+        statement = signatures.act_statement(
             self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
         )
-        if not statement.signed_by(key, body.signature):
+        if not key.verifies("member", statement, body.signature):
             return "The signature is not that of what is recorded."
         return ""
 

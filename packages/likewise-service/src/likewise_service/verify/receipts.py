@@ -149,11 +149,6 @@ class Verified:
         return self.signature in ("signed", "not signed")
 
 
-def verify(evidence: Evidence, receipt: Receipt, keys: KnownKeys | None = None) -> Verified:
-    """Check a ledger against a receipt; the chain up to it has to hold as well."""
-    return verify_all(evidence, [receipt], keys)[0]
-
-
 def verify_all(
     evidence: Evidence, receipts: Sequence[Receipt], keys: KnownKeys | None = None
 ) -> list[Verified]:

@@ -17,9 +17,8 @@ from likewise_service.dockets import figures, learner, reviews, spec
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record
-from likewise_service.ledger.store import Store
-from likewise_service.verify.evidence import Difference, Evidence, Replayed, evidence_of, walked
+from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record
+from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
 
 
@@ -73,20 +72,6 @@ def _means(
 
 
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
-
-
-def replay(
-    records: Sequence[Record],
-    payloads: Mapping[str, Payload] | None,
-    secret: tuple[int, bytes] | None,
-) -> Replayed:
-    """Replay a ledger; ``payloads`` are by digest, ``secret`` is the seed and its salt."""
-    docket = records[0].docket if records else ""
-    return replay_evidence(Evidence(docket, records, payloads, secret))
-
-
-def replay_store(store: Store, docket: str) -> Replayed:
-    return replay_evidence(evidence_of(store, docket))
 
 
 def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
