@@ -43,9 +43,7 @@ class Review:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """A name for everybody in the round that holds for this review only."""
-        shuffled = self.key.shuffled(self.id, self.round.decisions)
-        return {person: f"p{number}" for number, person in enumerate(shuffled, start=1)}
+        return self.key.aliases(self.id, self.round.decisions)
 
     @property
     def round(self) -> Round:

@@ -22,7 +22,7 @@ from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import learner, reviews
-from likewise_service.dockets.projection import Projection, Standing, StoredArchive, introductions
+from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
 from likewise_service.ledger import kinds, signatures
@@ -56,8 +56,10 @@ class UnitOfWork:
         """
         self.state = body.advance(self.state, self._contents, {})
         if not self.added:
-            for introduction in introductions(self.projection.governance, self.actor):
-                self._append(introduction)
+            # A sign-in first: it introduces itself, and those after it refer to it.
+            for introduction in reversed(self.actor.introduction):
+                if introduction.actor not in self.projection.governance.actors:
+                    self._append(introduction)
         self._append(body)
 
     def _append(self, body: kinds.Body) -> None:
@@ -106,14 +108,6 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "missing_labels": state.missing,
         "lam": state.lam,
     }
-
-
-def write_snapshot(
-    transaction: Transaction, projection: Projection, seating: reviews.Seating, state: State
-) -> None:
-    """Write a snapshot of what the transaction leaves; older ones go."""
-    text = json.dumps(content_of(projection, seating, state), separators=(",", ":"))
-    transaction.keep_snapshot(projection.head, zlib.compress(text.encode(), 1))
 
 
 def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:
@@ -168,7 +162,8 @@ class Docket:
         self, store: Store, name: str, clock: Clock = now, reason_limit: int = REASON_LIMIT
     ) -> None:
         self.store, self.name, self.reason_limit = store, name, reason_limit
-        self._clock = LedgerClock(clock)
+        self.clock = clock
+        self._clock = LedgerClock(lambda: self.clock())  # noqa: PLW0108 - it can be set anew
         self._turn = threading.RLock()
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
@@ -196,20 +191,12 @@ class Docket:
     @property
     def state(self) -> State:
         if self._state is None:
-            self._state = learner.start(self.projection.settings, self.seed)
+            self._state = State.start(self.projection.settings.make_learner(self.seed))
         return self._state
 
     @property
     def schema(self) -> FeatureSchema:
         return self.state.learner.hypotheses.schema
-
-    @property
-    def clock(self) -> Clock:
-        return self._clock.clock
-
-    @clock.setter
-    def clock(self, clock: Clock) -> None:
-        self._clock = LedgerClock(clock)
 
     def moment(self) -> str:
         """Return the time, which is never before the ledger's last record."""
@@ -287,10 +274,10 @@ class Docket:
             finally:
                 self._group = None
 
-    @property
-    def grouped(self) -> bool:
-        """Tell if units of work wait for the end of a group."""
-        return self._group is not None
+    def scrub(self) -> None:
+        """Empty the files of what was erased; within a group nothing is committed yet."""
+        if self._group is None:
+            self.store.scrub_soon()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -303,7 +290,9 @@ class Docket:
                 # Fewer snapshots where many open rounds make them large.
                 interval = max(EVERY, 2 * len(self.projection.opened))
                 if self.projection.head.seq - self._snapshot >= interval:
-                    write_snapshot(transaction, self.projection, self.seating, self.state)
+                    content = content_of(self.projection, self.seating, self.state)
+                    text = json.dumps(content, separators=(",", ":")).encode()
+                    transaction.keep_snapshot(self.projection.head, zlib.compress(text, 1))
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
             self._committed = self.projection.head

@@ -48,8 +48,7 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         # Reasons may have been given since; erasing again removes those.
         for reason in _reasons(round_, person):
             work.transaction.erase(reason)
-    if not docket.grouped:  # otherwise the end of the group does it: nothing is committed yet
-        docket.store.scrub_soon()
+    docket.scrub()
     return docket.receipt()
 
 
@@ -238,5 +237,4 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
             work.transaction.erase(digest)
         work.add(kinds.ReasonsErased(round_id))
         expired.reasons += 1
-    if not docket.grouped:  # otherwise the end of the group does it
-        docket.store.scrub_soon()
+    docket.scrub()

@@ -4,12 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from likewise.learner import events, players
 from likewise.learner.state import State, located
-from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger import kinds
-
-
-def start(spec: DocketSpec, seed: int) -> State:
-    return State.start(spec.make_learner(seed))
 
 
 def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:

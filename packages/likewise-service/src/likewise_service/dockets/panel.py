@@ -1,5 +1,6 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -74,7 +75,11 @@ def sign_act(
         return
     if key is None or signatures.PublicKey(key).id != signed.key or signed.act != act:
         raise _bad(f"The key {signed.key} is not one that you have taken into use for this.")
-    if not _in_time(signed.at, work.clock):
+    try:
+        apart = abs(seconds_between(signed.at, work.clock))
+    except ValueError:
+        apart = math.inf  # no such day, or hour
+    if apart > CLOCKS:
         raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
     if signed.at <= work.projection.governance.signed.get(member, ""):
         raise _bad("You signed something later already. Sign again, at this time.")
@@ -84,13 +89,6 @@ def sign_act(
     if not signatures.PublicKey(key).verifies("member", statement, signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
     work.add(kinds.Signed(member, signed.key, *content, signed.signature))
-
-
-def _in_time(at: str, clock: str) -> bool:
-    try:
-        return abs(seconds_between(at, clock)) <= CLOCKS
-    except ValueError:
-        return False  # no such day, or hour
 
 
 def _bad(sentence: str) -> ServiceError:

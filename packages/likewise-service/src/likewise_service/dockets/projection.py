@@ -53,13 +53,6 @@ class Governance:
         return None
 
 
-def introductions(governance: Governance, actor: kinds.Actor) -> list[kinds.Introduction]:
-    """Return the records that introduce an actor, unless the ledger has them already."""
-    # A sign-in first: it introduces itself, and those after it refer to it.
-    bodies = reversed(actor.introduction)
-    return [body for body in bodies if body.actor not in governance.actors]
-
-
 class Archive:
     """Closed rounds and ended reviews, in memory: for a replay, which reads a ledger once."""
 

@@ -163,9 +163,10 @@ class ReviewKey:
             review_id = self._ids[parts] = self._draw("review", *parts)[:32]
         return review_id
 
-    def shuffled(self, review_id: str, people: Iterable[str]) -> list[str]:
-        """Return the people of a review in an order of its own."""
-        return sorted(people, key=lambda person: self._draw("person", review_id, person))
+    def aliases(self, review_id: str, people: Iterable[str]) -> dict[str, str]:
+        """Return p1, p2, … by person: in an order that holds for this review only."""
+        order = sorted(people, key=lambda person: self._draw("person", review_id, person))
+        return {person: f"p{number}" for number, person in enumerate(order, start=1)}
 
     def repeats(self, member: str, count: int, share: float) -> bool:
         """Tell if a round is shown again after a member has finished ``count`` of them."""
@@ -222,7 +223,9 @@ class Seating:
 
     def take(self, record: Record, body: kinds.Body, round_: Round | None) -> None:
         """Take in a record; ``round_`` is the round that it is about, as it is after it."""
-        self._end_due(record.at)
+        for review in list(self._repeats.values()):
+            if review.due is not None and review.due <= record.at:
+                self._end(review, "closed" if review.finished else "missed", review.due)
         if round_ is not None and isinstance(body, kinds.RoundBody):
             body.seat(self, round_, record.at)
 
@@ -235,11 +238,6 @@ class Seating:
         for member in members.values():
             for review in member.opened.values():
                 self._put(review)
-
-    def _end_due(self, at: str) -> None:
-        for review in list(self._repeats.values()):
-            if review.due is not None and review.due <= at:
-                self._end(review, "closed" if review.finished else "missed", review.due)
 
     def audited(self, round_: Round, at: str) -> None:
         """End a panel; repeats that are finished end with it."""
@@ -286,13 +284,13 @@ class Seating:
             if review.seat.round == round_id and not review.finished:
                 self._end(review, "missed", at)
 
-    def ask(self, round_id: str, member: str) -> None:
-        self._ask(Seat(round_id, member))
-
-    def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:
-        member = self.members.setdefault(seat.member, Member())
-        member.reviews += 1
-        review = OpenReview(self.key.review_id(seat), seat, member.reviews, due)
+    def ask(
+        self, round_id: str, member: str, again: str | None = None, due: str | None = None
+    ) -> OpenReview:
+        """Ask a member about a round."""
+        seat, entry = Seat(round_id, member, again), self.members.setdefault(member, Member())
+        entry.reviews += 1
+        review = OpenReview(self.key.review_id(seat), seat, entry.reviews, due)
         self._put(review)
         return review
 
@@ -315,23 +313,20 @@ class Seating:
         for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
             round_ = self.projection.round(name)
             if round_.reportable():
-                due = due_after(at, settings.deadline)
-                review = self._ask(Seat(name, member, again=at), due)
+                review = self.ask(name, member, at, due_after(at, settings.deadline))
                 if round_.erased:
                     self._end(review, "missed", at)
                 return
 
-    def _not_repeated(self, member: str, ranked: Sequence[str]) -> Iterator[str]:
+    def _not_repeated(self, name: str, ranked: Sequence[str]) -> Iterator[str]:
         """Yield the rounds that were not shown again before; usually the first will do."""
+        member = self.members[name]
         for start in range(0, len(ranked), BATCH):
             batch = ranked[start : start + BATCH]
-            repeated = self._repeated_before(member, batch)
-            yield from (name for name in batch if name not in repeated)
-
-    def _repeated_before(self, name: str, round_ids: Sequence[str]) -> set[str]:
-        member = self.members[name]
-        ids = {self.key.review_id(Seat(id_, name, again="before")): id_ for id_ in round_ids}
-        opened = {round_id for review_id, round_id in ids.items() if review_id in member.opened}
-        # Another process may have listed reviews that this one has not read yet.
-        ended = self.projection.archive.ended(list(ids))
-        return opened | {ids[review.id] for review in ended if review.number <= member.reviews}
+            ids = {
+                round_id: self.key.review_id(Seat(round_id, name, "before")) for round_id in batch
+            }
+            # Another process may have listed reviews that this one has not read yet.
+            ended = self.projection.archive.ended(list(ids.values()))
+            repeated = {review.id for review in ended if review.number <= member.reviews}
+            yield from (r for r in batch if ids[r] not in repeated and ids[r] not in member.opened)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,13 +72,11 @@ class Round:
 
     def reportable(self) -> list[tuple[str, str, int]]:
         """Return the pairs that could be reported, (over, under, gap), the largest gap first."""
-        # Every view of a round asks for them, and they change with the decisions alone.
-        pairs: list[tuple[str, str, int]] | None = self.__dict__.get("_reportable")
-        if pairs is None:
-            pairs = self.__dict__["_reportable"] = self._ranked_pairs()
-        return pairs
+        return self._reportable
 
-    def _ranked_pairs(self) -> list[tuple[str, str, int]]:
+    @cached_property
+    def _reportable(self) -> list[tuple[str, str, int]]:
+        # Every view of a round asks for them, and they change with the decisions alone.
         ids = list(self.decisions)
         scores = np.array([decision.score for decision in self.decisions.values()], dtype=np.int64)
         gaps = scores[:, None] - scores

@@ -9,10 +9,10 @@ from typing import Any
 from likewise.learner import fold
 from likewise.learner.events import Decision
 from likewise.learner.settings import ALGORITHM
+from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import real
 from likewise_service.dockets.docket import Docket, UnitOfWork, numbers_of
-from likewise_service.dockets.learner import start
 from likewise_service.dockets.panel import reason_payload
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
@@ -33,7 +33,9 @@ def open_docket(
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
-        transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
+        transaction.keep_numbers(
+            numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
+        )
         committed = commitment(chosen, salt)
         opened = kinds.DocketOpened(
             spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from email.message import EmailMessage
 from typing import Any, NamedTuple, TypeVar
 
@@ -63,7 +63,8 @@ def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
     with store.changing() as connection:
         connection.execute(db.contacts.delete().where(_of(docket, member)))
-        _insert(connection, docket, member, email, None)
+        row = {"docket": docket, "member": member, "email": email}
+        connection.execute(db.contacts.insert().values(row))
 
 
 def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
@@ -93,7 +94,8 @@ def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | No
     with store.changing() as connection:
         row = connection.execute(sa.select(db.contacts).where(_of(docket, member))).first()
         if row is None:
-            _insert(connection, docket, member, "", moment)
+            fresh = {"docket": docket, "member": member, "email": "", "told": moment}
+            connection.execute(db.contacts.insert().values(fresh))
             return ""
         free = db.contacts.c.told.is_(None) | (db.contacts.c.told <= later(moment, -seconds))
         update = db.contacts.update().where(_of(docket, member), free).values(told=moment)
@@ -104,18 +106,9 @@ def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
     return (db.contacts.c.docket == docket) & (db.contacts.c.member == member)
 
 
-def _insert(
-    connection: sa.Connection, docket: str, member: str, email: str, told: str | None
-) -> None:
-    row = db.contacts.insert().values(docket=docket, member=member, email=email, told=told)
-    connection.execute(row)
-
-
 def _post(settings: Settings, notice: Notice) -> None:
-    body = {
-        "docket": notice.docket, "member": notice.member, "awaiting": notice.awaiting,
-        "address": settings.public_url,
-    }  # fmt: skip
+    body = {**asdict(notice), "address": settings.public_url}
+    del body["email"]  # it is for the mail server alone
     httpx.post(settings.webhook, json=body, timeout=PATIENCE).raise_for_status()
 
 

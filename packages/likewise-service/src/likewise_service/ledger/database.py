@@ -377,15 +377,13 @@ def check_revision(stored: int, where: str) -> None:
     """Refuse a store whose tables are older or newer than this code."""
     if not stored:
         raise StoreError(f"{where} holds no store of Likewise. Correct the address.")
-    if stored < REVISION:
+    if stored != REVISION:
+        remedy = "Open it with a newer Likewise."
+        if stored < REVISION:
+            remedy = f"Copy it to be safe, then run: likewise upgrade --database {where}"
         raise StoreError(
             f"{where} has tables of revision {stored}; this Likewise needs revision {REVISION}. "
-            f"Copy it to be safe, then run: likewise upgrade --database {where}"
-        )
-    if stored > REVISION:
-        raise StoreError(
-            f"{where} has tables of revision {stored}; this Likewise reads revision {REVISION}. "
-            f"Open it with a newer Likewise."
+            f"{remedy}"
         )
 
 

@@ -113,6 +113,7 @@ class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor
     name: str
     seat: str | None
     created: str
+    until: ClassVar[None] = None
 
     @property
     def actor(self) -> str:
@@ -127,8 +128,12 @@ class TokenEnded(EvidenceBody, kind="token-ended", by="operator"):
 
     token: str
 
+    @property
+    def actor(self) -> str:
+        return f"token:{self.token}"
+
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.actors.pop(f"token:{self.token}", None)
+        projection.governance.actors.pop(self.actor, None)
 
 
 class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
@@ -165,8 +170,12 @@ class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"
 
     sign_in: str
 
+    @property
+    def actor(self) -> str:
+        return f"sign-in:{self.sign_in}"
+
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.actors.pop(f"sign-in:{self.sign_in}", None)
+        projection.governance.actors.pop(self.actor, None)
 
 
 class MemberKeySet(EvidenceBody, kind="member-key-set", by="auditor"):
@@ -537,10 +546,34 @@ class Erased(RoundBody, kind="erased", by="operator"):
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
 
 
-class Withdrawn(RoundBody, kind="withdrawn", by="auditor"):
-    """A member takes an objection back."""
+class PanelBody(RoundBody):
+    """A record of what a member says in a round."""
 
     member: str
+
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        """Tell if the record says what was signed; ``names`` are the people's in the review."""
+        raise NotImplementedError
+
+    def round_in_audit(self, replay: Replay) -> Round:
+        """Return the round of which the member speaks: seated, in time, and before the end."""
+        round_, member = replay.projection.round(self.round), self.member
+        if member not in round_.seats:
+            replay.differ("panel", f"{member!r} speaks", "a member of the round's panel")
+        if passed(round_.due, replay.record.at) and self.kind != "absent":
+            replay.differ("panel", f"{member!r} speaks at {replay.record.at}", f"by {round_.due}")
+        if round_.outcome is not None:
+            replay.differ("panel", f"{member!r} speaks after the audit", "nobody")
+        return round_
+
+
+def _named(pair: tuple[str, str], names: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(names.get(person, "") for person in pair)
+
+
+class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
+    """A member takes an objection back."""
+
     pair: tuple[str, str]
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -548,10 +581,12 @@ class Withdrawn(RoundBody, kind="withdrawn", by="auditor"):
         del pairs[Pair.of(self.pair)]
         return round_.changed(objections={**round_.objections, self.member: pairs})
 
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        return frozenset(signed.pair or ()) == _named(self.pair, names)
+
     def check(self, replay: Replay) -> None:
         """By a member, before the end, on a pair that can be reported."""
-        round_ = _in_audit(self, replay)
-        _check_pair(self.pair, round_, replay)
+        _check_pair(self.pair, self.round_in_audit(replay), replay)
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
@@ -575,19 +610,21 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
             replay.reasons[self.reason] = replay.record
 
 
-class Finished(RoundBody, kind="finished", by="auditor"):
+class Finished(PanelBody, kind="finished", by="auditor"):
     """A member finishes the review of a round; ``seats`` are theirs before and after it."""
 
-    member: str
     seats: ClassVar[tuple[str, str]] = ("asked", "finished")
 
     def after(self, round_: Round, record: Record) -> Round:
         changed = round_.changed(seats={**round_.seats, self.member: self.seats[1]})
         return changed.finished_by(self.member, record) if self.kind == "finished" else changed
 
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        return signed.pair is None
+
     def check(self, replay: Replay) -> None:
         """The seat was as it has to be before; the last one ends the audit."""
-        round_, (before, after) = _in_audit(self, replay), self.seats
+        round_, (before, after) = self.round_in_audit(replay), self.seats
         seat = round_.seats[self.member]
         if seat != before:
             replay.differ("panel", f"{self.member!r} was {seat}", before)
@@ -632,10 +669,9 @@ class Repeat:
     finished: bool = False
 
 
-class Repeated(RoundBody, kind="repeated", by="auditor"):
+class Repeated(PanelBody, kind="repeated", by="auditor"):
     """All that a member says so far of a round that is shown again, and if they have finished."""
 
-    member: str
     objections: tuple[RepeatedObjection, ...]
     finished: bool
 
@@ -650,6 +686,15 @@ class Repeated(RoundBody, kind="repeated", by="auditor"):
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.repeated(self, round_, at)
 
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        if signed.act in ("finish", "reopen"):
+            return self.finished == (signed.act == "finish")
+        reasons = {_named(item.pair, names): item.reason for item in self.objections}
+        pair = frozenset(signed.pair or ())
+        if signed.act == "withdraw":
+            return pair not in reasons
+        return pair in reasons and reasons[pair] == signed.reason
+
     def check(self, replay: Replay) -> None:
         """Only who has reviewed a round before can be shown it again, by the lottery."""
         round_ = replay.projection.round(self.round)
@@ -658,18 +703,6 @@ class Repeated(RoundBody, kind="repeated", by="auditor"):
         for objection in self.objections:
             _check_pair(objection.pair, round_, replay)
         replay.draw_repeat(self)
-
-
-def _in_audit(body: Finished | Withdrawn, replay: Replay) -> Round:
-    """Return the round of which a member speaks: seated, in time, and before the end."""
-    round_, member = replay.projection.round(body.round), body.member
-    if member not in round_.seats:
-        replay.differ("panel", f"{member!r} speaks", "a member of the round's panel")
-    if passed(round_.due, replay.record.at) and body.kind != "absent":
-        replay.differ("panel", f"{member!r} speaks at {replay.record.at}", f"by {round_.due}")
-    if round_.outcome is not None:
-        replay.differ("panel", f"{member!r} speaks after the audit", "nobody")
-    return round_
 
 
 def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:

@@ -207,23 +207,37 @@ class Record:
         return canonical(self.to_json())
 
 
+def link_fault(docket: str, record: Record, seq: int, prev: str | None) -> tuple[str, str] | None:
+    """Return how a record breaks the hash chain and what it should be, or None if it does not.
+
+    ``prev`` is the hash of the record before it, None where that cannot be read.
+    """
+    if record.seq != seq:
+        return f"The record here has the number {record.seq}.", f"number {seq}."
+    if record.docket != docket:
+        return f"It is a record of {record.docket!r}.", f"one of {docket!r}."
+    if not record.intact:
+        return (
+            f"Its content was changed: it has the hash {record.content_hash[:16]}….",
+            f"{str(record.hash)[:16]}…, the hash that it carries.",
+        )
+    if prev is not None and record.prev != prev:
+        before = "nothing" if prev == GENESIS else f"{prev[:16]}…"
+        return f"It follows {record.prev[:16]}….", f"{before}, the record before it."
+    return None
+
+
 def chained(
     docket: str,
     records: Iterable[Record],
     after: Head = Head(),  # noqa: B008 - a frozen value
 ) -> Iterator[Record]:
-    """Yield the same records, and check number, docket, link and hash of each as it passes."""
+    """Yield the same records; one that does not continue the hash chain is refused."""
     head = after
     for record in records:
-        seq = head.seq + 1
-        if record.seq != seq:
-            raise LedgerBroken(docket, seq, f"the next record has the number {record.seq}.")
-        if record.docket != docket:
-            raise LedgerBroken(docket, seq, f"it is a record of {record.docket!r}.")
-        if record.prev != head.hash:
-            raise LedgerBroken(docket, seq, "it does not follow the record before it.")
-        if not record.intact:
-            raise LedgerBroken(docket, seq, "its content does not have the hash it carries.")
+        fault = link_fault(docket, record, head.seq + 1, head.hash)
+        if fault is not None:
+            raise LedgerBroken(docket, head.seq + 1, f"{fault[0]} It should be: {fault[1]}")
         head = record.head
         yield record
 

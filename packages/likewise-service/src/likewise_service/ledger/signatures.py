@@ -116,7 +116,7 @@ class PrivateKey:
 
         return Ed25519PrivateKey.from_private_bytes(self.raw)
 
-    @property
+    @cached_property
     def public(self) -> PublicKey:
         return PublicKey(self._key.public_key().public_bytes_raw().hex())
 

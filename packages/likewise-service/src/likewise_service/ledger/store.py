@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -76,44 +75,40 @@ class Keyring:
 
     def __init__(self, store: Store) -> None:
         self._store, self._lock = store, threading.Lock()
-        self._cached: tuple[float, PrivateKey, PublicKey] | None = None
+        self._cached: tuple[float, PrivateKey] | None = None
 
     def current(self) -> PrivateKey:
         """Return the key in use; a store that has none gets one."""
-        return self._current()[0]
-
-    def public(self) -> PublicKey:
-        return self._current()[1]
-
-    def _current(self) -> tuple[PrivateKey, PublicKey]:
         with self._lock:
             moment = time.monotonic()
             if self._cached is None or moment - self._cached[0] > REMEMBERED:
-                row = self._row() or self._first()
-                self._cached = (moment, PrivateKey(bytes(row.private)), PublicKey(row.public))
-            return self._cached[1:]
+                self._cached = (moment, self._stored() or self._first())
+            return self._cached[1]
 
-    def _row(self) -> sa.Row[Any] | None:
+    def public(self) -> PublicKey:
+        return self.current().public
+
+    def _stored(self) -> PrivateKey | None:
         with self._store.reading() as connection:
-            return connection.execute(
-                sa.select(db.keys).where(db.keys.c.in_use.is_not(None))
-            ).first()
+            query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
+            private = connection.execute(query).scalar()
+        return None if private is None else PrivateKey(bytes(private))
 
-    def _first(self) -> sa.Row[Any]:
+    def _first(self) -> PrivateKey:
         try:
             with self._store.changing() as connection:
                 _insert(connection, PrivateKey.fresh())
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
-        row = self._row()
-        assert row is not None  # noqa: S101 - one of them was inserted
-        return row
+        key = self._stored()
+        assert key is not None  # noqa: S101 - one of them was inserted
+        return key
 
     def sign(self, receipt: Receipt) -> Receipt:
         """Return the same receipt, as of now and signed."""
-        private, public = self._current()
-        dated = replace(receipt, at=compact(now()), key=public.id)
-        return replace(dated, signature=private.sign("receipt", dated.statement.encode()))
+        key = self.current()
+        dated = replace(receipt, at=compact(now()), key=key.public.id)
+        return replace(dated, signature=key.sign("receipt", dated.statement.encode()))
 
     def listed(self) -> list[InstallationKey]:
         """Return all keys that the installation has had, the oldest first; the last is in use."""
@@ -134,8 +129,8 @@ class Keyring:
         consent = None if compromised else old.sign("succession", succession(fresh.public))
         body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
         with self._store.changing() as connection:
-            ended = {"in_use": None, "retired": moment}
-            ended["compromised"] = moment if compromised else None
+            lost = moment if compromised else None
+            ended = {"in_use": None, "retired": moment, "compromised": lost}
             connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
             _insert(connection, fresh)
             notify(connection, None, self._store.dockets_of(connection), body)

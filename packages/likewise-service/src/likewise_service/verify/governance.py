@@ -17,25 +17,13 @@ MEMBER_ACTS = frozenset(
 
 
 @dataclass
-class _Introduced:
-    """Somebody as the ledger introduced them, in record ``seq`` by the actor ``by``."""
-
-    role: str
-    name: str
-    seq: int
-    by: str
-    token: str
-    until: str | None = None
-    ended: bool = False
-
-
-@dataclass
 class ActorChecks:
     """All who were introduced, and who did what."""
 
-    introduced: dict[str, _Introduced] = field(default_factory=dict)
+    introduced: dict[str, tuple[Record, kinds.Introduction]] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
     machine: int = 0
-    _passed: dict[tuple[str, str], _Introduced] = field(default_factory=dict)
+    _passed: dict[tuple[str, str], kinds.Introduction] = field(default_factory=dict)
 
     def passes(self, record: Record) -> bool:
         """Tell at once that somebody does what they have done before, with nothing changed."""
@@ -47,32 +35,23 @@ class ActorChecks:
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         # An introduction comes before whoever it introduces has done anything else.
         if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
-            until = body.until if isinstance(body, kinds.SignedIn) else None
-            token = f"token:{body.token}"
-            actor = _Introduced(body.role, body.name, record.seq, record.actor, token, until)
-            self.introduced.setdefault(body.actor, actor)
+            self.introduced.setdefault(body.actor, (record, body))
         for recorded, expected in self._check(record):
             yield Difference(record.seq, "actor", recorded, expected)
-        if isinstance(body, kinds.TokenEnded):
-            self._end(f"token:{body.token}")
-        elif isinstance(body, kinds.SignedOut):
-            self._end(f"sign-in:{body.sign_in}")
-
-    def _end(self, name: str) -> None:
-        self._passed.clear()
-        if name in self.introduced:
-            self.introduced[name].ended = True
+        if isinstance(body, (kinds.TokenEnded, kinds.SignedOut)):
+            self._passed.clear()
+            self.ended.add(body.actor)
 
     def _check(self, record: Record) -> Iterator[tuple[str, str]]:
         name = record.actor
         if name in ("machine", "service"):
             self.machine += name == "machine" and record.kind in MEMBER_ACTS
             return
-        actor = self.introduced.get(name)
-        if actor is None:
+        if name not in self.introduced:
             yield f"{name or 'Nobody'} acted.", "somebody whose token or sign-in the ledger has."
             return
-        ended = actor.ended or self.introduced.get(actor.token, actor).ended
+        actor = self.introduced[name][1]
+        ended = not self.ended.isdisjoint((name, f"token:{actor.token}"))
         if ended:
             yield f"{name} acted after its end.", "nobody, once a token has ended."
         if actor.until is not None and record.at > actor.until:
@@ -85,31 +64,25 @@ class ActorChecks:
         elif not ended:
             self._passed[name, record.kind] = actor
 
-    def proved(self) -> list[str]:
-        sentences = [
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        proved.append(
             f"Every record says who acted, by {len(self.introduced):,} tokens and sign-ins that "
             f"the ledger itself introduces."
-        ]
+        )
         tokens: dict[str, list[str]] = {}
-        for name, actor in self.introduced.items():
-            if actor.role == "auditor" and name == actor.token:
-                introduction = f"{name} (record {actor.seq:,}, by {actor.by})"
+        for name, (record, actor) in self.introduced.items():
+            if actor.role == "auditor" and isinstance(actor, kinds.TokenIssued):
+                introduction = f"{name} (record {record.seq:,}, by {record.actor})"
                 tokens.setdefault(actor.name, []).append(introduction)
         for member, listed in sorted(tokens.items()):
             if len(listed) > 1:
-                sentences.append(
-                    f"{member!r} has had {len(listed)} tokens: {', '.join(listed)}. Ask them for "
-                    f"each."
-                )
-        return sentences
-
-    def unproved(self) -> list[str]:
-        if not self.machine:
-            return []
-        return [
-            f"That members said what {self.machine:,} records have them say: they were entered at "
-            f"the machine, with no token of theirs."
-        ]
+                several = f"{member!r} has had {len(listed)} tokens: {', '.join(listed)}."
+                proved.append(f"{several} Ask them for each.")
+        if self.machine:
+            unproved.append(
+                f"That members said what {self.machine:,} records have them say: they were entered "
+                f"at the machine, with no token of theirs."
+            )
 
 
 # Seconds by which a server's clock may differ from an authority's.
@@ -192,38 +165,33 @@ class AnchorChecks:
             self.stamped += 1
         return ""
 
-    def proved(self) -> list[str]:
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        if not self.anchors and self.records:
+            unproved.append(
+                "When records were written: nothing was anchored outside, so all times are the "
+                "operator's, and what follows the last receipt that anybody holds can be rewritten."
+            )
         if not self.anchors:
-            return []
+            return
         certified = f", {self.stamped:,} by the authority that was named" * bool(self.stamped)
-        return [
+        proved.append(
             f"{self.anchors:,} anchors{certified}: records up to {self.covered:,} were written by "
             f"{self.last}, and times are bounded to within {self.widest + TOLERANCE / 60:,.1f} "
             f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
-        ]
-
-    def unproved(self) -> list[str]:
-        if not self.records:
-            return []
-        if not self.anchors:
-            return [
-                "When records were written: nothing was anchored outside, so all times are the "
-                "operator's, and what follows the last receipt that anybody holds can be rewritten."
-            ]
+        )
         minutes = seconds_between(self.last, max(self.records[-1].at, self.last)) / 60
-        sentences = [
+        unproved.append(
             f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
             f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
             f"receipt."
-        ]
+        )
         if not self.stamped:
-            sentences.append(
+            unproved.append(
                 "That the anchors' times are true: compare the file or the receiver's own copies "
                 "(likewise verify FILE), or name the authority's certificates (--authority)."
             )
         if self.failures:
-            sentences.append(f"{self.failures:,} times an anchor failed; it was tried again.")
-        return sentences
+            unproved.append(f"{self.failures:,} times an anchor failed; it was tried again.")
 
 
 @dataclass
@@ -259,22 +227,18 @@ class KeyChecks:
         )
         return "" if signed else f"The key {before.id} did not sign it."
 
-    def proved(self) -> list[str]:
-        if self.key is None:
-            return []
-        changed = f" (changed {self.changes} times, each time by the key before)"
-        return [
-            f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
-            f"{self.key.text}. Compare it with the address where it is published."
-        ]
-
-    def unproved(self) -> list[str]:
-        if not self.compromised:
-            return []
-        return [
-            f"That {self.compromised} changes of keys are by whoever had the key before: it had "
-            f"fallen into other hands."
-        ]
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        if self.key is not None:
+            changed = f" (changed {self.changes} times, each time by the key before)"
+            proved.append(
+                f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
+                f"{self.key.text}. Compare it with the address where it is published."
+            )
+        if self.compromised:
+            unproved.append(
+                f"That {self.compromised} changes of keys are by whoever had the key before: it "
+                f"had fallen into other hands."
+            )
 
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
@@ -364,25 +328,22 @@ class MemberChecks:
         agreed = before.verifies("member-key", content, body.consent or "")
         return "" if agreed else "The key before it did not agree."
 
-    def proved(self) -> list[str]:
-        if not self.keys:
-            return []
-        listed = ", ".join(f"{name!r} with {self.keys[name][0].id}" for name in sorted(self.keys))
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        keys = ", ".join(f"{name!r} with {key.id}" for name, (key, _) in sorted(self.keys.items()))
         compared = ", ".join(sorted(set(self.keys) & set(self.published)))
         rest = ", ".join(sorted(set(self.keys) - set(self.published)))
-        return [
-            f"{self.signed:,} acts were signed by members themselves, who sign with keys of their "
-            f"own: {listed}."
-            + (f" Compared with what they publish: {compared}." if compared else "")
-            + (f" Compare the keys of {rest} with what they publish: --member-key." if rest else "")
-        ]
-
-    def unproved(self) -> list[str]:
-        return [
-            f"That {member!r} said what the ledger has them say: they publish a key, and there is "
-            f"none of theirs in it."
-            for member in sorted(set(self.published) - set(self.keys))
-        ]
+        done = f" Compared with what they publish: {compared}." if compared else ""
+        open_ = f" Compare the keys of {rest} with what they publish: --member-key." if rest else ""
+        if keys:
+            proved.append(
+                f"{self.signed:,} acts were signed by members themselves, who sign with keys of "
+                f"their own: {keys}.{done}{open_}"
+            )
+        for member in sorted(set(self.published) - set(self.keys)):
+            unproved.append(
+                f"That {member!r} said what the ledger has them say: they publish a key, and there "
+                f"is none of theirs in it."
+            )
 
 
 _READ = {
@@ -430,8 +391,9 @@ class Witnesses:
             except LikewiseError as error:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
-    def proved(self) -> list[str]:
-        return [line for check in self._all for line in check.proved()]
-
-    def unproved(self) -> list[str]:
-        return [line for check in self._all for line in check.unproved()]
+    def report(self) -> tuple[list[str], list[str]]:
+        """Return sentences on all that is proved, and on all that is not."""
+        proved, unproved = list[str](), list[str]()
+        for check in self._all:
+            check.report(proved, unproved)
+        return proved, unproved

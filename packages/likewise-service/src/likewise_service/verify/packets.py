@@ -15,7 +15,7 @@ from likewise.errors import LikewiseError
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
-from likewise_service.dockets.learner import chances, start, surrogates_in
+from likewise_service.dockets.learner import chances, surrogates_in
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, parse
@@ -59,38 +59,28 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
     """Find a decision in a ledger, and fold everything up to it."""
     projection, records, moment = Projection(evidence.docket), list[Record](), None
     bodies = [kinds.read_body(record) for record in evidence.records]
-    learner = _LearnerFold(evidence, bodies)
+    surrogates, payloads = surrogates_in(bodies), evidence.payloads or {}
+    contents = {digest: p.content for digest, p in payloads.items() if p.digest == digest}
+    state: State | None = None
+    secret = evidence.secret
     for record, body in zip(evidence.records, bodies, strict=True):
-        concerned = getattr(body, "round", None) == round_id
+        concerned = isinstance(body, kinds.RoundBody) and body.round == round_id
         if concerned and isinstance(body, kinds.Decided) and body.concerns(person):
-            moment = (record, learner.state, dict(projection.counts), projection.audit_only)
+            moment = (record, state, dict(projection.counts), projection.audit_only)
         projection.take(record, body)
-        learner.take(projection, body)
         if concerned:
             records.append(record)
+        if secret is None:
+            continue
+        try:
+            before = state or State.start(projection.settings.make_learner(secret[0]))
+            state = body.advance(before, contents, surrogates)
+        except LikewiseError:
+            # Somebody's features are gone: from here on nothing can be recomputed.
+            state = secret = None
     if moment is None:
         raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
     return DecisionHistory(evidence, round_id, person, projection, records, *moment)
-
-
-class _LearnerFold:
-    """The learner along a ledger, as far as the seed and the features are there."""
-
-    def __init__(self, evidence: Evidence, bodies: list[kinds.Body]) -> None:
-        self.secret, self.surrogates = evidence.secret, surrogates_in(bodies)
-        payloads = evidence.payloads or {}
-        self.contents = {d: p.content for d, p in payloads.items() if p.digest == d}
-        self.state: State | None = None
-
-    def take(self, projection: Projection, body: kinds.Body) -> None:
-        if self.secret is None:
-            return
-        try:
-            state = start(projection.settings, self.secret[0]) if self.state is None else self.state
-            self.state = body.advance(state, self.contents, self.surrogates)
-        except LikewiseError:
-            # Somebody's features are gone: from here on nothing can be recomputed.
-            self.state = self.secret = None
 
 
 GRID = 32
@@ -378,21 +368,18 @@ SEATS = {
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
-    return "\n".join(_lines(packet)) + "\n"
+    sections = (
+        _heading, _decision, _origin_in_words, _features_in_words, _reasons, _panel, _verification,
+    )  # fmt: skip
+    return "\n\n".join("\n".join(section(packet)) for section in sections) + "\n"
 
 
-def _lines(packet: Mapping[str, Any]) -> Iterator[str]:
-    decision, panel = packet["decision"], packet["panel"]
+def _heading(packet: Mapping[str, Any]) -> Iterator[str]:
     yield f"The decision on {packet['person']}: {packet['title']}"
-    yield f"Docket {packet['docket']}, round {packet['round']}, decided {_when(decision['at'])}."
+    moment = _when(packet["decision"]["at"])
+    yield f"Docket {packet['docket']}, round {packet['round']}, decided {moment}."
     if packet["notice"]:
         yield packet["notice"]
-    yield from _decision(packet, decision)
-    yield from _origin_in_words(packet)
-    yield from _features_in_words(packet)
-    yield from _reasons(packet)
-    yield from _panel(packet, panel)
-    yield from _verification(packet)
 
 
 def _when(at: str) -> str:
@@ -408,11 +395,11 @@ def _word(approved: bool) -> str:
     return "approved" if approved else "rejected"
 
 
-def _decision(packet: Mapping[str, Any], decision: Mapping[str, Any]) -> Iterator[str]:
+def _decision(packet: Mapping[str, Any]) -> Iterator[str]:
     """The decision that stands comes first, then how it came about."""
+    decision = packet["decision"]
     decider = "The institution" if packet["chance_from"] is None else "The system"
     verdict, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
-    yield ""
     yield f"The decision: {_word(decision['stands'])}."
     if decision["overridden"] is None:
         yield f"{decider} {verdict}, at a chance of approval of {chance}. Nobody decided otherwise."
@@ -424,7 +411,6 @@ def _decision(packet: Mapping[str, Any], decision: Mapping[str, Any]) -> Iterato
 
 
 def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     yield "How it was decided:"
     yield f"  {packet['role']}"
     origin = packet["chance_from"]
@@ -437,7 +423,6 @@ def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     if packet["erased"]:
         yield f"The features were erased {_when(packet['erased'])}."
     elif not packet["features"]:
@@ -450,7 +435,6 @@ def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     decision = packet["decision"]
     if packet["chance_from"] is None:
         yield "The reasons for the chance are the institution's own. Ask it for them."
@@ -472,8 +456,8 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {number}. {line}" for number, line in enumerate(packet["letter"], 1))
 
 
-def _panel(packet: Mapping[str, Any], panel: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
+def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
+    panel = packet["panel"]
     if panel["seats"]:
         seats = ", ".join(f"{name} ({SEATS[state]})" for name, state in panel["seats"].items())
         yield f"A panel was asked, under the rule {panel['rule']}: {seats}."
@@ -499,7 +483,6 @@ def _panel(packet: Mapping[str, Any], panel: Mapping[str, Any]) -> Iterator[str]
 
 
 def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     count, until = len(packet["records"]), packet["until"]
     yield "How to verify this file:"
     yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."

@@ -6,7 +6,7 @@ record says how it is checked (``likewise_service.ledger.kinds``). After a diffe
 goes on with what should have been.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from likewise.errors import LikewiseError
@@ -20,56 +20,6 @@ from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
-
-
-class ReviewChecks:
-    """Translates the names of reviews, which whoever knows the docket's secret can do."""
-
-    def __init__(self, projection: Projection, key: reviews.ReviewKey | None) -> None:
-        self.projection, self.key = projection, key
-        self._signed: kinds.Signed | None = None
-
-    def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the difference of one record from the statement before it, if there is one."""
-        signed, self._signed = self._signed, body if isinstance(body, kinds.Signed) else None
-        if signed is None or not isinstance(
-            body, (kinds.Withdrawn, kinds.Finished, kinds.Repeated)
-        ):
-            return
-        if self.key is None:
-            return
-        round_ = self.projection.find(body.round)
-        again = record.at if isinstance(body, kinds.Repeated) else None
-        review = self.key.review_id(reviews.Seat(body.round, body.member, again))
-        if round_ is None or signed.review != review:
-            recorded, expected = f"It is about round {body.round!r}.", "the signed review."
-            yield Difference(record.seq, "signature", recorded, expected)
-            return
-        order = self.key.shuffled(review, round_.decisions)
-        names = {person: f"p{number}" for number, person in enumerate(order, start=1)}
-        if not _means(signed, body, names):
-            recorded = f"{record.kind!r} says something else."
-            yield Difference(record.seq, "signature", recorded, "what was signed.")
-
-
-def _means(
-    signed: kinds.Signed,
-    body: kinds.Withdrawn | kinds.Finished | kinds.Repeated,
-    names: Mapping[str, str],
-) -> bool:
-    """Tell if a record says what was signed; ``names`` are the people's in the review."""
-    pair = None if signed.pair is None else frozenset(signed.pair)
-    if isinstance(body, kinds.Withdrawn):
-        return pair == frozenset(names.get(person, "") for person in body.pair)
-    if isinstance(body, kinds.Finished):
-        return pair is None
-    objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.objections}
-    if signed.act == "flag":
-        return pair in objections and objections[pair] == signed.reason
-    if signed.act == "withdraw":
-        return pair not in objections
-    return body.finished == (signed.act == "finish")
-
 
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -107,8 +57,8 @@ class Replay:
         self._changed: set[str] = set()
         self._expected: tuple[str, str] | None = None
         self._repeated: tuple[int, str, kinds.Body] | None = None
-        self.review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
-        self.reviews = ReviewChecks(self.projection, self.review_key)
+        self._signed: kinds.Signed | None = None
+        self._review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
 
     @cached_property
     def secret(self) -> tuple[int, bytes] | None:
@@ -133,14 +83,13 @@ class Replay:
                 findings.differences.append(fault)
             if record.seq > findings.receipt.head.seq:
                 findings.differences += self.witnesses.take(record, body)
-                findings.differences += self.reviews.take(record, body)
                 self.record = record
                 self._take(body)
                 findings.receipt = Receipt(self.evidence.docket, record.head)
         if not self.evidence.records:
             self._note(1, "chain", "There is none.", "docket-opened.")
         self._check_end()
-        findings.kept, findings.unkept = self.witnesses.proved(), self.witnesses.unproved()
+        findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         # What was changed comes before what follows from it.
         findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
@@ -215,9 +164,12 @@ class Replay:
                 self.differ("decision", sentence, _sentence(again))
 
     def _take(self, body: kinds.Body | LedgerBroken) -> None:
+        signed, self._signed = self._signed, body if isinstance(body, kinds.Signed) else None
         try:
             if isinstance(body, LedgerBroken):
                 raise body
+            if signed is not None and isinstance(body, kinds.PanelBody):
+                self._check_signed(signed, body)
             self._check_order(body)
             body.check(self)
             round_ = self.projection.take(self.record, body)
@@ -231,6 +183,18 @@ class Replay:
             self._fold(body)
         if isinstance(body, kinds.LearnerGiven) and self.learner is not None:
             self.learner = self.projection.settings.make_learner(self.learner.seed)
+
+    def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
+        """The record says what was signed; with the secret, a review's names can be translated."""
+        if self._review_key is None:
+            return
+        round_ = self.projection.find(body.round)
+        again = self.record.at if isinstance(body, kinds.Repeated) else None
+        review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
+        if round_ is None or signed.review != review:
+            self.differ("signature", f"It is about round {body.round!r}", "the signed review")
+        elif not body.means(signed, self._review_key.aliases(review, round_.decisions)):
+            self.differ("signature", f"{body.kind!r} says something else", "what was signed")
 
     def _check_order(self, body: kinds.Body) -> None:
         """The docket opens once, time never goes back, and what is expected comes at once."""
@@ -263,7 +227,7 @@ class Replay:
             self.differ("seed", "The seed is not the one committed to", "that one")
         else:
             self.findings.seed = "revealed" if self.evidence.secret is None else "held"
-            state = learner.start(self.projection.settings, self.secret[0])
+            state = State.start(self.projection.settings.make_learner(self.secret[0]))
             self.learner = state.learner
             self.seating = reviews.Seating(reviews.ReviewKey(*self.secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
