@@ -49,18 +49,19 @@ class UnitOfWork:
         self.added: list[tuple[Record, kinds.Body]] = []
         self._contents: kinds.Contents = {}
 
-    def add(self, body: kinds.Body) -> None:
-        """One more record; the fold has to accept what it stands for.
+    def add(self, *bodies: kinds.Body) -> None:
+        """Add records; the fold has to accept what they stand for.
 
         The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
-        self.state = body.advance(self.state, self._contents, {})
-        if not self.added:
-            # A sign-in first: it introduces itself, and those after it refer to it.
-            for introduction in reversed(self.actor.introduction):
-                if introduction.actor not in self.projection.governance.actors:
-                    self._append(introduction)
-        self._append(body)
+        for body in bodies:
+            self.state = body.advance(self.state, self._contents, {})
+            if not self.added:
+                # A sign-in first: it introduces itself, and those after it refer to it.
+                for introduction in reversed(self.actor.introduction):
+                    if introduction.actor not in self.projection.governance.actors:
+                        self._append(introduction)
+            self._append(body)
 
     def _append(self, body: kinds.Body) -> None:
         kind, plain = kinds.write_body(body)

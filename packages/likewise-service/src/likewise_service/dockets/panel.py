@@ -116,7 +116,7 @@ def flag(
         sign_act(work, seat.member, signed, "flag", payload)
         digest = None if payload is None else work.keep(payload)
         _drop_reason(work, before)
-        work.add(target.flagging(flagged, digest))
+        work.add(*target.bodies("flag", flagged, digest))
     return docket.receipt()
 
 
@@ -130,7 +130,7 @@ def withdraw(
         if target is not None and flagged in target.objections:
             sign_act(work, seat.member, signed, "withdraw")
             _drop_reason(work, target.objections[flagged])
-            work.add(target.withdrawing(flagged))
+            work.add(*target.bodies("withdraw", flagged))
     return docket.receipt()
 
 
@@ -145,9 +145,9 @@ def set_finished(
     with docket.unit_of_work() as work:
         target = _target(docket, work, seat, key)
         if target is not None and target.finished != finished:
-            sign_act(work, seat.member, signed, "finish" if finished else "reopen")
-            for body in target.finishing() if finished else [target.reopening()]:
-                work.add(body)
+            act: signatures.Act = "finish" if finished else "reopen"
+            sign_act(work, seat.member, signed, act)
+            work.add(*target.bodies(act))
             if finished:
                 work.close_if_done(seat.round)
     return docket.receipt()

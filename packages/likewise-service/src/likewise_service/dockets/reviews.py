@@ -15,7 +15,9 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, due_after, passed
 from likewise_service.ledger import kinds, transaction
+from likewise_service.ledger.kinds import Body
 from likewise_service.ledger.records import Record
+from likewise_service.ledger.signatures import Act
 
 
 @dataclass(frozen=True)
@@ -69,22 +71,21 @@ class ReviewTarget:
             return self.round.conclusion(self.quorum)
         return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
 
-    def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
-        return kinds.Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
-
-    def withdrawing(self, pair: Pair) -> kinds.Body:
-        return kinds.Withdrawn(self.round.id, self.member, (pair.first, pair.second))
-
-    def finishing(self) -> list[kinds.Body]:
-        """Return the records of a member who finishes; the last member also ends the audit."""
-        seats = {**self.round.seats, self.member: "finished"}
-        review = kinds.Finished(self.round.id, self.member)
+    def bodies(self, act: Act, pair: Pair | None = None, reason: str | None = None) -> list[Body]:
+        """Return the records of an act; the last member to finish also ends the audit."""
+        round_id, member = self.round.id, self.member
+        if pair is not None:
+            people = (pair.first, pair.second)
+            if act == "flag":
+                return [kinds.Flagged(round_id, member, people, reason)]
+            return [kinds.Withdrawn(round_id, member, people)]
+        if act == "reopen":
+            return [kinds.Reopened(round_id, member)]
+        seats = {**self.round.seats, member: "finished"}
+        finished = kinds.Finished(round_id, member)
         if "asked" in seats.values():
-            return [review]
-        return [review, self.round.conclusion(self.quorum, seats)]
-
-    def reopening(self) -> kinds.Body:
-        return kinds.Reopened(self.round.id, self.member)
+            return [finished]
+        return [finished, self.round.conclusion(self.quorum, seats)]
 
     def status(self, at: str) -> str:
         """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
@@ -108,27 +109,17 @@ class RepeatedReview(ReviewTarget):
         repeat = round_.repeats.get(member, kinds.Repeat())
         self.objections, self.finished = repeat.objections, repeat.finished
 
-    def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
-        return self._repeated({**self.objections, pair: reason}, finished=self.finished)
-
-    def withdrawing(self, pair: Pair) -> kinds.Body:
-        rest = {key: reason for key, reason in self.objections.items() if key != pair}
-        return self._repeated(rest, finished=self.finished)
-
-    def finishing(self) -> list[kinds.Body]:
-        """Return as many records as the member wrote by finishing the first time."""
-        records = self.round.finish_records.get(self.member, 1)
-        return [self._repeated(self.objections, finished=True)] * records
-
-    def reopening(self) -> kinds.Body:
-        return self._repeated(self.objections, finished=False)
-
-    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> kinds.Body:
-        pairs = tuple(
-            kinds.RepeatedObjection((pair.first, pair.second), objections[pair])
-            for pair in sorted(objections)
+    def bodies(self, act: Act, pair: Pair | None = None, reason: str | None = None) -> list[Body]:
+        """Return the record of an act, as many times as the member wrote by it the first time."""
+        objections = {p: why for p, why in self.objections.items() if p != pair}
+        if act == "flag" and pair is not None:
+            objections[pair] = reason
+        finished = {"finish": True, "reopen": False}.get(act, self.finished)
+        listed = tuple(
+            kinds.RepeatedObjection((p.first, p.second), objections[p]) for p in sorted(objections)
         )
-        return kinds.Repeated(self.round.id, self.member, pairs, finished)
+        count = self.round.finish_records.get(self.member, 1) if act == "finish" else 1
+        return [kinds.Repeated(self.round.id, self.member, listed, finished)] * count
 
 
 # A round is shown again only after the member has finished this many others in between.

@@ -69,17 +69,14 @@ def open_round(
     A request that is sent again with the same key and the same people gets the same response.
     """
     with docket.unit_of_work() as work:
-        request = _request(docket, key, people, round_id, seal)
-        earlier = _earlier(work, request)
+        name = work.projection.free_name() if round_id is None else round_id
+        earlier = _earlier(docket, work, name, key, people, round_id, seal)
         if earlier is not None:
             return earlier, docket.receipt()
-        name = work.projection.free_name() if round_id is None else round_id
         if round_id is not None and work.projection.find(name) is not None:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
-        if request is not None:
-            work.transaction.keep_request(*request, name)
         _arrive(work, name, people)
         if seal:
             _seal(work, name)
@@ -92,8 +89,7 @@ def add_people(
     """Add people to a round that is not sealed, and decide on them at once."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        request = _request(docket, key, people, "add", round_id)
-        earlier = _earlier(work, request)
+        earlier = _earlier(docket, work, round_id, key, people, "add", round_id)
         if earlier is not None:
             return earlier, docket.receipt()
         if round_.sealed is not None:
@@ -101,8 +97,6 @@ def add_people(
                 "round-sealed", 409,
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
-        if request is not None:
-            work.transaction.keep_request(*request, round_id)
         _arrive(work, round_id, people)
     return docket.projection.round(round_id), docket.receipt()
 
@@ -115,10 +109,11 @@ def seal(docket: Docket, round_id: str) -> tuple[Round, records.Receipt]:
     return docket.projection.round(round_id), docket.receipt()
 
 
-def _request(
-    docket: Docket, key: str | None, people: Sequence[Applicant], *more: object
-) -> tuple[str, str] | None:
-    """Return the key of a request and a fingerprint of its content; None without a key."""
+def _earlier(
+    docket: Docket, work: UnitOfWork, name: str, key: str | None, people: Sequence[Applicant],
+    *more: object,
+) -> Round | None:  # fmt: skip
+    """Return the round of an earlier request with the same key and content; keep a new request."""
     if key is None:
         return None
     if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
@@ -126,22 +121,19 @@ def _request(
             "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
         )
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
-    return key, hmac.new(docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
-
-
-def _earlier(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
-    """Return the round of an earlier request with the same key and content, if there is one."""
-    row = None if request is None else work.transaction.request(request[0])
-    if request is None or row is None:
+    digest = hmac.new(docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
+    row = work.transaction.request(key)
+    if row is None:
+        work.transaction.keep_request(key, digest, name)
         return None
-    key, (fingerprint, round_id) = request[0], row
+    fingerprint, round_id = row
     if not fingerprint:
         raise ServiceError(
             "key-forgotten", 409,
             f"Somebody in round {round_id!r} was erased, so nothing is left to recognise the "
             f"request {key!r} by. Read that round instead.",
         )  # fmt: skip
-    if fingerprint != request[1]:
+    if fingerprint != digest:
         raise ServiceError(
             "key-reused", 409,
             f"The idempotency key {key!r} came with another request before. Use a new key for "
