@@ -5,14 +5,17 @@ checks itself against the projection and the fold, adds its records, and gives b
 command that is refused leaves no trace. Commands of a group share one transaction.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from pydantic import TypeAdapter
 
@@ -39,13 +42,12 @@ class UnitOfWork:
     have the same time, ``at``, and the same actor.
     """
 
-    def __init__(
-        self, transaction: Transaction, projection: Projection, state: State, at: str
-    ) -> None:
-        self.transaction, self.projection, self.state = transaction, projection, state
-        self.actor = kinds.current_actor()
+    def __init__(self, docket: Docket, transaction: Transaction) -> None:
+        self.docket, self.transaction = docket, transaction
+        self.projection, self.state = docket.projection, docket.state
+        self.actor, self.clock = kinds.current_actor(), docket.moment()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at, self.clock = max(at, projection.at), at
+        self.at = max(self.clock, self.projection.at)
         self.added: list[tuple[Record, kinds.Body]] = []
         self._contents: kinds.Contents = {}
 
@@ -258,7 +260,7 @@ class Docket:
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
             with transaction.savepoint():
-                work = UnitOfWork(transaction, self.projection, self.state, self.moment())
+                work = UnitOfWork(self, transaction)
                 yield work
             self._accept(transaction, work)
 
@@ -389,6 +391,23 @@ class Docket:
     def _page(self, view: LedgerView) -> Iterator[Record]:
         head = self.projection.head
         return chained(self.name, view.records(head.seq, limit=PAGE), head)
+
+
+P = ParamSpec("P")
+
+
+def command(
+    task: Callable[Concatenate[UnitOfWork, P], None],
+) -> Callable[Concatenate[Docket, P], Receipt]:
+    """Make a command of a task: all that it adds is recorded, or nothing; it returns a receipt."""
+
+    @wraps(task)
+    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> Receipt:
+        with docket.unit_of_work() as work:
+            task(work, *args, **options)
+        return docket.receipt()
+
+    return run
 
 
 @dataclass(frozen=True)

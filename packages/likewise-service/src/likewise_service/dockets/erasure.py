@@ -12,7 +12,7 @@ from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature
 from likewise.people.schema import People
-from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
@@ -61,12 +61,11 @@ def _reasons(round_: Round, person: str) -> list[str]:
     return reasons
 
 
-def reveal_seed(docket: Docket) -> Receipt:
+@command
+def reveal_seed(work: UnitOfWork) -> None:
     """Publish the seed, once nothing is to be decided any more."""
-    with docket.unit_of_work() as work:
-        if work.projection.revealed is None:
-            work.add(kinds.SeedRevealed(str(docket.seed), docket.salt.hex()))
-    return docket.receipt()
+    if work.projection.revealed is None:
+        work.add(kinds.SeedRevealed(str(work.docket.seed), work.docket.salt.hex()))
 
 
 def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
@@ -125,7 +124,8 @@ LONGEST = 36_525.0
 LONGEST_WHY = 200
 
 
-def set_retention(docket: Docket, features: float | None, reasons: float | None) -> Receipt:
+@command
+def set_retention(work: UnitOfWork, features: float | None, reasons: float | None) -> None:
     """Keep features and reasons some days after a round has closed; None keeps them always.
 
     Regulation B asks for 25 months, which are 761 days at least.
@@ -136,11 +136,9 @@ def set_retention(docket: Docket, features: float | None, reasons: float | None)
                 name, f"must be days above 0, and at most {LONGEST:g}", days,
                 "Say null, or `always` at the command line, to keep them always.",
             )  # fmt: skip
-    with docket.unit_of_work() as work:
-        governance = work.projection.governance
-        if (governance.features_days, governance.reasons_days) != (features, reasons):
-            work.add(kinds.RetentionSet(features, reasons))
-    return docket.receipt()
+    governance = work.projection.governance
+    if (governance.features_days, governance.reasons_days) != (features, reasons):
+        work.add(kinds.RetentionSet(features, reasons))
 
 
 def place_hold(
@@ -165,12 +163,11 @@ def place_hold(
     return hold, docket.receipt()
 
 
-def lift_hold(docket: Docket, hold: str) -> Receipt:
-    with docket.unit_of_work() as work:
-        if hold not in work.projection.governance.holds:
-            raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
-        work.add(kinds.HoldLifted(hold))
-    return docket.receipt()
+@command
+def lift_hold(work: UnitOfWork, hold: str) -> None:
+    if hold not in work.projection.governance.holds:
+        raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
+    work.add(kinds.HoldLifted(hold))
 
 
 @dataclass

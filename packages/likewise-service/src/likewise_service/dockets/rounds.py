@@ -12,7 +12,7 @@ from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import real
-from likewise_service.dockets.docket import Docket, UnitOfWork, numbers_of
+from likewise_service.dockets.docket import Docket, UnitOfWork, command, numbers_of
 from likewise_service.dockets.panel import reason_payload
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
@@ -70,7 +70,7 @@ def open_round(
     """
     with docket.unit_of_work() as work:
         name = work.projection.free_name() if round_id is None else round_id
-        earlier = _earlier(docket, work, name, key, people, round_id, seal)
+        earlier = _earlier(work, name, key, people, round_id, seal)
         if earlier is not None:
             return earlier, docket.receipt()
         if round_id is not None and work.projection.find(name) is not None:
@@ -89,7 +89,7 @@ def add_people(
     """Add people to a round that is not sealed, and decide on them at once."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        earlier = _earlier(docket, work, round_id, key, people, "add", round_id)
+        earlier = _earlier(work, round_id, key, people, "add", round_id)
         if earlier is not None:
             return earlier, docket.receipt()
         if round_.sealed is not None:
@@ -110,9 +110,8 @@ def seal(docket: Docket, round_id: str) -> tuple[Round, records.Receipt]:
 
 
 def _earlier(
-    docket: Docket, work: UnitOfWork, name: str, key: str | None, people: Sequence[Applicant],
-    *more: object,
-) -> Round | None:  # fmt: skip
+    work: UnitOfWork, name: str, key: str | None, people: Sequence[Applicant], *more: object
+) -> Round | None:
     """Return the round of an earlier request with the same key and content; keep a new request."""
     if key is None:
         return None
@@ -121,7 +120,7 @@ def _earlier(
             "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
         )
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
-    digest = hmac.new(docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
+    digest = hmac.new(work.docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
     row = work.transaction.request(key)
     if row is None:
         work.transaction.keep_request(key, digest, name)
@@ -201,69 +200,65 @@ def _seal(work: UnitOfWork, round_id: str) -> None:
         work.add(kinds.Audited(round_id, "unaudited"))
 
 
-def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Receipt:
+@command
+def label(work: UnitOfWork, labels: Sequence[tuple[str, str, int]]) -> None:
     """Record labels (round, person, label): all of them, or none."""
-    with docket.unit_of_work() as work:
-        for round_id, person, value in dict.fromkeys(labels):
-            if work.projection.round(round_id).labels.get(person) != value:
-                work.add(kinds.Labelled(round_id, person, int(value) if value in (0, 1) else value))
-        for round_id in dict.fromkeys(name for name, _, _ in labels):
-            work.close_if_done(round_id)
-    return docket.receipt()
+    for round_id, person, value in dict.fromkeys(labels):
+        if work.projection.round(round_id).labels.get(person) != value:
+            work.add(kinds.Labelled(round_id, person, int(value) if value in (0, 1) else value))
+    for round_id in dict.fromkeys(name for name, _, _ in labels):
+        work.close_if_done(round_id)
 
 
+@command
 def override(
-    docket: Docket, round_id: str, person: str, approved: bool, reason: str | None = None
-) -> records.Receipt:
+    work: UnitOfWork, round_id: str, person: str, approved: bool, reason: str | None = None
+) -> None:
     """Record that a human decided otherwise, and why, if they say so."""
-    payload = reason_payload(reason, docket.reason_limit)
-    with docket.unit_of_work() as work:
-        if work.projection.round(round_id).overrides.get(person) is not approved:
-            if payload is not None:
-                work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
-            work.add(kinds.Overridden(round_id, person, approved))
-            work.close_if_done(round_id)
-    return docket.receipt()
+    payload = reason_payload(reason, work.docket.reason_limit)
+    if work.projection.round(round_id).overrides.get(person) is not approved:
+        if payload is not None:
+            work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
+        work.add(kinds.Overridden(round_id, person, approved))
+        work.close_if_done(round_id)
 
 
-def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> records.Receipt:
+@command
+def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
     """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
-    with docket.unit_of_work() as work:
-        round_ = work.projection.round(round_id)
-        if round_.closed is None:
-            if unaudited and round_.outcome is None and round_.sealed is not None:
-                work.add(kinds.Audited(round_id, "unaudited"))
-            work.add(kinds.Closed(round_id))
-    return docket.receipt()
+    round_ = work.projection.round(round_id)
+    if round_.closed is None:
+        if unaudited and round_.outcome is None and round_.sealed is not None:
+            work.add(kinds.Audited(round_id, "unaudited"))
+        work.add(kinds.Closed(round_id))
 
 
-def give_learner(docket: Docket, learner: Mapping[str, Any]) -> records.Receipt:
+@command
+def give_learner(work: UnitOfWork, learner: Mapping[str, Any]) -> None:
     """Let a learner decide from the next record on; all rounds have to be closed.
 
     It must have the docket's features, and ask the panel at the same gap, so that members go on
     judging as they learnt to.
     """
-    with docket.unit_of_work() as work:
-        projection = work.projection
-        if not projection.audit_only:
-            raise ServiceError(
-                "has-learner", 409,
-                f"A learner decides in {docket.name!r} already, from record "
-                f"{projection.learner_from or 1} on. Open another docket for another learner.",
-            )  # fmt: skip
-        if projection.opened:
-            raise ServiceError(
-                "rounds-open", 409,
-                f"{len(projection.opened)} rounds are open, the oldest is "
-                f"{next(iter(projection.opened))!r}. Close them, then give the docket its learner.",
-            )  # fmt: skip
-        settings = projection.settings
-        spec = DocketSpec.from_hand(
-            {**settings.to_json(), "learner": dict(learner), "audit_only": False}
-        )
-        _check(settings, spec)
-        work.add(kinds.LearnerGiven(dict(spec.learner)))
-    return docket.receipt()
+    projection = work.projection
+    if not projection.audit_only:
+        raise ServiceError(
+            "has-learner", 409,
+            f"A learner decides in {work.docket.name!r} already, from record "
+            f"{projection.learner_from or 1} on. Open another docket for another learner.",
+        )  # fmt: skip
+    if projection.opened:
+        raise ServiceError(
+            "rounds-open", 409,
+            f"{len(projection.opened)} rounds are open, the oldest is "
+            f"{next(iter(projection.opened))!r}. Close them, then give the docket its learner.",
+        )  # fmt: skip
+    settings = projection.settings
+    spec = DocketSpec.from_hand(
+        {**settings.to_json(), "learner": dict(learner), "audit_only": False}
+    )
+    _check(settings, spec)
+    work.add(kinds.LearnerGiven(dict(spec.learner)))
 
 
 def _check(before: DocketSpec, now: DocketSpec) -> None:
