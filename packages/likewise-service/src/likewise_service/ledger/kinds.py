@@ -88,11 +88,7 @@ class RoundBody(Body):
         """Let reviews begin and end."""
 
 
-class EvidenceBody(Body):
-    """A record about the governance of the docket."""
-
-
-class KeyPublished(EvidenceBody, kind="key-published", by="operator"):
+class KeyPublished(Body, kind="key-published", by="operator"):
     """The installation signs with another key from now on.
 
     ``signature`` is that of the key before it (``replaces``, by id) over the new one; a key that
@@ -105,7 +101,7 @@ class KeyPublished(EvidenceBody, kind="key-published", by="operator"):
     compromised: bool
 
 
-class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor regulator"):
+class TokenIssued(Body, kind="token-issued", by="operator client auditor regulator"):
     """Somebody was given a token: ``seat`` is the one docket that it is for, if it is for one."""
 
     token: str
@@ -123,7 +119,7 @@ class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor
         projection.governance.actors[self.actor] = self
 
 
-class TokenEnded(EvidenceBody, kind="token-ended", by="operator"):
+class TokenEnded(Body, kind="token-ended", by="operator"):
     """A token was revoked."""
 
     token: str
@@ -136,7 +132,7 @@ class TokenEnded(EvidenceBody, kind="token-ended", by="operator"):
         projection.governance.actors.pop(self.actor, None)
 
 
-class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
+class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
     """Somebody signed in to the pages, with a token or by their organisation's sign-on."""
 
     sign_in: str
@@ -165,7 +161,7 @@ class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
 Introduction = TokenIssued | SignedIn
 
 
-class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"):
+class SignedOut(Body, kind="signed-out", by="operator auditor regulator"):
     """A sign-in ended before its time."""
 
     sign_in: str
@@ -178,7 +174,7 @@ class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"
         projection.governance.actors.pop(self.actor, None)
 
 
-class MemberKeySet(EvidenceBody, kind="member-key-set", by="auditor"):
+class MemberKeySet(Body, kind="member-key-set", by="auditor"):
     """A member signs with that key from now on, and says nothing without it.
 
     ``proof`` is the new key's own signature, ``consent`` that of the key before it.
@@ -193,7 +189,7 @@ class MemberKeySet(EvidenceBody, kind="member-key-set", by="auditor"):
         projection.governance.keys[self.member] = self.key
 
 
-class Signed(EvidenceBody, kind="signed", by="auditor"):
+class Signed(Body, kind="signed", by="auditor"):
     """A member's own signature over what the next record says, in the words of their review."""
 
     member: str
@@ -219,7 +215,7 @@ class AnchorState:
     failure: str = ""
 
 
-class Anchored(EvidenceBody, kind="anchored"):
+class Anchored(Body, kind="anchored"):
     """A receipt was anchored outside; ``proof`` is an authority's time-stamp, if there is one."""
 
     target: str
@@ -232,7 +228,7 @@ class Anchored(EvidenceBody, kind="anchored"):
         projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
 
-class AnchorFailed(EvidenceBody, kind="anchor-failed"):
+class AnchorFailed(Body, kind="anchor-failed"):
     """A receipt could not be anchored; the service tries again until it can."""
 
     target: str
@@ -242,7 +238,7 @@ class AnchorFailed(EvidenceBody, kind="anchor-failed"):
         projection.governance.anchors.setdefault(self.target, AnchorState()).failure = self.why
 
 
-class RetentionSet(EvidenceBody, kind="retention-set", by="operator"):
+class RetentionSet(Body, kind="retention-set", by="operator"):
     """How many days after a round has closed features and reasons are kept; None: always."""
 
     features: float | None
@@ -253,7 +249,7 @@ class RetentionSet(EvidenceBody, kind="retention-set", by="operator"):
         governance.features_days, governance.reasons_days = self.features, self.reasons
 
 
-class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
+class HoldPlaced(Body, kind="hold-placed", by="operator"):
     """A legal hold: nothing of one round, or of all of them, is erased as long as it lasts."""
 
     hold: str
@@ -265,7 +261,7 @@ class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
         projection.governance.holds[self.hold] = self
 
 
-class HoldLifted(EvidenceBody, kind="hold-lifted", by="operator"):
+class HoldLifted(Body, kind="hold-lifted", by="operator"):
     """A legal hold is over."""
 
     hold: str
@@ -278,7 +274,7 @@ class HoldLifted(EvidenceBody, kind="hold-lifted", by="operator"):
             replay.differ("erasure", f"The hold {self.hold!r} is lifted", "one that exists")
 
 
-class ReasonsErased(EvidenceBody, kind="reasons-erased", by="operator"):
+class ReasonsErased(Body, kind="reasons-erased", by="operator"):
     """The words of all reasons in a round were erased, as their time had ended."""
 
     of_round: str
@@ -291,7 +287,7 @@ class ReasonsErased(EvidenceBody, kind="reasons-erased", by="operator"):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
 
-class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulator"):
+class PacketGiven(Body, kind="packet-given", by="operator client regulator"):
     """Somebody was given the file of a decision; ``digest`` is the hash of it."""
 
     of_round: str

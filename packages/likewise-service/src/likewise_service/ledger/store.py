@@ -34,7 +34,7 @@ def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued
 
 
 def notify(
-    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.EvidenceBody
+    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.Body
 ) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 

@@ -346,11 +346,7 @@ class MemberChecks:
             )
 
 
-_READ = {
-    kind
-    for kind, body in kinds.KINDS.items()
-    if issubclass(body, (kinds.EvidenceBody, kinds.DocketOpened))
-}
+_READ = {kind for kind, body in kinds.KINDS.items() if not issubclass(body, kinds.RoundBody)}
 
 
 @dataclass(frozen=True)

@@ -142,12 +142,12 @@ class Replay:
         if self.projection.audit_only:
             self.findings.elsewhere += len(body.decisions)
             if self.state is not None:
-                self.state = fold.apply(self.state, body)
+                self.state = body.advance(self.state, {}, {})
         elif self.state is None:
             self.findings.skipped += len(body.decisions)
         else:
-            expected = fold.decide(self.state, body.round)
-            self.state = fold.apply(self.state, expected)
+            expected = kinds.Decided(body.round, fold.decide(self.state, body.round).decisions)
+            self.state = expected.advance(self.state, {}, {})
             self.findings.decisions += len(body.decisions)
             self._compare(body.decisions, expected.decisions)
 
