@@ -12,18 +12,15 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from likewise.errors import LikewiseError
 from likewise_service.errors import write
 from likewise_service.ledger.records import canonical, sha256
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
-
 
 _PUBLIC = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -47,11 +44,9 @@ def unread_text(text: str) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _loaded(text: str) -> Ed25519PublicKey:
+def _loaded(text: str) -> ed25519.Ed25519PublicKey:
     """Return a key as the library has it: making one costs as much as a signature."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+    return ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
 
 
 def _statement(purpose: str, content: bytes) -> bytes:
@@ -77,8 +72,6 @@ class PublicKey:
         return sha256(bytes.fromhex(self.text))[:16]
 
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
-        from cryptography.exceptions import InvalidSignature
-
         try:
             _loaded(self.text).verify(unread_text(signature), _statement(purpose, content))
         except (InvalidSignature, ValueError):
@@ -106,15 +99,11 @@ class PrivateKey:
 
     @classmethod
     def fresh(cls) -> Self:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-        return cls(Ed25519PrivateKey.generate().private_bytes_raw())
+        return cls(ed25519.Ed25519PrivateKey.generate().private_bytes_raw())
 
     @cached_property
-    def _key(self) -> Ed25519PrivateKey:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-        return Ed25519PrivateKey.from_private_bytes(self.raw)
+    def _key(self) -> ed25519.Ed25519PrivateKey:
+        return ed25519.Ed25519PrivateKey.from_private_bytes(self.raw)
 
     @cached_property
     def public(self) -> PublicKey:
@@ -217,8 +206,6 @@ class TimeStamp:
 
 def read_certificates(path: Path) -> list[Any]:
     """Read the certificates of a time-stamp authority: the root, and its own if it sends none."""
-    from cryptography import x509
-
     try:
         return x509.load_pem_x509_certificates(path.read_bytes())
     except (OSError, ValueError) as error:

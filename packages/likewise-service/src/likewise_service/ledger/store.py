@@ -275,7 +275,7 @@ class Store:
             self._writers.connect() as connection,
             connection.begin() as attempt,
         ):
-            connection.execute(_ATTEMPT)
+            connection.execute(db.meta.insert().values(key="writable", value="yes"))
             attempt.rollback()
 
     @contextmanager
@@ -354,7 +354,6 @@ class Store:
             )  # fmt: skip
 
 
-_ATTEMPT = sa.text("INSERT INTO meta (key, value) VALUES ('writable', 'yes')")
 # From name to name along the table's key, so that the length of the ledgers does not matter.
 _DOCKETS = sa.text(
     "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "
