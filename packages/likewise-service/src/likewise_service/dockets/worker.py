@@ -155,7 +155,6 @@ class Worker:
         self.noticed, self.looked = 0, 0.0
         self._jobs: deque[Job] = deque()
         self._docket: Docket | None = None
-        self._board: board.ReviewBoard | None = None
         self._cache: dict[str, tuple[int, object]] = {}
 
     @property
@@ -168,9 +167,7 @@ class Worker:
 
     @property
     def board(self) -> board.ReviewBoard:
-        if self._board is None:
-            self._board = board.ReviewBoard(self.docket)
-        return self._board
+        return board.ReviewBoard(self.docket)
 
     @property
     def seq(self) -> int:
@@ -236,7 +233,7 @@ class Worker:
         error: BaseException,
     ) -> list[Job]:  # fmt: skip
         if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
-            self._docket = self._board = None
+            self._docket = None
             if running is not None:
                 running.resolve(None, error)
                 return [job for job in jobs if job is not running]
