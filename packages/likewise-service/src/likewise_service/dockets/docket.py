@@ -24,7 +24,7 @@ from likewise.learner import state_files
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
-from likewise_service.dockets import learner, reviews
+from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
@@ -78,8 +78,22 @@ class UnitOfWork:
         """A round of which nothing more can be heard is closed."""
         open_round = self.state.open.get(round_id)
         audited = open_round is not None and open_round.outcome is not None
-        if audited and not learner.awaited(self.state, round_id):
+        if audited and not awaited(self.state, round_id):
             self.add(kinds.Closed(round_id))
+
+
+def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
+    """Return features by person for a round that is open; an empty one otherwise."""
+    round_ = state.open.get(round_id)
+    return {} if round_ is None else {person.id: person.features for person in round_.people}
+
+
+def awaited(state: State, round_id: str) -> tuple[str, ...]:
+    """Return the people of a round whose labels may still come; none once it has closed."""
+    open_round = state.open.get(round_id)
+    if open_round is None:
+        return ()
+    return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
 FORMAT = "likewise-snapshot/1"
@@ -366,7 +380,7 @@ class Docket:
 
     def _read(self, view: LedgerView) -> None:
         erased = view.records(self.projection.head.seq, kind="erased")
-        surrogates = learner.surrogates_in(kinds.read_body(record) for record in erased)
+        surrogates = kinds.surrogates_in(kinds.read_body(record) for record in erased)
         while records := list(self._page(view)):
             bodies = [kinds.read_body(record) for record in records]
             payloads = view.payloads(

@@ -7,7 +7,7 @@ A kind that is an event of the learner is a subclass of that event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -540,6 +540,11 @@ class Erased(RoundBody, kind="erased", by="operator"):
         else:
             replay.findings.erased.append((self.round, self.person))
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
+
+
+def surrogates_in(bodies: Iterable[Body]) -> Surrogates:
+    """Return the digests of surrogates by (round, person), for everybody who was erased."""
+    return {(b.round, b.person): b.digest for b in bodies if isinstance(b, Erased)}
 
 
 class PanelBody(RoundBody):

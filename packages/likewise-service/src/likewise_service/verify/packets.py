@@ -12,10 +12,10 @@ from itertools import islice
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.learner.state import State
+from likewise.learner import events, players
+from likewise.learner.state import State, located
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
-from likewise_service.dockets.learner import chances, surrogates_in
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, parse
@@ -59,7 +59,7 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
     """Find a decision in a ledger, and fold everything up to it."""
     projection, records, moment = Projection(evidence.docket), list[Record](), None
     bodies = [kinds.read_body(record) for record in evidence.records]
-    surrogates, payloads = surrogates_in(bodies), evidence.payloads or {}
+    surrogates, payloads = kinds.surrogates_in(bodies), evidence.payloads or {}
     contents = {digest: p.content for digest, p in payloads.items() if p.digest == digest}
     state: State | None = None
     secret = evidence.secret
@@ -132,6 +132,17 @@ def values_of(feature: Feature, value: float) -> list[float]:
         values.append(math.nan)
     included = any(v == value or (math.isnan(v) and math.isnan(value)) for v in values)
     return values if included else [*values, value]
+
+
+def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:
+    """Return the scores that people with these features would have had in the last batch.
+
+    They come from the same draws as those of the batch itself, so that only features differ.
+    """
+    round_, learner = state.open[round_id], state.learner
+    people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
+    points, draws = located(learner, people), players.Draws(round_.draws, round_.batches - 1)
+    return learner.primal.estimates(learner.hypotheses, round_.policy, points, draws).scores
 
 
 def reasons_of(state: State, round_id: str, features: Sequence[float]) -> list[Reason]:

@@ -13,7 +13,7 @@ from likewise.errors import LikewiseError
 from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
-from likewise_service.dockets import figures, learner, reviews, spec
+from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.ledger import kinds
@@ -45,7 +45,7 @@ class Replay:
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
         self.findings = Replayed(Receipt(evidence.docket, Head()))
         self.bodies = [kinds.readable(record) for record in evidence.records]
-        self.surrogates = learner.surrogates_in(
+        self.surrogates = kinds.surrogates_in(
             body for body in self.bodies if not isinstance(body, LedgerBroken)
         )
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
