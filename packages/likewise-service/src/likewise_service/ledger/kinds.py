@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from likewise.errors import LikewiseError
 from likewise.learner import events, fold
-from likewise.learner.settings import Learner
+from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE
 from likewise.panel.objections import Pair
@@ -312,8 +312,8 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
 
     def check(self, replay: Replay) -> None:
         """This version of the algorithm can recompute it."""
-        if self.algorithm != replay.algorithm:
-            replay.differ("learner", f"It is by {self.algorithm}", replay.algorithm)
+        if self.algorithm != ALGORITHM:
+            replay.differ("learner", f"It is by {self.algorithm}", ALGORITHM)
 
 
 class MemberJoined(Body, kind="member-joined", by="operator"):
@@ -542,7 +542,7 @@ class Erased(RoundBody, kind="erased", by="operator"):
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
 
 
-def surrogates_in(bodies: Iterable[Body]) -> Surrogates:
+def surrogates_in(bodies: Iterable[object]) -> Surrogates:
     """Return the digests of surrogates by (round, person), for everybody who was erased."""
     return {(b.round, b.person): b.digest for b in bodies if isinstance(b, Erased)}
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from likewise.errors import LikewiseError
 from likewise.learner import events, fold
-from likewise.learner.settings import ALGORITHM, Learner
+from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.projection import Projection
@@ -37,7 +37,6 @@ class Replay:
     rounds whose words were erased.
     """
 
-    algorithm = ALGORITHM
     record: Record
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
@@ -45,9 +44,7 @@ class Replay:
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
         self.findings = Replayed(Receipt(evidence.docket, Head()))
         self.bodies = [kinds.readable(record) for record in evidence.records]
-        self.surrogates = kinds.surrogates_in(
-            body for body in self.bodies if not isinstance(body, LedgerBroken)
-        )
+        self.surrogates = kinds.surrogates_in(self.bodies)
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
         self.reasonless: set[str] = set()
