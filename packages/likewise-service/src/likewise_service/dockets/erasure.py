@@ -13,7 +13,6 @@ from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature
 from likewise.people.schema import People
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt, features_of, person_payload
@@ -46,19 +45,10 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.
-        for reason in _reasons(round_, person):
+        for reason in round_.reasons_about(person):
             work.transaction.erase(reason)
     docket.scrub()
     return docket.receipt()
-
-
-def _reasons(round_: Round, person: str) -> list[str]:
-    reasons = [reason for reason, pair in round_.reasons.items() if person in pair]
-    for repeat in round_.repeats.values():
-        reasons += [d for pair, d in repeat.objections.items() if d is not None and person in pair]
-    if person in round_.explanations:
-        reasons.append(round_.explanations[person])
-    return reasons
 
 
 @command

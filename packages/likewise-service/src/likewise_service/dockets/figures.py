@@ -14,7 +14,6 @@ from likewise.panel import objections, rule_language
 from likewise.panel.agreement import Agreement, Consistency, consistency
 from likewise.panel.reports import decisive
 from likewise_service.dockets.round import Round
-from likewise_service.ledger.kinds import Repeat
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,8 @@ def _vetoing(rule: str, members: tuple[str, ...]) -> frozenset[str]:
 
 def repeat_consistency(round_: Round, member: str) -> Consistency:
     """Compare a member's two reviews of a round (intra-rater), once the second is finished."""
-    repeat = round_.repeats.get(member, Repeat())
-    if not repeat.finished:
+    repeat = round_.repeats.get(member)
+    if repeat is None or not repeat.finished:
         return Consistency()
     first = objections.MemberObjections(pairs=round_.objections.get(member, {}))
     return consistency(first, objections.MemberObjections(pairs=repeat.objections), _pairs(round_))

@@ -10,7 +10,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets.figures import Curves, Tallies
@@ -205,10 +204,10 @@ class Projection(Standing):
         self.head, self.at = record.head, record.at
         return round_
 
-    def open(self, spec: dict[str, Any], commitment: str) -> None:
-        self.spec = settings = DocketSpec.from_json(spec)
-        self.commitment, self.audit_only = commitment, settings.audit_only
-        self.members, self.rule = list(settings.members), settings.rule
+    def open(self, opened: kinds.DocketOpened) -> None:
+        self.spec = spec = DocketSpec.from_json(opened.spec)
+        self.commitment, self.audit_only = opened.seed_commitment, spec.audit_only
+        self.members, self.rule = list(spec.members), spec.rule
 
     def _take_round(self, record: Record, body: kinds.RoundBody, lam: float) -> Round:
         before = self.opened.get(body.round)

@@ -124,6 +124,15 @@ class Round:
         pairs = report(self.rule, self.panel_objections(seats), scores).pairs
         return kinds.Audited(self.id, "report" if pairs else "quiet", pairs)
 
+    def reasons_about(self, person: str) -> list[str]:
+        """Return the digests of all reasons that name a person, also of those withdrawn."""
+        reasons = [reason for reason, pair in self.reasons.items() if person in pair]
+        for repeat in self.repeats.values():
+            reasons += [d for pair, d in repeat.objections.items() if d and person in pair]
+        if person in self.explanations:
+            reasons.append(self.explanations[person])
+        return reasons
+
     def finished_by(self, member: str, record: Record) -> Round:
         """Begin to count the records that a member writes by finishing."""
         return self._finish(member, 1, record)

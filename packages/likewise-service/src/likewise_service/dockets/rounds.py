@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.learner import fold
-from likewise.learner.events import Decision
+from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
@@ -179,7 +178,7 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
             )  # fmt: skip
 
 
-def _decided_elsewhere(person: Applicant) -> Decision:
+def _decided_elsewhere(person: Applicant) -> events.Decision:
     score = real("score", person.score, "It is the chance of approval, in [0, 1].")
     if not 0 <= score <= 1:
         raise ServiceError(
@@ -187,7 +186,7 @@ def _decided_elsewhere(person: Applicant) -> Decision:
         )
     units = to_units(score)
     approved = units * 2 >= ONE if person.approved is None else person.approved
-    return Decision(person.id, approved, units)
+    return events.Decision(person.id, approved, units)
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:

@@ -308,7 +308,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
         if self.format != FORMAT:
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
-        projection.open(self.spec, self.seed_commitment)
+        projection.open(self)
 
     def check(self, replay: Replay) -> None:
         """This version of the algorithm can recompute it."""
