@@ -44,7 +44,7 @@ Surrogates = Mapping[tuple[str, str], str | None]
 
 @dataclass_transform(frozen_default=True)
 class Body:
-    """What a record says; a class a kind, which the roles in ``by`` may add."""
+    """The body of a record, a class for each kind; the roles in ``by`` may add it."""
 
     kind: ClassVar[str] = ""
 
