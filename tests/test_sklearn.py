@@ -264,6 +264,8 @@ def test_a_schema_says_what_may_come() -> None:
     fitted = model.fit(frame[:100], labels[:100])
     assert fitted.schema_["purpose"].levels == ("boat", "car", "home", "yacht")
     assert clone(model).schema == schema
+    extra = frame.assign(seen=pd.Timestamp("2026-01-01")).rename_axis("customer")
+    assert (fitted.fit(extra, labels).predict_proba(extra) == model.predict_proba(extra)).all()
     with pytest.raises(LikewiseError, match="schema"):
         LikewiseClassifier(schema="income").fit(frame, labels)  # type: ignore[arg-type]
 
@@ -294,3 +296,32 @@ def test_labels_in_another_order_than_the_rows_are_refused(table: tuple[Any, Any
     LikewiseClassifier().fit(frame, series)
     with pytest.raises(LikewiseError, match=r"y .*another order"):
         LikewiseClassifier().fit(frame, series.iloc[::-1])
+
+
+@UNSEEN
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (pd.Timestamp("2026-01-01"), "holds dates"),
+        (np.inf, "has no value at all"),
+        ([2**62 + n for n in range(120)], "integers that no float holds"),
+        ([f"text {n}" for n in range(120)], "looks like an identity"),
+        ("$10", r"'\$10' \(row 1\)"),
+    ],
+)
+def test_a_column_that_is_no_feature_is_named_with_the_reason(
+    table: tuple[Any, Any], column: Any, says: str
+) -> None:
+    frame, labels = table
+    with pytest.raises(LikewiseError, match=f"'odd' .*{says}"):
+        LikewiseClassifier().fit(frame.assign(odd=column), labels)
+
+
+def test_rows_are_read_once_and_an_index_is_not_read(table: tuple[Any, Any]) -> None:
+    frame, labels = table
+    marked = frame.assign(grade=["NA", "1", "2"] * 40).rename_axis("customer")
+    with pytest.warns(SchemaAdvice, match="40 cells are read as missing") as caught:
+        LikewiseClassifier().fit(marked, labels)
+    assert len(caught) == 1
+    with pytest.raises(LikewiseError, match="lazy"):
+        LikewiseClassifier().fit(pl.from_pandas(frame).lazy(), labels)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from likewise.errors import (
     EventRefused,
+    LikewiseWarning,
     ParameterError,
     PeopleError,
     SchemaAdvice,
@@ -70,7 +71,8 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     k: the most people in a round.
     cuts: cuts a column.
     seed: of everything random.
-    schema: the features of a frame; proposed from the first rows where none is given.
+    schema: the features of a frame, whose other columns are left out; proposed from the first rows
+        where none is given.
     unseen: the rule for a level that the first rows did not have, and for a missing value where
         they had none: ``missing``, with a warning (a level counts as a missing value, and a missing
         value as the median), or ``refuse``.
@@ -163,9 +165,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         _refuse_another_order(X, y)
         labels = self._labels(y, len(rows), classes, first=first)
         self._check_favourable(needed=reports is not None or self.panel is not None)
-        if first:
-            self._start(rows)
-        people = self._people(rows)
+        people = self._start(rows) if first else self._preparation.people(rows)
         k = integer("k", self.k, 1, None, "It is the most people in a round.")
         if reports is not None and len(people) > k:
             rule = f"must be about one round, of at most k = {k} rows"
@@ -189,10 +189,10 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _rows(self, X: Any, *, first: bool) -> Any:
         """The frame, or an array of numbers, with the names and the number of its columns noted."""
         if _is_named_frame(X):
-            validate_data(self, X, reset=first, skip_check_array=True)
-            if len(X) == 0:
+            if as_frame(X) is None or len(X) == 0:  # a lazy frame is refused
                 raise PeopleError("Found array with 0 sample(s); a minimum of 1 is required.")
-            return X
+            validate_data(self, X, reset=first, skip_check_array=True)
+            return X.reset_index(drop=True) if hasattr(X, "reset_index") else X
         return validate_data(self, X, reset=first, dtype=np.float64, ensure_all_finite=True)
 
     def _labels(self, y: Any, count: int, classes: Any, *, first: bool) -> Any:
@@ -240,13 +240,13 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 "Say which of them is a favourable decision.",
             )  # fmt: skip
 
-    def _start(self, rows: Any) -> None:
-        """Set the schema of the first rows, the class, and a learner that knows nothing."""
+    def _start(self, rows: Any) -> People:
+        """Set the schema of the first rows, the class, and a learner; and read the people."""
         names = getattr(self, "feature_names_in_", None)
         self._preparation = Preparation.of(rows, self.schema, self.unseen, names)
         self.schema_ = self._preparation.schema
         self.encoded_schema_ = self._preparation.encoded
-        people = self._people(rows)
+        people = self._preparation.people(rows)
         build = self._stumps if self.hypotheses is None else self.hypotheses
         eps = self.alpha if self.eps is None else self.eps
         learner = Learner(
@@ -254,9 +254,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             seed=self.seed, schedule=SelfTuned(eta=self.eta),
         )  # fmt: skip
         self.state_ = State.start(learner)
-
-    def _people(self, rows: Any) -> People:
-        return self._preparation.people(rows)
+        return people
 
     def _stumps(self, schema: FeatureSchema, people: People) -> HypothesisClass:
         """Stumps at quantiles of the first rows, on every level, and on what is missing."""
@@ -280,7 +278,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
         check_is_fitted(self, "state_")
-        people = self._people(self._rows(X, first=False))
+        people = self._preparation.people(self._rows(X, first=False))
         chances = current_scores(self.state_, people) / ONE
         columns = [1 - chances, chances]
         return np.column_stack(columns if self._favourable_place else columns[::-1])
@@ -288,7 +286,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The decisions of one draw h ~ π, a function of the seed and of the rounds seen."""
         check_is_fitted(self, "state_")
-        people = self._people(self._rows(X, first=False))
+        people = self._preparation.people(self._rows(X, first=False))
         learner = self.state_.learner
         points = learner.hypotheses.locate(people)
         decided = learner.primal.decide(learner.hypotheses, upcoming(self.state_), points, 0)
@@ -299,7 +297,10 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
 def _is_named_frame(rows: Any) -> bool:
     """Test for a frame with named columns; one with numbered columns is read as an array."""
-    return is_table(rows) and all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
+    if not is_table(rows):
+        return False
+    lazy = not hasattr(type(rows), "__len__")  # asked for its columns, it would compute them
+    return lazy or all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
 
 
 def _refuse_another_order(rows: Any, y: Any) -> None:
@@ -329,6 +330,7 @@ class Preparation:
     typical: Mapping[str, float]
     gaps: tuple[str, ...]
     unseen: str
+    others: str
 
     @classmethod
     def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Preparation:
@@ -348,8 +350,11 @@ class Preparation:
                 for f in chosen
             ]
         levels = tuple((f.name, v) for f in chosen if f.kind == "category" for v in f.levels)
-        first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen)
-        people = first._read(rows)
+        others = "refuse" if schema is None else "ignore"
+        first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen, others)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LikewiseWarning)  # said when they are read to learn
+            people = first._read(rows)
         columns = {f.name: (f, people.column(f.name)) for f in chosen}
         gaps = [
             name for name, (f, x) in columns.items()
@@ -389,7 +394,7 @@ class Preparation:
         if not _is_named_frame(rows) or (frame := as_frame(rows)) is None:
             return self.schema.people(rows)
         check_frame(frame)
-        columns = frame_columns(frame, self.schema.features, "refuse", None)
+        columns = frame_columns(frame, self.schema.features, self.others, None)
         if self.unseen == "missing":
             columns = list(map(self._without_unseen, self.schema.features, columns))
         try:
@@ -430,16 +435,18 @@ class Preparation:
 
 def _proposed(rows: Any) -> list[Feature]:
     """Features of a frame that fit later rows, too."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SchemaAdvice)  # the caller chose the columns
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SchemaAdvice)  # the caller chose the columns
         proposed = FeatureSchema.from_frame(rows)
     frame: Any = as_frame(rows)
     lacking = [name for name in frame.columns if name not in proposed.names]
     empty = [name for name in lacking if all(map(is_missing, frame[name].to_list()))]
     if lacking := [name for name in lacking if name not in empty]:
+        start = f"Column {lacking[0]!r} "
+        reasons = [str(w.message) for w in caught if str(w.message).startswith(start)]
         raise PeopleError(
-            f"Column {lacking[0]!r} can be no feature: it holds dates, identities, or more "
-            f"texts than a category may have. Leave it out, or give a schema=."
+            f"Column {lacking[0]!r} can be no feature. {' '.join(reasons)} Here, leave it out, or "
+            f"name the features with a schema."
         )
     features = [Feature(name, missing=NOT_STATED) for name in empty]
     features += [
