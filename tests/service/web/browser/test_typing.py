@@ -111,7 +111,7 @@ def _case(interval: int, latency: float, stop: float, *, long: bool = True) -> P
 @pytest.mark.parametrize(
     ("interval", "latency", "stop"),
     [
-        _case(30, 0.0, 0.0, long=False),
+        _case(30, 0.0, 0.0),
         _case(30, 0.15, 3.0, long=False),
         _case(60, 0.4, 0.0),
         _case(60, 0.3, 3.0),
