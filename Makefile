@@ -4,6 +4,8 @@ VENV     := .venv
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 JOBS     ?= auto
+# Tests of one file stay in one process as far as possible, and share its servers and browsers.
+SHARES   := --dist worksteal
 PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 
 .DEFAULT_GOAL := help
@@ -45,13 +47,13 @@ EXAMPLES := --doctest-modules $(PACKAGES:%=%/src) studies \
 	--doctest-glob='*.md' docs README.md packages/likewise/README.md
 
 tests: $(READY) ## The tests, and the examples in the docstrings and in the documentation
-	@$(BIN)/pytest -q -n $(JOBS) tests $(EXAMPLES)
+	@$(BIN)/pytest -q -n $(JOBS) tests $(EXAMPLES) $(SHARES)
 
 doctests: $(READY) ## The examples alone
 	@$(BIN)/pytest -q -n $(JOBS) $(EXAMPLES)
 
 check: $(READY) ## The tests that take longer (under twenty minutes more)
-	@$(BIN)/pytest -q -n $(JOBS) -m long
+	@$(BIN)/pytest -q -n $(JOBS) -m long $(SHARES)
 
 study: $(READY) ## Measure the tables of the documentation anew and write them there (hours)
 	@for sweep in $$($(BIN)/python -m studies sweep list | cut -d' ' -f1); do \

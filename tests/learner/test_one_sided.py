@@ -217,8 +217,14 @@ def check_means(actual: Trial, mean: list[float], deviation: list[float], lifted
             assert abs(charged - unit * expected) <= off, (i, y)
 
 
+# M is 1 in the first round and grows; the cases between are as many draws again, for long tests.
+RESAMPLES = pytest.mark.parametrize(
+    ("rounds", "m"), [(0, 1), pytest.param(1, 2, marks=pytest.mark.long), (8, 3)]
+)
+
+
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
-@pytest.mark.parametrize(("rounds", "m"), [(0, 1), (1, 2), (8, 3)])
+@RESAMPLES
 @ESTIMATES
 def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_draws(
     hypotheses: HypothesisClass, rounds: int, m: int, estimate: str
@@ -249,7 +255,7 @@ def test_exponential_weights_charge_the_lifted_label_itself(
 
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
-@pytest.mark.parametrize(("rounds", "m"), [(0, 1), (1, 2), (8, 3)])
+@RESAMPLES
 def test_exponential_weights_cap_the_direct_estimate_at_m(
     hypotheses: HypothesisClass, rounds: int, m: int
 ) -> None:
