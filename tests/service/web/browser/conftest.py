@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.service.web.conftest import Samples
 
 CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE = 120_000  # milliseconds: a busy machine is no fault of a page
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -16,7 +16,7 @@ from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.service.live import Live
-from tests.service.web.browser.conftest import serious_violations
+from tests.service.web.browser.conftest import PATIENCE, serious_violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -65,6 +65,7 @@ def sign_in(
     browser: Browser, server: Live, who: str, wrong: list[str], *, clock: bool = False
 ) -> Page:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE)
     if clock:
         page.clock.install()
     page.on("console", lambda said: wrong.append(said.text))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.service.web.browser.conftest import serious_violations
+from tests.service.web.browser.conftest import PATIENCE, serious_violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -56,7 +56,7 @@ def context(screen: str, browser: Browser) -> Iterator[BrowserContext]:
         color_scheme="dark" if scheme == "dark" else "light",
         reduced_motion="reduce",
     )
-    made.set_default_timeout(120_000)  # a busy machine is no fault of a page
+    made.set_default_timeout(PATIENCE)
     yield made
     made.close()
 
@@ -92,6 +92,7 @@ def test_pages_are_accessible_and_stay_at_home(
 def test_the_policy_is_in_force(browser: Browser, stage: Stage) -> None:
     # Otherwise the test above would pass whatever the pages do.
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
     watch = Watch(page, stage.url)
     page.goto(f"{stage.url}/page/awaiting")
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">')")
@@ -101,6 +102,7 @@ def test_the_policy_is_in_force(browser: Browser, stage: Stage) -> None:
 
 def test_the_dashboard_keeps_itself_fresh(browser: Browser, stage: Stage) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.set_default_timeout(PATIENCE)
     watch = Watch(page, stage.url)
     page.clock.install()
     page.goto(f"{stage.url}/page/dashboard")

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.service.web.browser.conftest import PATIENCE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
     from tests.service.web.browser.conftest import Stage
 
-PATIENCE = 30_000
 ROUND = f"/console/rounds/{'5f2a' * 8}"
 
 
@@ -25,6 +26,7 @@ def wrong() -> list[str]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One profile for all pages: a new one takes longer than most of the tests."""
     made = browser.new_context(viewport={"width": 1280, "height": 800})
+    made.set_default_timeout(PATIENCE)
     yield made
     made.close()
 
@@ -235,6 +237,7 @@ def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> 
     from playwright.sync_api import expect
 
     page = browser.new_page(java_script_enabled=False, viewport={"width": 375, "height": 740})
+    page.set_default_timeout(PATIENCE)
     pair = page.locator("#pair")
     page.goto(stage.url + ROUND)
     page.get_by_role("link", name="Next").click()
