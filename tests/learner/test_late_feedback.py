@@ -197,15 +197,16 @@ EVERYBODY: dict[str, dict[str, Any]] = {
 
 
 def _orders() -> list[ParameterSet]:
-    """Every player with every combination of settings; a quarter of them is not long.
+    """Every player with every combination of settings; an eighth of them is not long.
 
-    That quarter has each value with each player, and each combination with two players or more.
+    That eighth has for each player a combination and its opposite, so each value with each player;
+    together the players have every combination.
     """
     settings = (("full", "one-sided"), ("lifted", "direct"), (1.0, 0.5), (True, False))
     cases = []
     for number, player in enumerate(EVERYBODY):
         for a, b, c, d in product(range(2), repeat=4):
-            quick = ((a + b + c) % 2, (a + d) % 2) == (number % 2, number // 2 % 2)
+            quick = (a ^ b) + 2 * (a ^ c) + 4 * (a ^ d) == number % 8
             values = [choices[i] for choices, i in zip(settings, (a, b, c, d), strict=True)]
             counts = "counts outstanding" if values[3] else "counts what came"
             name = "-".join(map(str, (player, *values[:3], counts)))
