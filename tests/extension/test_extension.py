@@ -37,7 +37,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path | None, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A process of its own, with the folder on its path."""
     root = str(Path(__file__).parents[2])  # where the studies are
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder or ""), root])}
+    path = os.pathsep.join([str(folder or ""), root, os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         env=environment, capture_output=True, text=True, timeout=250, check=False,
