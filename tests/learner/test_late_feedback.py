@@ -60,7 +60,6 @@ LENDER = COARSE.with_prior("flat")
 ANN, BO = Person("ann", (2.0, 0.0)), Person("bo", (0.0, 1.0))  # cells 2 and 3
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 FEEDBACK = pytest.mark.parametrize("feedback", ["full", "one-sided"])
-ESTIMATES = pytest.mark.parametrize("estimate", ["lifted", "direct"])
 
 
 def units(value: float) -> int:
@@ -197,33 +196,33 @@ EVERYBODY: dict[str, dict[str, Any]] = {
 
 
 def _orders() -> list[ParameterSet]:
-    """Every player with every combination of settings; an eighth of them is not long.
+    """Every player with every combination of settings; a quarter of them is not long.
 
-    That eighth has for each player a combination and its opposite, so each value with each player;
+    That quarter has for each player a combination and its opposite, so each value with each player;
     together the players have every combination.
     """
-    settings = (("full", "one-sided"), ("lifted", "direct"), (1.0, 0.5), (True, False))
+    settings = (("full", "one-sided"), (1.0, 0.5), (True, False))
     cases = []
     for number, player in enumerate(EVERYBODY):
-        for a, b, c, d in product(range(2), repeat=4):
-            quick = (a ^ b) + 2 * (a ^ c) + 4 * (a ^ d) == number % 8
-            values = [choices[i] for choices, i in zip(settings, (a, b, c, d), strict=True)]
-            counts = "counts outstanding" if values[3] else "counts what came"
-            name = "-".join(map(str, (player, *values[:3], counts)))
+        for a, b, c in product(range(2), repeat=3):
+            quick = (a ^ b) + 2 * (a ^ c) == number % 4
+            values = [choices[i] for choices, i in zip(settings, (a, b, c), strict=True)]
+            counts = "counts outstanding" if values[2] else "counts what came"
+            name = "-".join(map(str, (player, *values[:2], counts)))
             cases.append(
                 pytest.param(player, *values, marks=[] if quick else pytest.mark.long, id=name)
             )
     return cases
 
 
-@pytest.mark.parametrize(("player", "feedback", "estimate", "share", "counts"), _orders())
+@pytest.mark.parametrize(("player", "feedback", "share", "counts"), _orders())
 def test_events_may_come_in_any_order_with_a_file_between_any_two(
-    player: str, feedback: str, estimate: str, share: float, counts: bool
+    player: str, feedback: str, share: float, counts: bool
 ) -> None:
     """Saved and loaded after every event, and every event written as JSON and read back."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9, counts_outstanding=counts)
     begin = start(
-        **EVERYBODY[player], k=4, feedback=feedback, estimate=estimate, audit_share=share,
+        **EVERYBODY[player], k=4, feedback=feedback, audit_share=share,
         schedule=schedule,
     )  # fmt: skip
     seed = len(player) + 7 * counts
@@ -247,12 +246,11 @@ def test_events_may_come_in_any_order_with_a_file_between_any_two(
 
 @PLAYERS
 @FEEDBACK
-@ESTIMATES
 @pytest.mark.parametrize("seed", [3, 4, 5])
 def test_the_order_of_labels_and_overrides_between_two_openings_does_not_matter(
-    player: str, feedback: str, estimate: str, seed: int
+    player: str, feedback: str, seed: int
 ) -> None:
-    chaos = Chaos(start(player, k=4, feedback=feedback, estimate=estimate), seed)
+    chaos = Chaos(start(player, k=4, feedback=feedback), seed)
     for _ in range(80):
         chaos.happen(chaos.event())
     outstanding: list[Event] = []
@@ -271,12 +269,9 @@ def test_the_order_of_labels_and_overrides_between_two_openings_does_not_matter(
 
 @PLAYERS
 @FEEDBACK
-@ESTIMATES
-def test_the_order_of_reports_does_not_matter_for_the_costs(
-    player: str, feedback: str, estimate: str
-) -> None:
+def test_the_order_of_reports_does_not_matter_for_the_costs(player: str, feedback: str) -> None:
     """Each is charged at the lam its round was opened with; steps of lam do not commute."""
-    state = start(player, feedback=feedback, estimate=estimate)
+    state = start(player, feedback=feedback)
     for t in range(4):
         state = apply(sealed(state, f"r{t}"), Labelled(f"r{t}", "ann", 1))
         state = apply(state, Audited(f"r{t}", "report", (("ann", "bo"),)))
@@ -292,26 +287,24 @@ def test_the_order_of_reports_does_not_matter_for_the_costs(
 
 
 @PLAYERS
-@ESTIMATES
 @pytest.mark.parametrize("approved", [True, False], ids=["to rejected", "to approved"])
 def test_an_overridden_decision_costs_nothing_before_or_after_sealing(
-    player: str, estimate: str, approved: bool
+    player: str, approved: bool
 ) -> None:
     """Bo's own −eta/k stays."""
-    before = decided(start(player, feedback="one-sided", estimate=estimate), approved=approved)
+    before = decided(start(player, feedback="one-sided"), approved=approved)
     override, seal = Overridden("r1", "ann", not approved), Sealed("r1", "panel")
     early, late = fold(before, override, seal), fold(before, seal, override)
-    charged = [0, 0, 0, -units(1 / 8) if estimate == "lifted" else 0, 0, 0]
+    charged = [0, 0, 0, -units(1 / 8), 0, 0]
     assert early.costs.tolist() == late.costs.tolist() == charged
 
 
 @PLAYERS
-@ESTIMATES
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_label_of_somebody_whom_another_approved_is_accepted_and_costs_nothing(
-    player: str, estimate: str, label: int
+    player: str, label: int
 ) -> None:
-    state = sealed(start(player, feedback="one-sided", estimate=estimate), approved=False)
+    state = sealed(start(player, feedback="one-sided"), approved=False)
     state = apply(state, Overridden("r1", "ann", True))
     after = apply(state, Labelled("r1", "ann", label))
     assert after.open["r1"].labels == {"ann": label}
@@ -320,10 +313,9 @@ def test_a_label_of_somebody_whom_another_approved_is_accepted_and_costs_nothing
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_label_of_somebody_whom_another_rejected_is_refused(player: str, estimate: str) -> None:
+def test_a_label_of_somebody_whom_another_rejected_is_refused(player: str) -> None:
     """To record an approval first, as those are told whom the learner rejected, is impossible."""
-    state = sealed(start(player, feedback="one-sided", estimate=estimate))
+    state = sealed(start(player, feedback="one-sided"))
     state = apply(state, Overridden("r1", "ann", False))
     with pytest.raises(EventRefused, match="override is recorded as rejected") as refused:
         apply(state, Labelled("r1", "ann", 1))
@@ -660,10 +652,10 @@ def test_a_delayed_game_ends_with_open_rounds(world: Recorded, feedback: str) ->
 def test_the_first_rounds_of_a_delayed_game_are_those_of_an_untaught_learner(
     world: Recorded, player: str, feedback: str
 ) -> None:
-    """Lifted, the rejected are charged at once; direct, nothing is."""
-    learner = learner_in(world, player, feedback=feedback, estimate="direct")
+    """With one-sided labels the rejected are charged at once; else nothing is."""
+    learner = learner_in(world, player, feedback=feedback)
     state = game(world, learner, Delay(rounds=ROUNDS), 20).state
-    assert not state.costs.any()
+    assert state.costs.any() == (feedback == "one-sided")
     assert (state.lam, state.audits, len(state.open)) == (0.0, 0, 20)
 
 

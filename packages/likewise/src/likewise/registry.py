@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from likewise.learner.schedules import Schedule
     from likewise.panel.metrics import Metric
     from likewise.panel.reports import Selection
-    from likewise.simulate.baselines import Baseline
+    from likewise.simulate.learners import Baseline
     from likewise.simulate.world import World
 
 
 T = TypeVar("T")
+
+# Whatever a file that was written by hand makes the reader of a part stumble over.
+_STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Registry(Mapping[str, T]):
@@ -42,7 +45,8 @@ class Registry(Mapping[str, T]):
     >>> WORLDS["lones"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     likewise.errors.ParameterError: world must be one of loans, drift, ...; got \
-'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
+'lones'. Check the spelling; a package adds one with an entry point of the group \
+'likewise.worlds', and has to be installed here.
     """
 
     def __init__(self, group: str, noun: str, targets: Mapping[str, str]) -> None:
@@ -72,7 +76,7 @@ class Registry(Mapping[str, T]):
             raise ParameterError(
                 self.noun, f"must be one of {', '.join(self)}", name,
                 f"Check the spelling; a package adds one with an entry point of the group "
-                f"{self.group!r}.",
+                f"{self.group!r}, and has to be installed here.",
             )  # fmt: skip
         target = self._targets.get(name)
         if target is not None and not isinstance(target, str):
@@ -113,6 +117,12 @@ class Registry(Mapping[str, T]):
             raise ParameterError(f"{self.noun} name", "must not be taken", name, remedy)
         return part
 
+    def write(self, key: str, part: Any) -> dict[str, Any]:
+        """Return the JSON of a part, which names it under ``key``, if it can be read back."""
+        spec: dict[str, Any] = part.spec()
+        self.check_name(spec.get(key), type(part))
+        return spec
+
     def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
         """Build a part from its JSON, which names it under ``key``, as the example does."""
         if not isinstance(spec, Mapping) or key not in spec:
@@ -123,7 +133,7 @@ class Registry(Mapping[str, T]):
             return kind.from_spec(spec)
         except LikewiseError:
             raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except _STUMBLES as error:
             raise ParameterError(
                 key, f"must be the JSON of the {self.noun} {spec[key]!r}", spec,
                 f"{type(error).__name__}: {error}. Compare it with what spec() writes.",
@@ -179,7 +189,7 @@ PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.player
 SCHEDULES: Registry[type[Schedule]] = _registry("schedules", "schedule", "learner.schedules", {
     "self-tuned": "SelfTuned", "paper": "Paper", "paper-one-sided": "PaperOneSided",
 })  # fmt: skip
-BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.baselines", {
+BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.learners", {
     "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
 })  # fmt: skip
 WORLDS: Registry[type[World]] = _registry("worlds", "world", "simulate.loans", {

@@ -21,15 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
-from likewise.learner.costs import Lifted
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import BITS, ONE
-from likewise.validation import instance, integer, real
+from likewise.validation import instance, integer, within
 
 
 @dataclass(frozen=True)
@@ -78,9 +76,7 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
     ('surely', True)
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    confidence = real("confidence", confidence, "0.95 is the default.")
-    if not 0 < confidence < 1:
-        raise ParameterError("confidence", "must be in (0, 1)", confidence, "Try 0.95.")
+    confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
     if delay is not None:
         delay = integer("delay", delay, 0, bounds.LONGEST, "It counts rounds.")
     learner = state.learner
@@ -124,7 +120,7 @@ def _not_unbiased(state: State) -> str | None:
     label comes: if some labels do not come, the sum is on one side.
     """
     learner = state.learner
-    if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
+    if not isinstance(learner.schedule, SelfTuned):
         return "labels that nobody saw are made up for"
     if state.overridden:
         return "some decisions were overridden, so that our chances of approval do not count"

@@ -240,7 +240,6 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_people(round_: OpenRound, learner: Learner) -> None:
-    """The people, and the decisions on those who came first."""
     people, limit = round_.people, learner.k
     _require(0 < len(people) <= limit, "people", f"must be between 1 and k = {limit}", len(people))
     for person in people:
@@ -256,7 +255,6 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_outcome(round_: OpenRound, learner: Learner) -> None:
-    """Panel, audit, labels and overrides."""
     if round_.panel is not None:
         fold.check_id(round_.panel, "panel")
         rule = "must be none while people are undecided"
@@ -309,7 +307,6 @@ def _check_counts(state: State) -> None:
 
 
 def _check_sums(state: State) -> None:
-    """Costs, multipliers and what tunes the scales."""
     learner, account, tuning = state.learner, state.account, state.tuning
     _require(state.lam >= 0, "lam", "must be at least 0", state.lam)
     _require(account.reported >= 0, "account.reported", "must be at least 0", account.reported)
