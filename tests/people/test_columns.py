@@ -171,6 +171,8 @@ def test_a_column_of_ids_may_hold_integers(make: Any, column: list[Any]) -> None
     [
         ([1.0, 2.0, 3.0], "text or integers; got 1.0"),
         ([True, False, True], "text or integers; got True"),
+        (np.array([1, 2, 3], dtype="datetime64[ns]"), "text or integers; got np.datetime64"),
+        (np.array([1, 2, 3], dtype="timedelta64[ns]"), "text or integers; got np.timedelta64"),
         (["a", None, "c"], "row 2 has none"),
         (pd.Series([1, None, 3]), "text or integers"),
         ([1, "1", 2], r"called '1' \(rows 1 and 2\)"),

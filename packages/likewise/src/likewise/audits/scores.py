@@ -98,18 +98,18 @@ def _numbers(title: str, values: Values, rule: str) -> FloatArray:
         return values.astype(np.float64)
     listed = values.tolist()
     truths = sum(isinstance(value, bool | np.bool_) for value in listed)
-    numbers = sum(
-        isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
-        for value in listed
-    )
-    if numbers == len(listed) and truths in (0, len(listed)):
+    odd = [value for value in listed if not _is_number(value)]
+    if not odd and truths in (0, len(listed)):
         return np.array([_float(value) for value in listed])
     if truths:
         raise AuditError(f"{title} must not mix truth values and numbers. Give one or the other.")
-    odd = next(value for value in listed if not isinstance(value, Real | Decimal))
     raise AuditError(
-        f"{title} must be numbers {rule}; got {shown(odd)}. {_remedy(values)}".rstrip()
+        f"{title} must be numbers {rule}; got {shown(odd[0])}. {_remedy(values)}".rstrip()
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
 
 
 def _float(value: Real | Decimal) -> float:

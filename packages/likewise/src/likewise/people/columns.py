@@ -82,7 +82,10 @@ def _array(title: str, values: Any, count: int) -> Values:
             masked = bool(np.ma.getmaskarray(values).any())
             values = np.array(values.tolist(), dtype=object) if masked else values.data
         plain = values.ndim != 1 or values.dtype.kind in "biuf"
-        return np.asarray(values) if plain else _typed(values.tolist())
+        if plain:
+            return np.asarray(values)
+        # Dates and spans of time would be listed as integers.
+        return _typed(list(values) if values.dtype.kind in "mM" else values.tolist())
     if is_table(values):
         if hasattr(type(values), "columns") or hasattr(type(values), "column_names"):
             raise PeopleError(
