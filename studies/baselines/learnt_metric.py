@@ -163,14 +163,13 @@ class LearntMetric(Predecessor):
         policy = engine_for("compiled", self.hypotheses).weigh(self._exact, self.costs, scale)
         weights = policy.approval(self.hypotheses.locate(people))
         rewards = np.array([2.0 * score(w, total) / ONE - 1.0 for w, total in weights])
-        slack = self.alpha - self.margin_share * self.eps
-        return np.rint(
-            fair_for_metric(rewards, self.distances(people) + slack) * ONE
-        ).astype(np.int64)
+        most = self.distances(people) + (self.alpha - self.margin_share * self.eps)
+        return np.rint(fair_for_metric(rewards, most) * ONE).astype(np.int64)
 
     def distances(self, people: People) -> FloatArray:
         """The learnt distances sqrt(vᵀMv) between all people."""
-        return np.sqrt(np.maximum(0.0, np.einsum("ijk,ijk->ij", *self._products(people))))
+        squares: FloatArray = np.einsum("ijk,ijk->ij", *self._products(people))
+        return np.sqrt(np.maximum(0.0, squares))
 
     def _products(self, people: People) -> tuple[FloatArray, FloatArray]:
         """All v, and all Mv."""

@@ -14,7 +14,7 @@ from likewise.learner.events import Audited, Labelled
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Delay, Loans
 from likewise.simulate.game import Game
-from likewise.simulate.rounds import play
+from likewise.simulate.rounds import play, start
 from studies.baselines.bechavod_roth import (
     PerturbedPredecessor,
     bechavod_jung_wu,
@@ -24,8 +24,13 @@ from studies.baselines.bechavod_roth import (
 )
 from studies.baselines.encoding import Copies, power_of
 from studies.baselines.gillen import Ellipsoid, Linear, fair_choice, gillen, squared_features
-from studies.baselines.learnt_metric import fair_for_metric, features_of, learnt_metric
-from studies.baselines.sinha_vaze import LARGEST_EXPONENT, sinha_vaze
+from studies.baselines.learnt_metric import (
+    LearntMetric,
+    fair_for_metric,
+    features_of,
+    learnt_metric,
+)
+from studies.baselines.sinha_vaze import LARGEST_EXPONENT, SinhaVaze, sinha_vaze
 
 PEOPLE = 3
 FUNCTIONS = list(itertools.product((0, 1), repeat=PEOPLE))
@@ -129,7 +134,7 @@ def test_each_plays_the_same_game_twice_and_counts_its_calls(name: str, feedback
     one, two = (play(world, made, 40) for _ in range(2))
     assert one.error.tolist() == two.error.tolist()
     assert one.calls[-1] == pytest.approx(40 * made.calls_a_round(40))
-    assert one.lam[0] == made.fresh().lam
+    assert one.lam[0] == start(made).lam
     with pytest.raises(LikewiseError, match="is no fold over events"):
         _ = one.state
 
@@ -236,11 +241,18 @@ def test_gillen_learns_the_auditors_distances_and_the_rewards() -> None:
     assert played.error[100:].sum() / played.people[100:].sum() < 0.45
 
 
+def experts(rounds: int, **settings: float) -> SinhaVaze:
+    """Sinha and Vaze's algorithm over all functions of three people."""
+    pool = Pool.from_table(FUNCTIONS)
+    made = sinha_vaze(pool, PEOPLE, 0.3, 0.3, 1, rounds=rounds, **settings)
+    assert isinstance(made, SinhaVaze)
+    return made.fresh()
+
+
 def test_sinha_vaze_charges_the_surrogate_loss_for_every_hypothesis() -> None:
     """f_t + Φ′(Q_t)·g_t, up to one constant, with Q_t the violation of the report itself."""
-    pool = Pool.from_table(FUNCTIONS)
-    made = sinha_vaze(pool, PEOPLE, 0.3, 0.3, 1, rounds=100, beta=1.0, steepness=20.0).fresh()
-    people = pool.schema.people(np.array(FUNCTIONS).T.tolist())
+    made = experts(100, beta=1.0, steepness=20.0)
+    people = made.hypotheses.schema.people(np.array(FUNCTIONS).T.tolist())
     ids, labels = people.ids, (1, 0, 0)
     made.deploy(people, "panel")
     played = made._now()[1]
@@ -260,13 +272,11 @@ def test_sinha_vaze_charges_the_surrogate_loss_for_every_hypothesis() -> None:
 
 
 def test_sinha_vaze_has_its_own_constants_and_hears_nothing_in_quiet_rounds() -> None:
-    pool = Pool.from_table(FUNCTIONS)
     for beta, rounds in ((0.0, 50), (0.5, 400), (1.0, 400)):
-        made = sinha_vaze(pool, PEOPLE, 0.3, 0.3, 1, rounds=rounds, beta=beta)
+        driver = experts(rounds, beta=beta)
         wanted = rounds ** (beta - 1) / math.log(len(FUNCTIONS))
-        assert made.constants["growth"] == pytest.approx(wanted, rel=0.05)
-    people = pool.schema.people(np.array(FUNCTIONS).T.tolist())
-    driver = made.fresh()
+        assert driver.constants["growth"] == pytest.approx(wanted, rel=0.05)
+    people = driver.hypotheses.schema.people(np.array(FUNCTIONS).T.tolist())
     driver.deploy(people, "panel")
     driver.hear(Audited("r1", "quiet", ()))
     assert driver.excess == 0
@@ -288,7 +298,8 @@ def test_sinha_vaze_never_lowers_its_price() -> None:
 
 def test_a_learnt_metric_moves_as_the_audit_says_and_is_obeyed() -> None:
     world = Loans(4)
-    made = learnt_metric(world.hypotheses(), 8, 0.3, 0.3, 3, margin_share=0.5).fresh()
+    made = learnt_metric(world.hypotheses(), 8, 0.3, 0.3, 3, margin_share=0.5)
+    assert isinstance(made, LearntMetric)
     for t in range(1, 40):
         people = world.encounter(t).people
         before = made.distances(people)
