@@ -16,11 +16,13 @@ alone, over the same class as ours. Nothing is proved of it before such a panel.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from likewise.errors import ParameterError
 from likewise.hypotheses.base import HypothesisClass, Points, score
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import engine_for
@@ -38,13 +40,15 @@ from studies.baselines.sinha_vaze import share_of
 START, SHARPNESS = 0.05, 10.0
 
 
-def features_of(schema: FeatureSchema, x: FloatArray) -> FloatArray:
+def features_of(schema: FeatureSchema, x: FloatArray, names: Sequence[str] = ()) -> FloatArray:
     """Everybody's features in [0, 1]: numbers by their bounds, a column for every level.
 
-    Without bounds x becomes x/(1 + |x|); a missing value is 0, with a column that says so.
+    Without bounds x becomes x/(1 + |x|); a missing value is 0, with a column that says so. With
+    ``names``, those features alone.
     """
     columns: list[FloatArray] = []
-    for n, feature in enumerate(schema.features):
+    for n in map(schema.names.index, names or schema.names):
+        feature = schema.features[n]
         missing = np.isnan(x[:, n])
         values = np.where(missing, 0.0, x[:, n])
         low, high = feature.limits
@@ -104,15 +108,17 @@ def learnt_metric(
     hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int | None = None,  # noqa: ARG001
     rate: float = 1.0, caution: float = 1.0, margin_share: float = 0.0, kappa_share: float = 0.325,
+    columns: str = "",
 ) -> LearntMetric:  # fmt: skip
     """One step of logistic regression a round, and a linear program of k variables.
 
     ``rate`` multiplies the steps, and ``caution`` those on reported pairs once more; the panel is
-    asked at alpha − kappa_share·eps.
+    asked at alpha − kappa_share·eps. ``columns`` names the features that the metric may see, with
+    commas between them; all of them unless given.
     """
     return LearntMetric(
         "learnt-metric", hypotheses, k, alpha, eps, seed, rate, caution, margin_share,
-        kappa_share,
+        kappa_share, columns,
     )  # fmt: skip
 
 
@@ -124,6 +130,7 @@ class LearntMetric(Predecessor):
     caution: float
     margin_share: float
     kappa_share: float
+    columns: str
     selection = LargestGap()
 
     def __post_init__(self) -> None:
@@ -133,7 +140,11 @@ class LearntMetric(Predecessor):
         share_of("kappa_share", self.kappa_share)
         self._exact = exact_weights(self.hypotheses, self.name)
         schema = self.hypotheses.schema
-        n = features_of(schema, np.zeros((1, len(schema.features)))).shape[1]
+        self._names = tuple(name.strip() for name in self.columns.split(",") if name.strip())
+        if unknown := [name for name in self._names if name not in schema.names]:
+            rule = f"must be some of {', '.join(schema.names)}"
+            raise ParameterError("columns", rule, ", ".join(unknown), "Separate them by commas.")
+        n = features_of(schema, np.zeros((1, len(schema.features))), self._names).shape[1]
         self.matrix = START * np.eye(n)
         self._squares = 0.0
         self.costs = self.hypotheses.no_costs()
@@ -152,7 +163,7 @@ class LearntMetric(Predecessor):
         """Its own settings."""
         return {
             "rate": self.rate, "caution": self.caution, "margin_share": self.margin_share,
-            "kappa_share": self.kappa_share,
+            "kappa_share": self.kappa_share, "columns": self.columns,
         }  # fmt: skip
 
     def chances(self, people: People) -> IntArray:
@@ -173,7 +184,7 @@ class LearntMetric(Predecessor):
 
     def _products(self, people: People) -> tuple[FloatArray, FloatArray]:
         """All v, and all Mv."""
-        features = features_of(people.schema, people.x)
+        features = features_of(people.schema, people.x, self._names)
         apart = features[:, None] - features
         return apart, apart @ self.matrix
 

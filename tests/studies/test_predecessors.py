@@ -169,6 +169,8 @@ def test_constants_that_make_no_sense_are_refused() -> None:
         sinha_vaze(pool, 2, 0.3, 0.3, 1, rounds=10, beta=1.5)
     with pytest.raises(ParameterError, match="caution must be in"):
         learnt_metric(pool, 2, 0.3, 0.3, 1, caution=0.0)
+    with pytest.raises(ParameterError, match="columns must be some of"):
+        learnt_metric(pool, 2, 0.3, 0.3, 1, columns="income")
     with pytest.raises(LikewiseError, match="gillen is defined in the world linear alone"):
         gillen(pool, 2, 0.3, 0.3, 1, rounds=10)
 
@@ -335,6 +337,7 @@ def test_features_of_people_are_between_0_and_1() -> None:
     assert features.min() >= 0
     assert features.max() <= 1
     assert (features[:, 6:8].sum(axis=1) == 1).all()
+    assert (features_of(people.schema, people.x, ("employment",)) == features[:, 6:8]).all()
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 9])
