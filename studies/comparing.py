@@ -31,6 +31,8 @@ _GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "exp2": ("noise_divisor", (1.0, 3.0, 10.0)),
     "fixed-trade-off": ("lam", (0.25, 1.0, 4.0, 16.0)),
     "gillen": ("width_divisor", (1.0, 10.0, 100.0)),
+    "sinha-vaze": ("beta", (0.5, 0.75, 1.0)),
+    "learnt-metric": ("caution", (1.0, 100.0, 1000.0)),
 }
 
 
