@@ -24,8 +24,7 @@ from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
-from likewise.people.columns import column_values
-from likewise.people.features import is_table
+from likewise.people.columns import column_values, is_table
 from likewise.people.schema import People
 from likewise.validation import as_array, instance, integer, items, members
 
