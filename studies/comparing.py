@@ -49,10 +49,7 @@ def comparison(
     """
     names = list(learners) or taking_part(game)[0]
     fields = [
-        (
-            learner_title(name, settings),
-            {"learner": name, "learner_settings": settings},
-        )
+        (learner_title(name, settings), {"learner": name, "learner_settings": settings})
         for name in names
         for settings in (_grid(name) if grid else [{}])
     ]

@@ -12,7 +12,7 @@ from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.validation import integer, real, reals
+from likewise.validation import reals, within
 
 RESAMPLES = 2000
 # The seed of the bootstrap: the same table whoever makes it.
@@ -45,9 +45,7 @@ def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
         )  # fmt: skip
     if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
         return math.nan
-    x, y = np.log(np.array(horizons)), np.log(np.array(counted))
-    x, y = x - x.mean(), y - y.mean()
-    return float((x * y).sum() / (x * x).sum())
+    return float(_slopes(np.array(horizons), np.array(counted)))
 
 
 def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95) -> Growth:
@@ -62,7 +60,7 @@ def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: floa
     (0.5, True)
     """
     table = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
-    level = _level(level)
+    level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
     exponent = growth_exponent(rounds, table.mean(axis=0).tolist())
     if math.isnan(exponent) or len(table) < 2:
         return Growth(exponent, math.nan, math.nan)
@@ -80,7 +78,7 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     Interval(value=1.0, low=1.0, high=1.0)
     """
     numbers = np.array(reals("values", values, "A value for each seed."))
-    level = _level(level)
+    level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
     if not len(numbers):
         raise ParameterError("values", "must not be empty", [], "A value for each seed.")
     mean = math.fsum(numbers) / len(numbers)
@@ -98,19 +96,12 @@ def _percentiles(values: FloatArray, level: float) -> tuple[float, float]:
 
 def _resamples(seeds: int) -> IntArray:
     """Draw seeds with replacement, a row for each resample."""
-    integer("seeds", seeds, 1, 1 << 20, "A row for each seed.")
     uniforms = Stream(SEED, Purpose.PROBE, 0).uniforms(0, RESAMPLES, seeds)
     return np.floor(uniforms * seeds).astype(np.int64)
 
 
 def _slopes(rounds: FloatArray, means: FloatArray) -> FloatArray:
+    """By least squares, of the logarithms of each row of means."""
     x = np.log(rounds)
     x = x - x.mean()
     return np.asarray(np.log(means) @ x / (x @ x), dtype=np.float64)
-
-
-def _level(level: float) -> float:
-    number = real("level", level, "0.95 is the default.")
-    if not 0 < number < 1:
-        raise ParameterError("level", "must be in (0, 1)", level, "0.95 is the default.")
-    return number

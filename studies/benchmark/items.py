@@ -41,7 +41,6 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """The requirement in words."""
         return {
             "times faster": f"at least {self.value:g} times faster",
             "times its time": f"at most {self.value:g} times its time",
@@ -50,7 +49,6 @@ class Asked:
         }[self.kind]
 
     def met(self, seconds: float, ratio: float | None) -> bool:
-        """Test a measurement."""
         if self.kind == "seconds":
             return seconds <= self.value
         if self.kind == "a second":
@@ -95,7 +93,6 @@ class Item:
         return self.holds and self.asked.met(self.seconds, self.ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """The item as JSON."""
         plain = asdict(self)
         plain.pop("holds")
         plain["asked"] = None if self.asked is None else self.asked.text
@@ -300,17 +297,7 @@ class Table(Listed):
         raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
 
     def describe(self, code: IntArray) -> str:
-        """The place in the list."""
         return f"hypothesis {int(code[0])}"
-
-    def spec(self) -> dict[str, Any]:
-        """Refuse: it is never saved."""
-        raise LikewiseError(f"{self!r} is only drawn from, and is not saved.")
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Table:
-        """Refuse: it is never saved."""
-        raise LikewiseError(f"A benchmark's table is not read from a file; got {dict(spec)}.")
 
 
 class Kinds(Listed):
@@ -328,21 +315,14 @@ class Kinds(Listed):
         super().__init__(schema, separating=schema.people(np.arange(points)[:, None]))
 
     def predictions(self, people: People) -> Bits:
-        """The rows of the people's kinds."""
         return np.asarray(self.table[people.column("kind").astype(np.int64)])
 
     def describe(self, code: IntArray) -> str:
-        """The place in the list."""
         return f"hypothesis {int(code[0])}"
 
     def spec(self) -> dict[str, Any]:
         """The table, which tells the class apart from others."""
         return {"class": "kinds", "table": self.table.T.tolist(), "points": self.separators}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Kinds:
-        """Read the table."""
-        return cls(np.array(spec["table"], dtype=np.uint8), spec["points"])
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:
@@ -362,7 +342,6 @@ def random_table(size: int, points: int, seed: int = 1) -> Table:
 
 
 def grid(rows: int, columns: int) -> Staircases:
-    """Staircases on one grid."""
     schema = FeatureSchema((Feature("a"), Feature("b")))
     return Staircases(
         schema, first="a", first_cuts=range(1, rows), second="b", second_cuts=range(1, columns)
@@ -386,13 +365,8 @@ def pool_of_cuts(size: int) -> Pool:
         (Feature("score", low=300, high=850), Feature("income", low=10, high=200))
     )
     rng = np.random.default_rng(7)
-    x = np.stack(
-        [
-            np.linspace(300, 850, size),
-            rng.permutation(np.linspace(10, 200, size)),
-        ],
-        axis=1,
-    )
+    scores, incomes = np.linspace(300, 850, size), rng.permutation(np.linspace(10, 200, size))
+    x = np.stack([scores, incomes], axis=1)
     # Every other value: between any two cuts of a column there is somebody.
     places = np.linspace(1, size - 1, size // 2 - 1).astype(np.int64)
     cuts = [

@@ -53,7 +53,6 @@ class PlainRound(ABC):
 
     @property
     def temperature(self) -> float:
-        """The temperature of the round that opens now."""
         bound = self.eta + 2 * self.lam
         return self.x * math.sqrt(self.squares + bound * bound)
 
@@ -148,7 +147,6 @@ class PlainSegments(PlainRound):
         return np.asarray(above[place] < chance[(*place, bins)])
 
     def charge(self, places: Any, amounts: FloatArray) -> None:
-        """Costs on the people's cells."""
         a, b, bins = self.cells
         np.add.at(self.costs, (a[places], b[places], bins[places]), amounts)
 
@@ -184,7 +182,6 @@ class PlainList(PlainRound):
         return predictions @ weights / summed[-1], predictions[:, member] != 0
 
     def charge(self, places: Any, amounts: FloatArray) -> None:
-        """Costs on those that approve."""
         self.costs += amounts @ self.predictions[places]
 
 
@@ -332,7 +329,6 @@ class _Round:
         self.costs.flags.writeable = False
 
     def play(self, engine: Engine) -> None:
-        """Scores, a draw, and charges."""
         policy = engine.weigh(self.table, self.costs, float(ONE))
         policy.approval(self.predictions)
         policy.draw(self.predictions, self.stream, 0)

@@ -117,7 +117,6 @@ def audits(people: int) -> None:
 
 
 def main() -> None:
-    """Run them all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, nargs="*", default=[20_000, 1_000_000])
     asked = parser.parse_args()

@@ -187,7 +187,6 @@ def _knob(point: Point) -> str:
 
 
 def _words(point: Point) -> str:
-    """A point in words."""
     at = point.at()
     words = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
     return f"{words}, {at.reports:.0f} reports" if point.plays else words

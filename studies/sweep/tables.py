@@ -319,7 +319,6 @@ TABLES: Mapping[str, Table] = {
 
 
 def sweep_markdown(sweep: Sweep, rows: Sequence[Row], table: str = "points") -> str:
-    """The table of that kind."""
     if table not in TABLES:
         raise ParameterError("table", f"must be one of {', '.join(TABLES)}", table, "Choose one.")
     return TABLES[table](sweep, points_of(sweep, rows))
