@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import AuditError, LikewiseError, ParameterError, shown
+from likewise.errors import AuditError, LikewiseError, foreign_code, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import metrics, reports
@@ -25,7 +25,7 @@ from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
 from likewise.people.schema import People
-from likewise.validation import as_array, instance, integer, items, members
+from likewise.validation import as_array, assign, instance, integer, items, members, require
 
 _ROUNDING = 1e-9
 
@@ -70,14 +70,12 @@ class MetricAuditor:
 
     def __post_init__(self) -> None:
         checked_name(self.name, "MetricAuditor.name")
-        if not callable(self.distance):
-            raise ParameterError(
-                f"MetricAuditor({self.name!r}).distance",
-                "must be callable",
-                self.distance,
-                "Use WeightedL1, Mahalanobis, Ratings, FromFunction for a function of two, or "
-                "FromColumns for one of two sets of columns.",
-            )
+        where, fits = f"MetricAuditor({self.name!r}).distance", callable(self.distance)
+        remedy = (
+            "Use WeightedL1, Mahalanobis, Ratings, FromFunction for a function of two, or "
+            "FromColumns for one of two sets of columns."
+        )
+        require(fits, where, "must be callable", self.distance, remedy)
 
     def between(self, sides: Sides) -> IntArray:
         """The distances of some people to others, as integers of 2^-20, checked.
@@ -131,14 +129,10 @@ class MetricAuditor:
     ) -> FloatArray:
         """Call the distance; whatever it raises, the error names the auditor."""
         try:
-            measured = np.array(distance(whom))
+            with foreign_code(AuditError, "the distance failed", "Repair it, or take another one."):
+                measured = np.array(distance(whom))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
-        except Exception as error:  # the user's own code
-            raise AuditError(
-                f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
-                f"Repair it, or take another one."
-            ) from error
         if measured.dtype.kind not in "fiub" or measured.shape != shape:
             raise AuditError(
                 f"Auditor {self.name!r}: distances must be an array of numbers of shape {shape}; "
@@ -192,11 +186,12 @@ class Panel:
 
     def __init__(self, auditors: Iterable[MetricAuditor], rule: Rule | str) -> None:
         remedy = "List auditors: [MetricAuditor('j1', …), …]."
-        object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
-        object.__setattr__(self, "rule", as_rule(rule))
-        if odd := [a for a in self.auditors if not isinstance(a, MetricAuditor)]:
-            remedy = "Give a distance a name, MetricAuditor('j1', …); people need only report(…)."
-            raise ParameterError("Panel.auditors", "must be metric auditors", odd[0], remedy)
+        listed = tuple(items("Panel.auditors", auditors, remedy))
+        assign(self, auditors=listed, rule=as_rule(rule))
+        remedy = "Give a distance a name, MetricAuditor('j1', …); people need only report(…)."
+        for auditor in listed:
+            fits = isinstance(auditor, MetricAuditor)
+            require(fits, "Panel.auditors", "must be metric auditors", auditor, remedy)
         seated(self.members, self.rule.names, str(self.rule))
 
     @cached_property
