@@ -138,7 +138,6 @@ def game_of(
     learner_settings: Iterable[tuple[str, str]] = (),
     **values: Any,
 ) -> Game:
-    """The game that the options describe."""
     from likewise.simulate.learners import learner_setting
     from likewise.simulate.world import known_setting
 
@@ -155,7 +154,6 @@ def game_of(
 
 
 def _parsed(pairs: Iterable[tuple[str, str]], parse: Callable[[str, str], Any]) -> dict[str, Any]:
-    """Settings by name, each given once."""
     settings: dict[str, Any] = {}
     for name, text in pairs:
         if name in settings:

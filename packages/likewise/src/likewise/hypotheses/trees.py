@@ -140,7 +140,6 @@ class Trees(Listed):
         return f"approve if {self._question(number, '<' if flip else '≥')}"
 
     def spec(self) -> dict[str, Any]:
-        """The cuts by column, and the rows of the separating set."""
         cuts = pool.pairs_of_cuts(self.columns, self.cuts)
         return {
             "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
@@ -286,7 +285,6 @@ class Stumps(OverColumns):
         return f"approve if {column} {'<' if flip else '≥'} {cut}"
 
     def spec(self) -> dict[str, Any]:
-        """The columns with their cuts, in order."""
         return {**super().spec(), "cuts": pool.pairs_of_cuts(self.columns, self.cuts)}
 
 

@@ -53,7 +53,6 @@ class Deployment:
 
     @property
     def probabilities(self) -> FloatArray:
-        """The scores as chances of approval."""
         return np.asarray(self.scores / ONE)
 
 

@@ -200,7 +200,6 @@ class Panel:
 
     @cached_property
     def name(self) -> str:
-        """The members and the rule: what identifies the panel."""
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:

@@ -110,7 +110,6 @@ class _Trial:
         return np.asarray(self.predictions(codes, points).astype(np.int64) @ amounts)
 
     def sizes(self) -> None:
-        """Sizes are counts, and costs are integers."""
         h = self.hypotheses
         self.require(isinstance(h.size, int) and h.size > 0, f"size must be a count; got {h.size}.")
         listed = len(self.codes) if self.small else h.size
@@ -203,7 +202,6 @@ class _Trial:
         self.require(same, "a draw depends on the others of its batch.")
 
     def json(self) -> None:
-        """The class that is read back from its JSON is the same."""
         h = self.hypotheses
         copy = same_as_json(h, class_to_spec, class_from_spec)
         before = (h.size, h.separators, h.schema.digest)

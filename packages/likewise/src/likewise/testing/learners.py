@@ -195,7 +195,6 @@ class _Trial:
         return self.hypotheses.charge(self.hypotheses.no_costs(), self.points, amounts)
 
     def constants(self) -> None:
-        """The bound's constants, and the default x, are numbers."""
         for estimated in (False, True) if self.player.exact else (False,):
             stability = self.player.stability(self.hypotheses, estimated=estimated)
             gain = self.player.gain(self.hypotheses)
