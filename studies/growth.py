@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,15 +16,6 @@ from likewise.validation import reals, within
 RESAMPLES = 2000
 # The seed of the bootstrap: the same table whoever makes it.
 SEED = 20_201
-
-
-@dataclass(frozen=True)
-class Growth:
-    """An exponent a of T^a with its interval; NaN where some count is not above 0."""
-
-    exponent: float
-    low: float
-    high: float
 
 
 def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
@@ -45,10 +35,14 @@ def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
         )  # fmt: skip
     if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
         return math.nan
-    return float(_slopes(np.array(horizons), np.array(counted)))
+    x, y = np.log(np.array(horizons)), np.log(np.array(counted))
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())
 
 
-def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95) -> Growth:
+def growth(
+    rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95
+) -> Interval:
     """Return the exponent of the mean over seeds, with a percentile bootstrap over the seeds.
 
     ``counts`` has a row for each seed, with a count for each horizon. The seeds are drawn again
@@ -56,42 +50,20 @@ def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: floa
     have no exponent and are left out; where that is more than a tenth, so is the interval.
 
     >>> power = growth([100, 400], [[10, 20], [10, 21], [10, 19]])
-    >>> round(power.exponent, 2), power.low < 0.5 < power.high
+    >>> round(power.value, 2), power.low < 0.5 < power.high
     (0.5, True)
     """
     table = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
     level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
     exponent = growth_exponent(rounds, table.mean(axis=0).tolist())
     if math.isnan(exponent) or len(table) < 2:
-        return Growth(exponent, math.nan, math.nan)
+        return Interval(exponent, math.nan, math.nan)
     means = np.stack([table[seeds].mean(axis=0) for seeds in _resamples(len(table))])
     slopes = _slopes(np.array(rounds, dtype=np.float64), means[(means > 0).all(axis=1)])
     if len(slopes) < 0.9 * RESAMPLES:
-        return Growth(exponent, math.nan, math.nan)
-    return Growth(exponent, *_percentiles(slopes, level))
-
-
-def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """Return the mean over seeds with a percentile bootstrap; of one seed, no more than the mean.
-
-    >>> mean_interval([1.0, 1.0, 1.0])
-    Interval(value=1.0, low=1.0, high=1.0)
-    """
-    numbers = np.array(reals("values", values, "A value for each seed."))
-    level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
-    if not len(numbers):
-        raise ParameterError("values", "must not be empty", [], "A value for each seed.")
-    mean = math.fsum(numbers) / len(numbers)
-    if len(numbers) == 1:
-        return Interval(mean, mean, mean)
-    means = np.array([numbers[seeds].mean() for seeds in _resamples(len(numbers))])
-    return Interval(mean, *_percentiles(means, level))
-
-
-def _percentiles(values: FloatArray, level: float) -> tuple[float, float]:
-    tail = 100 * (1 - level) / 2
-    low, high = np.percentile(values, [tail, 100 - tail])
-    return float(low), float(high)
+        return Interval(exponent, math.nan, math.nan)
+    tail = 50 * (1 - level)
+    return Interval(exponent, *np.percentile(slopes, [tail, 100 - tail]).tolist())
 
 
 def _resamples(seeds: int) -> IntArray:

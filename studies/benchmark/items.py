@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from likewise.hypotheses.staircases import Staircases
 from likewise.numerics.fixed_point import IntArray
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
+from likewise.simulate.parallel import all_cores
 
 Kind = Literal["times faster", "times its time", "seconds", "a second"]
 
@@ -245,13 +245,6 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _version(library: str) -> str | None:
     try:
         return metadata.version(library)
@@ -269,7 +262,7 @@ def machine() -> dict[str, str | int | None]:
 
     return {
         "processor": _processor(),
-        "cores": _cores(),
+        "cores": all_cores(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
