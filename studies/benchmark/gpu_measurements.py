@@ -24,8 +24,14 @@ from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap, choose_report, exceeding_pairs
 from studies.benchmark.draws import NOISE, choices
-from studies.benchmark.gpu_games import DeviceGame, Played, Visitors, arrive_kernel, recorded
-from studies.benchmark.gpu_weights import DeviceWeights
+from studies.benchmark.gpu_games import (
+    DeviceGame,
+    DeviceWeights,
+    Played,
+    Visitors,
+    arrive_kernel,
+    recorded,
+)
 from studies.benchmark.items import Asked, Item, Kinds, Table, race, random_table, seconds_of
 
 

@@ -20,6 +20,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -87,11 +88,8 @@ def serve(url: str, process: int, clients: int, rounds: int, start: Any) -> tupl
             failures.append(repr(error))
 
     start.wait()
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(clients) as threads:
+        list(threads.map(client, range(clients)))
     store.close()
     return took, failures
 

@@ -15,8 +15,8 @@ from likewise.learner import Learner, SelfTuned
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Comparators, Faced, compare_with_fixed, slacks_of
 from likewise.simulate.counts import NEAR_CONSTANT, Outcome, Summary, beats, frontier, near_constant
-from studies.growth import growth
 from studies.priced import priced_policies
+from studies.sweep.tables import growth
 
 TABLE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
 POOL = Pool.from_table(TABLE)
