@@ -276,25 +276,6 @@ def machine() -> dict[str, str | int | None]:
     }
 
 
-class Table(Listed):
-    """A list that is nothing but its predictions on the separating set, shape (N, s).
-
-    >>> Table(np.eye(3, dtype=np.uint8)).size
-    3
-    """
-
-    def __init__(self, on_set: Bits) -> None:
-        self.schema = FeatureSchema((Feature("nobody"),))
-        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
-
-    def predictions(self, people: People) -> Bits:
-        """Refuse: nobody arrives here."""
-        raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
-
-    def describe(self, code: IntArray) -> str:
-        return f"hypothesis {int(code[0])}"
-
-
 class Kinds(Listed):
     """A list by its predictions on some kinds of people, shape (N, kinds).
 
@@ -318,6 +299,22 @@ class Kinds(Listed):
     def spec(self) -> dict[str, Any]:
         """The table, which tells the class apart from others."""
         return {"class": "kinds", "table": self.table.T.tolist(), "points": self.separators}
+
+
+class Table(Kinds):
+    """A list that is nothing but its predictions on the separating set, shape (N, s).
+
+    >>> Table(np.eye(3, dtype=np.uint8)).size
+    3
+    """
+
+    def __init__(self, on_set: Bits) -> None:
+        self.schema = FeatureSchema((Feature("nobody"),))
+        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
+
+    def predictions(self, people: People) -> Bits:
+        """Refuse: nobody arrives here."""
+        raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:

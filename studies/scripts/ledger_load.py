@@ -121,7 +121,7 @@ def run(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
 def figures_of(
     url: str, took: dict[str, list[float]], rounds: int, seconds: float
 ) -> dict[str, Any]:
-    """What the load took, and what the ledger then says."""
+    """Times of the commands, and the state of the ledger after them."""
     everything = [value for times in took.values() for value in times]
     return {
         "rounds": rounds, "commands": len(everything), "seconds": round(seconds, 1),
