@@ -94,7 +94,6 @@ class Term:
     late: int = 1
 
     def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
-        """C."""
         constant = slow * self.stability / self.x + wide * self.gain * self.x
         return math.sqrt(self.parts) * constant
 

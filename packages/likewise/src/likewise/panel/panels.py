@@ -21,7 +21,7 @@ from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import metrics, reports
 from likewise.panel.metrics import BySides, Distance, Sides, joined
 from likewise.panel.objections import MemberObjections, Objections
-from likewise.panel.reports import LargestGap, Pivots, Report, Selection
+from likewise.panel.reports import Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
 from likewise.people.schema import People
@@ -265,9 +265,9 @@ class Panel:
     ) -> Report:
         """The panel's report: of its violations, those that are selected."""
         violations = self.violations(people, scores, sensitivity)
-        s = _scores(people, scores)
-        chosen = LargestGap() if selection is None else selection
-        return reports.choose_report(violations, s, people.ids, chosen, round)
+        return reports.choose_report(
+            violations, _scores(people, scores), people.ids, selection, round
+        )
 
     def _repr_html_(self) -> str:
         return table(f"Panel: {self.rule}", ("member", "distance"), [
@@ -283,9 +283,7 @@ class Panel:
         """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
         fields = members("panel", spec, ("auditors", "rule"))
         listed = items("panel.auditors", fields["auditors"], "List auditors.")
-        auditors = [
-            _read_auditor(auditor, number) for number, auditor in enumerate(listed, start=1)
-        ]
+        auditors = [_read_auditor(*entry) for entry in enumerate(listed, start=1)]
         return cls(auditors, fields["rule"])
 
     @classmethod
@@ -305,7 +303,7 @@ class Panel:
             raise AuditError(f"{path} is not a panel. {error}") from error
 
 
-def _read_auditor(spec: Any, number: int) -> MetricAuditor:
+def _read_auditor(number: int, spec: Any) -> MetricAuditor:
     """The auditor; an error says which of them it is."""
     try:
         return MetricAuditor.from_spec(spec)

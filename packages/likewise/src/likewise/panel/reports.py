@@ -175,13 +175,14 @@ def choose_report(
     violations: BoolArray,
     scores: IntArray,
     ids: Sequence[str],
-    selection: Selection,
+    selection: Selection | None,
     round: int | None,
 ) -> Report:
-    """The report a selection makes of the ordered violations (k, k) of some people."""
+    """The report a selection makes of the ordered violations (k, k); by default the largest gap."""
     over, under = np.nonzero(violations)
     if not len(over):
         return Report()
+    selection = LargestGap() if selection is None else selection
     chosen = _chosen(selection, scores[over] - scores[under], round)
     return Report(tuple((ids[over[n]], ids[under[n]]) for n in chosen))
 
@@ -222,8 +223,7 @@ def report(
     s = checked_scores(scores, objections.people)
     fired = as_rule(rule).fires(objections.votes(), tuple(objections.members))
     violations = fired & (s[:, None] > s[None, :])
-    chosen = LargestGap() if selection is None else selection
-    return choose_report(violations, s, objections.people, chosen, round)
+    return choose_report(violations, s, objections.people, selection, round)
 
 
 def decisive(

@@ -138,10 +138,8 @@ def _scheduled(
             f"The schedule {name!r} cannot be made by its name alone: it has no default for "
             f"{', '.join(needed)}. Make the learner in Python, or give it defaults."
         )
-    return Learner(
-        hypotheses, k, alpha, eps, seed, schedule=SCHEDULES[name](), engine=engine,
-        feedback=feedback,
-    )  # fmt: skip
+    rules: dict[str, Any] = {"schedule": SCHEDULES[name](), "engine": engine, "feedback": feedback}
+    return Learner(hypotheses, k, alpha, eps, seed, **rules)
 
 
 def learner_names() -> tuple[str, ...]:

@@ -91,7 +91,6 @@ class LoanSettings(world.World):
         return _pool(self.seed)
 
     def applicants(self, t: int, bar: Bar = _BAR) -> tuple[FloatArray, IntArray]:
-        """Draw k applicants for round t; see :func:`applicants`."""
         stream = Stream(self.seed, Purpose.WORLD, t)
         return applicants(stream, self.k, self.luck, self.harshness, bar)
 
