@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from likewise.cli.main import AT_LEAST_ONE, note
+from likewise.cli.main import AT_LEAST_ONE
 
 if TYPE_CHECKING:
     from likewise_service.ledger.store import Store
@@ -72,7 +72,8 @@ def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
         ) from error
     try:
         if store.begun:
-            note(f"{store.where} was empty; a new store begins there.")
+            # Standard error has the log, a JSON object a line.
+            click.echo(f"{store.where} was empty; a new store begins there.")
         yield store
     finally:
         store.close()
