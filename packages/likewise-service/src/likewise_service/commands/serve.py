@@ -51,11 +51,11 @@ def check_driver(database: str) -> None:
 
 
 @contextmanager
-def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
+def opened_store(database: str, *, begin: bool = False, notes: bool = True) -> Iterator[Store]:
     """Open the store at an address, or say in a sentence why it cannot be opened.
 
     Only a command that may ``begin`` a store creates one: at a misspelt address the others would
-    find an empty one.
+    find an empty one. The standard error of a server is its log, which ``notes`` would spoil.
     """
     check_driver(database)
     import sqlalchemy as sa
@@ -71,9 +71,8 @@ def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
             f"address right, is the server running, and is the folder there?"
         ) from error
     try:
-        if store.begun:
-            # Standard error has the log, a JSON object a line.
-            click.echo(f"{store.where} was empty; a new store begins there.")
+        if store.begun and notes:
+            note(f"{store.where} was empty; a new store begins there.")
         yield store
     finally:
         store.close()
@@ -146,7 +145,7 @@ def _greet(settings: Settings, address: str) -> None:
     """Print the address, and at the first start the operator's token."""
     from likewise_service.auth.tokens import create_token, first_operator, list_tokens, revoke_token
 
-    with opened_store(settings.database, begin=True) as store:
+    with opened_store(settings.database, begin=True, notes=False) as store:
         token, seat = first_operator(store), None
         if settings.demo:
             from likewise_service.demo import DEMO, YOU, Simulation
