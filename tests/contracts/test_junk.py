@@ -54,6 +54,7 @@ from likewise.learner import (
 from likewise.learner import (
     costs as lagrangian,
 )
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds, theorem_e_geometric
 from likewise.learner.certificate import certificate
 from likewise.learner.costs import Additive, Geometric, dual_from_spec
@@ -314,7 +315,7 @@ EXAMPLES: dict[str, Call] = {
     "Learner": call(
         Learner, hypotheses=POOL, k=3, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(),
         player="auto", engine="reference", ignores_reports=False, feedback="full",
-        estimate="lifted", audit_share=1.0, open_limit=10, scales="shared", dual="gradient",
+        estimate="lifted", attention=Share(1.0), open_limit=10, scales="shared", dual="gradient",
     ),
     "Learner.from_spec": call(Learner.from_spec, spec=LEARNER.spec()),
     "Margins": call(Margins, alpha=0.3, eps=0.3, kappa=0.1, r=0.1),
@@ -347,7 +348,7 @@ EXAMPLES: dict[str, Call] = {
     "State.start": call(State.start, learner=LEARNER),
     "apply": call(apply, state=SEALED, event=Audited("r", "quiet")),
     "decide": call(decide, state=ARRIVED, round_id="r"),
-    "drawn_for_audit": call(learning.drawn_for_audit, state=ARRIVED, round_id="r"),
+    "asking": call(learning.asking, state=ARRIVED, round_id="r"),
     "deploy": call(deploy, state=START, people=PEOPLE, round_id="x", panel="p"),
     "learn": call(
         learn, state=DEPLOYED, deployment=DEPLOYMENT, labels={"ann": 1}, report=()

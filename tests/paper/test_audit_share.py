@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from likewise.hypotheses import Pool
 from likewise.learner import Learner, SelfTuned, State, learn
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds
 from likewise.learner.costs import GradientAscent
-from likewise.learner.fold import drawn_for_audit, upcoming
+from likewise.learner.fold import asking, upcoming
 from likewise.learner.rounds import deploy
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from tests.paper.games import log_inverse
@@ -95,7 +96,7 @@ class Shared:
             people = HYPOTHESES.schema.people(TABLE.T[kinds].astype(float))
             frozen, lam = upcoming(state), to_units(state.lam / share) / ONE
             state, deployment = deploy(state, people)
-            draw = drawn_for_audit(state, deployment.round)
+            draw = asking(state, deployment.round).looked_at
             scores, predicted = deployment.scores / ONE, TABLE[:, kinds]
             labels = (scores < 0.5 if self.against == "the policy" else kinds == 2).astype(np.int64)
             over = int(scores[0] < scores[1])
@@ -123,7 +124,7 @@ class Shared:
 def learner_of(seed: int, share: float, eta: float) -> Learner:
     schedule = SelfTuned(eta=eta, x=X)
     return Learner(
-        HYPOTHESES, 2, 0.3, 0.3, seed, schedule, "exponential-weights", audit_share=share
+        HYPOTHESES, 2, 0.3, 0.3, seed, schedule, "exponential-weights", attention=Share(share)
     )
 
 

@@ -75,7 +75,7 @@ def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> Non
     [
         (-1, {}, r"budget must be in \[0, 1000\]"),
         (1001, {}, r"budget must be in \[0, 1000\]"),
-        (501, {"audit_share": 0.5}, r"budget must be in \[0, 500\]"),
+        (501, {"attention": "share:0.5"}, r"budget must be in \[0, 500\]"),
         (float("nan"), {}, "budget must be"),
         (50, {"limit": -1}, "limit must be in"),
         (50, {"rounds": 3}, "rounds must be"),

@@ -13,12 +13,9 @@ import numpy as np
 
 from likewise import validation
 from likewise.errors import ParameterError
-from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
+from likewise.numerics.fixed_point import FloatArray, exp_negative, log
 from likewise.registry import SCHEDULES
 from likewise.validation import choice, flag, instance, integer, members, positive, real
-
-# A report weighs one over the share; a panel seen less often than that teaches nothing.
-SMALLEST_SHARE = 0.001
 
 
 @dataclass(frozen=True)
@@ -59,17 +56,6 @@ class Margins:
     def beta(self) -> float:
         """eps − kappa: what a report proves about the policy that was audited."""
         return self.eps - self.kappa
-
-
-def checked_share(share: float) -> float:
-    """The share of rounds that is audited, on the grid: a round weighs one over its chance."""
-    number = real("audit_share", share, "1 is the default.")
-    if not SMALLEST_SHARE <= number <= 1:
-        raise ParameterError(
-            "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", share,
-            "It is the probability with which a round is audited.",
-        )  # fmt: skip
-    return from_units(to_units(number))
 
 
 # A round of this many draws takes minutes; more is surely a mistake.

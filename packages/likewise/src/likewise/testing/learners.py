@@ -10,7 +10,7 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
-from likewise.learner.fold import drawn_for_audit
+from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Draws, Estimates, Frozen, Player
 from likewise.learner.rounds import deploy, learn
@@ -40,7 +40,7 @@ def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> N
         require(loaded == state, part, "a state that was saved and loaded is not the same.")
         same = dict(loaded.learner.spec()) == learner.spec()
         require(same, part, "a learner read from a file has other settings.")
-        report = () if drawn_for_audit(state, deployment.round) else None
+        report = () if asking(state, deployment.round).looked_at else None
         labels = {
             person: int(rng.integers(0, 2))
             for person, approved in zip(deployment.ids, deployment.approved, strict=True)
