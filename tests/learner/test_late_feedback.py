@@ -459,7 +459,7 @@ def test_an_audit_of_a_round_that_was_not_drawn_is_refused_and_says_what_to_do(
 ) -> None:
     state = until(False, attention=Share(0.25))
     with pytest.raises(
-        EventRefused, match=r"not put before the panel.*Audited\('r1', 'unaudited'\)"
+        EventRefused, match=r"not put before the panel.*\('r1', 'unaudited'\)"
     ):
         apply(state, event)
     after = apply(state, Audited("r1", "unaudited"))

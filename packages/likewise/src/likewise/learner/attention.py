@@ -170,6 +170,10 @@ class Attention(ABC):
         """The memory before the first round."""
         return ()
 
+    def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
+        """Whether a memory that was read from a file can be one of these features."""
+        return len(memory) == len(self.start(schema))
+
     @abstractmethod
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
         """Which of the pairs are asked about in any case."""
@@ -272,12 +276,13 @@ def attention_named(text: str) -> Attention:
         return attention_from_spec({"attention": name})
     parameters = [f.name for f in fields(kind)]  # type: ignore[arg-type] # a dataclass
     try:
-        return attention_from_spec({"attention": name, parameters[0]: float(value)})
+        first = {parameters[0]: float(value)}
     except (IndexError, ValueError):
         raise ParameterError(
             "attention", "must be a name, or a name and a number", text,
             "Write everything, possible, dominance, share:0.25, model or model:0.05.",
         ) from None  # fmt: skip
+    return attention_from_spec({"attention": name, **first})
 
 
 def _chance(name: str, value: float) -> float:
@@ -363,6 +368,11 @@ class Dominance(Attention):
         object.__setattr__(self, "least", _chance("least", self.least))
         most = integer("remembered", self.remembered, 1, 4096, "128 is the default.")
         object.__setattr__(self, "remembered", most)
+
+    def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
+        """As many numbers as some pairs have."""
+        width = sum(feature.visible for feature in schema.features) + 1
+        return len(memory) % width == 0 and len(memory) <= width * self.remembered
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
         """Those that no remembered pair dominates."""

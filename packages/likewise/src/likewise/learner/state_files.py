@@ -191,6 +191,7 @@ def state_from_json(body: Any) -> State:
     arrays = [_array(pair) for pair in items("arrays", values.pop("arrays"), NOT_WRITTEN)]
     state: State = reader(State, "state")(values, arrays)
     _check_counts(state)
+    _check_memory(state)
     rounds = {name: _checked_round(name, state) for name in state.open}
     state = changed(state, open=OpenRounds(rounds))
     _check_sums(state)
@@ -255,6 +256,8 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
 
 def _check_outcome(round_: OpenRound, learner: Learner) -> None:
     """Panel, audit, labels and overrides."""
+    sealed, rule = round_.panel is not None, "must be what the panel of a sealed round is asked"
+    _require(sealed == (round_.asking is not None), "asking", rule, round_.asking)
     if round_.panel is not None:
         fold.check_id(round_.panel, "panel")
         rule = "must be none while people are undecided"
@@ -304,6 +307,16 @@ def _check_counts(state: State) -> None:
     _require(distinct, "closed", f"must be at most {limit} different rounds", len(closed))
     overlap = sorted(set(state.open) & set(closed))
     _require(not overlap, "closed", "must not name a round that is open", overlap)
+
+
+def _check_memory(state: State) -> None:
+    """What the attention has learnt, of these features, and what it has counted."""
+    learner, looks = state.learner, state.looks
+    fits = learner.looking.fits(state.memory, learner.hypotheses.schema)
+    rule = f"must be what {learner.looking.name!r} learns of the learner's features"
+    _require(fits, "memory", rule, f"{len(state.memory)} numbers")
+    counts = 0 <= looks.surprises <= looks.rounds <= state.opened and looks.pairs >= 0
+    _require(counts, "looks", f"must count at most {state.opened} rounds", looks)
 
 
 def _check_sums(state: State) -> None:
