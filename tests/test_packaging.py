@@ -40,11 +40,11 @@ HOMES = {
     "llvmlite": {"learner/compiled/vectors.py"},
     "matplotlib": {"simulate/canvas.py"},
     "narwhals": {"people/frames.py"},
-    "sklearn": {"sklearn.py", "learner/heuristic.py"},
+    "sklearn": {"sklearn.py"},
     "numba": {"learner/compiled/vectors.py"},
-    "scipy": {"numerics/linear_programs.py"},
-    "torch": {"learner/gpu/libraries.py"},
-    "triton": {"learner/gpu/libraries.py"},
+    "scipy": {"simulate/programs.py"},
+    "torch": {"learner/gpu.py"},
+    "triton": {"learner/gpu.py"},
 }
 # Rooms that need numpy alone, as a library does.
 CORE = ("hypotheses", "learner", "numerics", "panel", "people", "testing")
@@ -258,8 +258,8 @@ def test_a_bare_installation_audits_without_the_page_and_the_price(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "module",
-    ["audits.report", "simulate.canvas", "simulate.report", "numerics.linear_programs", "sklearn",
-     "learner.heuristic", "learner.compiled.vectors"],
+    ["audits.report", "simulate.canvas", "simulate.report", "simulate.programs", "sklearn",
+     "learner.compiled.vectors"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (

@@ -225,7 +225,7 @@ def fair_choice(rewards: FloatArray, distances: FloatArray) -> FloatArray:
     >>> fair_choice(np.array([1.0, -0.5]), np.array([[0.0, 0.25], [0.25, 0.0]])).tolist()
     [1.0, 0.75]
     """
-    from likewise.numerics.linear_programs import linprog
+    from scipy.optimize import linprog
 
     k = len(rewards)
     pairs = list(itertools.permutations(range(k), 2))

@@ -21,9 +21,13 @@ def gpu_name() -> str | None:
     """The name of the GPU that the GPU engine works on, if any."""
     if missing_gpu() is not None:
         return None
-    from likewise.learner.gpu.libraries import name
+    import torch
 
-    return name()
+    from likewise.learner.gpu import device
+
+    if device().type == "cpu":
+        return "none: kernels are interpreted on the CPU"
+    return str(torch.cuda.get_device_name(device()))
 
 
 def rows(quick: bool) -> list[Item | Skipped]:

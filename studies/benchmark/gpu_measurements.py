@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import triton
 
 from likewise.errors import ParameterError
 from likewise.hypotheses.base import score
 from likewise.hypotheses.lists import Listed
 from likewise.learner.events import Arrived, Decided, Person, Sealed
 from likewise.learner.fold import apply, decide, upcoming
-from likewise.learner.gpu.games import Constants, DeviceGame, Played, Visitors, arrive_kernel
-from likewise.learner.gpu.libraries import device, interpreted, torch, triton
-from likewise.learner.gpu.lists import DeviceList
+from likewise.learner.gpu import DeviceList, device, interpreted
 from likewise.learner.oracle import Oracle
 from likewise.learner.rounds import Deployment, learn
 from likewise.learner.schedules import Paper
@@ -29,6 +29,7 @@ from likewise.numerics.randomness import Noise, Purpose
 from likewise.numerics.randomness import Stream as Words
 from likewise.panel.reports import LargestGap, choose_report, exceeding_pairs
 from likewise.validation import instance
+from studies.benchmark.gpu_games import Constants, DeviceGame, Played, Visitors, arrive_kernel
 from studies.benchmark.gpu_weights import DeviceWeights
 from studies.benchmark.items import (
     Asked,

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import triton
+import triton.language as tl
 
-from likewise.learner.gpu.games import BLOCK, DeviceCosts
-from likewise.learner.gpu.libraries import device, kernel, tl, torch, triton
-from likewise.learner.gpu.lists import EXACT, least_of, rint, word_of
+from likewise.learner.gpu import EXACT, device, kernel, least_of, rint, word_of
 from likewise.numerics.fixed_point import LN2, IntArray
 from likewise.numerics.randomness import Purpose
+from studies.benchmark.gpu_games import BLOCK, DeviceCosts
 
 _LN2 = tl.constexpr(LN2)
 _SCORE_BITS = tl.constexpr(21)
 
 
 @kernel()
-def weight_of(
-    cost: tl.tensor, lowest: tl.tensor, temperature: tl.tensor
-) -> tl.tensor:  # pragma: no cover
+def weight_of(cost: tl.tensor, lowest: tl.tensor, temperature: tl.tensor) -> tl.tensor:
     """An integer weight, as hypotheses.base.gibbs_weights: round(2^40·exp(−excess/temperature)).
 
     From 2^-60 on the weight is 0.
@@ -38,13 +38,9 @@ def weight_of(
 
 @kernel()
 def below(
-    total: tl.tensor,
-    round_: tl.tensor,
-    draw: tl.tensor,
-    purpose: tl.tensor,
-    key0: tl.tensor,
+    total: tl.tensor, round_: tl.tensor, draw: tl.tensor, purpose: tl.tensor, key0: tl.tensor,
     key1: tl.tensor,
-) -> tl.tensor:  # pragma: no cover
+) -> tl.tensor:  # fmt: skip
     """An integer uniformly below the total, as Stream.below."""
     nothing = tl.zeros((1,), tl.int32)
     high = word_of(nothing, nothing + draw, round_, nothing + purpose, key0, key1, nothing)
@@ -55,17 +51,10 @@ def below(
 
 @kernel("size", "people", "blocks")
 def sums_kernel(
-    costs: tl.tensor,
-    minima: tl.tensor,
-    temperature: tl.tensor,
-    points: tl.tensor,
-    arrived: tl.tensor,
-    sums: tl.tensor,
-    size: tl.tensor,
-    people: tl.tensor,
-    blocks: tl.tensor,
+    costs: tl.tensor, minima: tl.tensor, temperature: tl.tensor, points: tl.tensor,
+    arrived: tl.tensor, sums: tl.tensor, size: tl.tensor, people: tl.tensor, blocks: tl.tensor,
     BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+) -> None:  # fmt: skip
     """sums[0, block] = Σ weights of a block, sums[1 + i, block] = of those that approve person i.
 
     ``points`` has a row of predictions for everybody, ``arrived`` the rows of a round.
@@ -84,7 +73,7 @@ def sums_kernel(
 
 
 @kernel()
-def share_of(part: tl.tensor, total: tl.tensor) -> tl.tensor:  # pragma: no cover
+def share_of(part: tl.tensor, total: tl.tensor) -> tl.tensor:
     """part/total in units of 2^-20, halves up, as hypotheses.base.score: bit by bit.
 
     Numbers of 63 bits would not fit when multiplied by 2^21; a remainder twice as large does.
@@ -103,27 +92,12 @@ def share_of(part: tl.tensor, total: tl.tensor) -> tl.tensor:  # pragma: no cove
 
 @kernel("size", "people", "blocks", "draw", "purpose", "key0", "key1")
 def decide_kernel(
-    costs: tl.tensor,
-    minima: tl.tensor,
-    temperature: tl.tensor,
-    points: tl.tensor,
-    arrived: tl.tensor,
-    sums: tl.tensor,
-    round_: tl.tensor,
-    scores: tl.tensor,
-    approved: tl.tensor,
-    chosen: tl.tensor,
-    size: tl.tensor,
-    people: tl.tensor,
-    blocks: tl.tensor,
-    draw: tl.tensor,
-    purpose: tl.tensor,
-    key0: tl.tensor,
-    key1: tl.tensor,
-    BLOCK: tl.constexpr,
-    BLOCKS: tl.constexpr,
-    PEOPLE: tl.constexpr,
-) -> None:  # pragma: no cover
+    costs: tl.tensor, minima: tl.tensor, temperature: tl.tensor, points: tl.tensor,
+    arrived: tl.tensor, sums: tl.tensor, round_: tl.tensor, scores: tl.tensor, approved: tl.tensor,
+    chosen: tl.tensor, size: tl.tensor, people: tl.tensor, blocks: tl.tensor, draw: tl.tensor,
+    purpose: tl.tensor, key0: tl.tensor, key1: tl.tensor, BLOCK: tl.constexpr,
+    BLOCKS: tl.constexpr, PEOPLE: tl.constexpr,
+) -> None:  # fmt: skip
     """scores[i] = π(x_i) in units of 2^-20; the predictions of one h ~ π, and its place."""
     block = tl.arange(0, BLOCKS)
     cumulated = tl.cumsum(tl.load(sums + block, mask=block < blocks, other=0))

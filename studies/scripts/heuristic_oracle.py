@@ -27,11 +27,11 @@ from likewise import (
     learn,
 )
 from likewise.hypotheses import HypothesisClass, LinearByIntercepts
-from likewise.learner.heuristic import HeuristicOracle
 from likewise.numerics.fixed_point import to_units
 from likewise.panel import WeightedL1
 from likewise.people import People
 from likewise.simulate import exact_search
+from studies.heuristic import HeuristicOracle
 
 SCHEMA = FeatureSchema((Feature("x", low=0, high=1), Feature("y", low=0, high=1)))
 CLASS = LinearByIntercepts(SCHEMA, ["x", "y"], [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0])

@@ -26,10 +26,10 @@ def simulate(*args: str) -> dict[str, Any]:
 
 def test_feedback_options_reach_the_learner_and_the_game() -> None:
     data = simulate(
-        "--feedback", "one-sided", "--with", "estimate=direct", "--delay", "4",
+        "--feedback", "one-sided", "--delay", "4",
         "--audit-share", "0.5", "--learner", "self-tuned",
     )  # fmt: skip
-    assert (data["feedback"], data["estimate"], data["delay"]) == ("one-sided", "direct", "4")
+    assert (data["feedback"], data["delay"]) == ("one-sided", "4")
     assert data["audit_share"] == 0.5
     assert data["open_rounds"] == 4
     assert 0 < data["audits"] < 20
@@ -38,7 +38,7 @@ def test_feedback_options_reach_the_learner_and_the_game() -> None:
 
 def test_without_them_all_is_heard_at_once() -> None:
     data = simulate("--learner", "self-tuned")
-    assert (data["feedback"], data["estimate"], data["audits"]) == ("full", None, 20)
+    assert (data["feedback"], data["audits"]) == ("full", 20)
     assert (data["delay"], data["open_rounds"]) == ("0", 0)
 
 
@@ -61,7 +61,6 @@ def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
         ("--delay audits:1,audits:2", "must be a number of rounds, geometric:P, or audits:…"),
         ("--delay audits:1,labels:soon", "must be a number of rounds, geometric:P, or audits:…"),
         ("--audit-share 0", "audit_share must be in"),
-        ("--with estimate=direct", "estimate must be left out with full information"),
         ("--delay 9 --with open_limit=3", "must be below the learner's open_limit of 3"),
     ],
 )

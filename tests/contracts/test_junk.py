@@ -315,7 +315,7 @@ EXAMPLES: dict[str, Call] = {
     "Learner": call(
         Learner, hypotheses=POOL, k=3, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(),
         player="auto", engine="reference", ignores_reports=False, feedback="full",
-        estimate="lifted", attention=Share(1.0), open_limit=10, scales="shared", dual="gradient",
+        attention=Share(1.0), open_limit=10, scales="shared", dual="gradient",
     ),
     "Learner.from_spec": call(Learner.from_spec, spec=LEARNER.spec()),
     "Margins": call(Margins, alpha=0.3, eps=0.3, kappa=0.1, r=0.1),

@@ -48,7 +48,7 @@ def draws() -> dict[str, Any]:
     """Choices for lists of several shapes, against the reference's."""
     import torch
 
-    from likewise.learner.gpu.lists import DeviceList
+    from likewise.learner.gpu import DeviceList
 
     rng = np.random.default_rng(1)
     wrong: list[str] = []

@@ -86,18 +86,19 @@ def decorated(module: Path) -> list[ast.FunctionDef]:
 
 
 def calls(function: ast.FunctionDef) -> set[str]:
-    return {
-        node.func.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
+    """The names of functions that are called, and of the modules that they are called from."""
+    functions = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    homes = [f.value if isinstance(f, ast.Attribute) else f for f in functions]
+    return {home.id for home in homes if isinstance(home, ast.Name)}
 
 
-def imported(module: Path) -> dict[str, str]:
+def origins(module: Path) -> dict[str, str]:
+    """The module of this engine that each imported name is from, or that it names."""
+    package = "likewise.learner.compiled"
     return {
-        alias.asname or alias.name: node.module or ""
+        alias.asname or alias.name: (node.module or "")[len(package) + 1 :] or alias.name
         for node in ast.walk(ast.parse(module.read_text()))
-        if isinstance(node, ast.ImportFrom)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)
         for alias in node.names
     }
 
@@ -113,11 +114,7 @@ def built_in(module: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
 def test_compiled_functions_build_in_what_their_file_names_and_no_more(module: Path) -> None:
-    origin = {
-        name: home.rpartition(".")[2]
-        for name, home in imported(module).items()
-        if ".compiled." in home
-    }
+    origin = origins(module)
     called = {name for function in decorated(module) for name in calls(function)}
     assert {origin[name] for name in called & set(origin)} == set(built_in(module))
 

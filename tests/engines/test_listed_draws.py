@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from likewise.learner.compiled import lists
 from likewise.learner.compiled import lists as list_kernels
-from likewise.learner.compiled.lists import Groups, Layout, Plan, Steps
+from likewise.learner.compiled.lists import Layout, Plan, in_groups, in_steps
 from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from tests.engines.listed import Table, different_rows, reference
@@ -128,7 +128,7 @@ def test_near_ties_at_the_limit_of_the_bound(points: int, side: int) -> None:
 def test_the_worst_case_misleads_short_integers() -> None:
     """Or the test above would show nothing: 16 bits prefer the wrong one, by half of the points."""
     table, costs, noise = worst_case(46, 1)
-    groups = Groups.of(Plan(table).on_set, np.arange(2))
+    groups = in_groups(Plan(table).on_set, np.arange(2))
     short = lists._Short.of(np.int16, costs, list_kernels.spread(noise), 46)
     place, gap = np.zeros(64, dtype=np.int64), np.zeros(64, dtype=np.int64)
     groups.search(short.costs, noise, (0, 64), short.factor, place, gap)
@@ -148,7 +148,7 @@ def test_short_scores_keep_to_their_bound(seed: int, points: int, kind: type) ->
     cut = np.minimum(costs - costs.min(), int(spread) + 1)
     short = lists._Short.of(kind, cut, spread, points)
     place, gap = np.zeros(64, dtype=np.int64), np.zeros(64, dtype=np.int64)
-    layout = Groups.of(Plan(table).on_set, np.arange(table.size))
+    layout = in_groups(Plan(table).on_set, np.arange(table.size))
     layout.search(short.costs, noise, (0, 64), short.factor, place, gap)
     scores = cut + noise.T @ table.separating_points().astype(np.int64)
     chosen = np.take_along_axis(scores, place[:, None], axis=1)[:, 0]
@@ -173,10 +173,10 @@ def test_every_layout_finds_the_best_and_its_lead(kind: type, size: int) -> None
     least, second = np.partition(scores, 1, axis=1)[:, :2].T
     order = rng.permutation(size)
     layouts: list[Layout] = [
-        Groups.of(on_set, np.arange(size)),
-        Steps.of(on_set, np.arange(size)),
-        Groups.of(on_set[order], order),
-        Steps.of(on_set[order], order),
+        in_groups(on_set, np.arange(size)),
+        in_steps(on_set, np.arange(size)),
+        in_groups(on_set[order], order),
+        in_steps(on_set[order], order),
     ]
     for layout in layouts:
         place, gap = np.zeros(100, dtype=np.int64), np.zeros(100, dtype=np.int64)

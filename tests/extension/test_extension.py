@@ -121,7 +121,7 @@ print(json.dumps([decided, hashlib.sha256(dump_state(state)).hexdigest(), state.
     load = "import sys; from likewise import load_state; load_state(sys.argv[1])"
     without = run(None, "-c", load, path)
     assert without.returncode == 1
-    assert "got 'intervals'. If it is one of your own, its package has to be installed here." in (
+    assert "got 'intervals'. Check the spelling; a package adds one with an entry point" in (
         without.stderr
     )
 

@@ -119,14 +119,6 @@ def test_a_delay_or_number_of_pieces_that_makes_no_sense_is_refused(wrong: dict[
         bounds(learner("context-ftpl"), T, **wrong)
 
 
-def test_the_papers_inequalities_say_nothing_of_the_direct_estimate() -> None:
-    paper = PaperOneSided(T)
-    instance = Learner(
-        POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided", estimate="direct"
-    )
-    assert bounds(instance, T) == ()
-
-
 def test_feedback_in_one_piece_is_better_than_in_several() -> None:
     late = learner("context-ftpl")
     first, all_ = (bounds(late, T, delay=5, pieces=n)[0] for n in (1, None))
@@ -139,10 +131,9 @@ def test_feedback_in_one_piece_is_better_than_in_several() -> None:
         ({"ignores_reports": True}, 0),
         ({}, None),
         ({"attention": "share:0.5"}, 3),
-        ({"feedback": "one-sided", "estimate": "direct"}, 0),
         ({"feedback": "one-sided"}, 3),
     ],
-    ids=["deaf", "no limit on the delay", "late and a share", "direct", "late and one-sided"],
+    ids=["deaf", "no limit on the delay", "late and a share", "late and one-sided"],
 )
 def test_what_no_theorem_covers_has_no_bound(settings: dict[str, Any], delay: int | None) -> None:
     assert bounds(learner("exponential-weights", **settings), T, delay=delay) == ()

@@ -58,7 +58,6 @@ LENDER = COARSE.with_prior("flat")
 ANN, BO = Person("ann", (2.0, 0.0)), Person("bo", (0.0, 1.0))  # cells 2 and 3
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 FEEDBACK = pytest.mark.parametrize("feedback", ["full", "one-sided"])
-ESTIMATES = pytest.mark.parametrize("estimate", ["lifted", "direct"])
 
 
 def units(value: float) -> int:
@@ -196,16 +195,15 @@ EVERYBODY: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("player", EVERYBODY)
 @FEEDBACK
-@ESTIMATES
 @pytest.mark.parametrize("share", [1.0, 0.5])
 @pytest.mark.parametrize("counts", [True, False], ids=["counts outstanding", "counts what came"])
 def test_events_may_come_in_any_order_with_a_file_between_any_two(
-    player: str, feedback: str, estimate: str, share: float, counts: bool
+    player: str, feedback: str, share: float, counts: bool
 ) -> None:
     """Saved and loaded after every event, and every event written as JSON and read back."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9, counts_outstanding=counts)
     begin = start(
-        **EVERYBODY[player], k=4, feedback=feedback, estimate=estimate, attention=Share(share),
+        **EVERYBODY[player], k=4, feedback=feedback, attention=Share(share),
         schedule=schedule,
     )  # fmt: skip
     seed = len(player) + 7 * counts
@@ -229,12 +227,11 @@ def test_events_may_come_in_any_order_with_a_file_between_any_two(
 
 @PLAYERS
 @FEEDBACK
-@ESTIMATES
 @pytest.mark.parametrize("seed", [3, 4, 5])
 def test_the_order_of_labels_and_overrides_between_two_openings_does_not_matter(
-    player: str, feedback: str, estimate: str, seed: int
+    player: str, feedback: str, seed: int
 ) -> None:
-    chaos = Chaos(start(player, k=4, feedback=feedback, estimate=estimate), seed)
+    chaos = Chaos(start(player, k=4, feedback=feedback), seed)
     for _ in range(80):
         chaos.happen(chaos.event())
     outstanding: list[Event] = []
@@ -253,12 +250,9 @@ def test_the_order_of_labels_and_overrides_between_two_openings_does_not_matter(
 
 @PLAYERS
 @FEEDBACK
-@ESTIMATES
-def test_the_order_of_reports_does_not_matter_for_the_costs(
-    player: str, feedback: str, estimate: str
-) -> None:
+def test_the_order_of_reports_does_not_matter_for_the_costs(player: str, feedback: str) -> None:
     """Each is charged at the lam its round was opened with; steps of lam do not commute."""
-    state = start(player, feedback=feedback, estimate=estimate)
+    state = start(player, feedback=feedback)
     for t in range(4):
         state = apply(sealed(state, f"r{t}"), Labelled(f"r{t}", "ann", 1))
         state = apply(state, Audited(f"r{t}", "report", (("ann", "bo"),)))
@@ -274,26 +268,24 @@ def test_the_order_of_reports_does_not_matter_for_the_costs(
 
 
 @PLAYERS
-@ESTIMATES
 @pytest.mark.parametrize("approved", [True, False], ids=["to rejected", "to approved"])
 def test_an_overridden_decision_costs_nothing_before_or_after_sealing(
-    player: str, estimate: str, approved: bool
+    player: str, approved: bool
 ) -> None:
     """Bo's own −eta/k stays."""
-    before = decided(start(player, feedback="one-sided", estimate=estimate), approved=approved)
+    before = decided(start(player, feedback="one-sided"), approved=approved)
     override, seal = Overridden("r1", "ann", not approved), Sealed("r1", "panel")
     early, late = fold(before, override, seal), fold(before, seal, override)
-    charged = [0, 0, 0, -units(1 / 8) if estimate == "lifted" else 0, 0, 0]
+    charged = [0, 0, 0, -units(1 / 8), 0, 0]
     assert early.costs.tolist() == late.costs.tolist() == charged
 
 
 @PLAYERS
-@ESTIMATES
 @pytest.mark.parametrize("label", [0, 1])
 def test_a_label_of_somebody_whom_another_approved_is_accepted_and_costs_nothing(
-    player: str, estimate: str, label: int
+    player: str, label: int
 ) -> None:
-    state = sealed(start(player, feedback="one-sided", estimate=estimate), approved=False)
+    state = sealed(start(player, feedback="one-sided"), approved=False)
     state = apply(state, Overridden("r1", "ann", True))
     after = apply(state, Labelled("r1", "ann", label))
     assert after.open["r1"].labels == {"ann": label}
@@ -302,10 +294,9 @@ def test_a_label_of_somebody_whom_another_approved_is_accepted_and_costs_nothing
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_label_of_somebody_whom_another_rejected_is_refused(player: str, estimate: str) -> None:
+def test_a_label_of_somebody_whom_another_rejected_is_refused(player: str) -> None:
     """To record an approval first, as those are told whom the learner rejected, is impossible."""
-    state = sealed(start(player, feedback="one-sided", estimate=estimate))
+    state = sealed(start(player, feedback="one-sided"))
     state = apply(state, Overridden("r1", "ann", False))
     with pytest.raises(EventRefused, match="override is recorded as rejected") as refused:
         apply(state, Labelled("r1", "ann", 1))
@@ -458,9 +449,7 @@ def test_an_audit_of_a_round_that_was_not_drawn_is_refused_and_says_what_to_do(
     event: Event,
 ) -> None:
     state = until(False, attention=Share(0.25))
-    with pytest.raises(
-        EventRefused, match=r"not put before the panel.*\('r1', 'unaudited'\)"
-    ):
+    with pytest.raises(EventRefused, match=r"not put before the panel.*\('r1', 'unaudited'\)"):
         apply(state, event)
     after = apply(state, Audited("r1", "unaudited"))
     assert (after.lam, after.audits, after.reports) == (0.0, 0, 0)
@@ -644,10 +633,10 @@ def test_a_delayed_game_ends_with_open_rounds(world: Recorded, feedback: str) ->
 def test_the_first_rounds_of_a_delayed_game_are_those_of_an_untaught_learner(
     world: Recorded, player: str, feedback: str
 ) -> None:
-    """Lifted, the rejected are charged at once; direct, nothing is."""
-    learner = learner_in(world, player, feedback=feedback, estimate="direct")
+    """With one-sided labels the rejected are charged at once; else nothing is."""
+    learner = learner_in(world, player, feedback=feedback)
     state = game(world, learner, Delay(rounds=ROUNDS), 20).state
-    assert not state.costs.any()
+    assert state.costs.any() == (feedback == "one-sided")
     assert (state.lam, state.audits, len(state.open)) == (0.0, 0, 20)
 
 

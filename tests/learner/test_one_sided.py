@@ -55,7 +55,6 @@ from likewise.simulate import Loans
 from likewise.simulate.rounds import play
 
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
-ESTIMATES = pytest.mark.parametrize("estimate", ["lifted", "direct"])
 
 # Two segments of two bins each: four cells, and three thresholds for each segment.
 SCHEMA = FeatureSchema((Feature("score", low=0, high=2), Feature("home", "flag")))
@@ -186,10 +185,10 @@ class Trial:
         return means[0], means[1]
 
 
-def trial(player: str, estimate: str, hypotheses: HypothesisClass, rounds: int) -> Trial:
+def trial(player: str, hypotheses: HypothesisClass, rounds: int) -> Trial:
     """Costs that make some likely and others not, in round ``rounds`` + 1."""
     people, cells = (CELLS, [0, 1, 2, 3]) if hypotheses is LENDER else (KINDS, [1, 2])
-    state = waited(start(player, hypotheses, len(people), estimate=estimate), rounds)
+    state = waited(start(player, hypotheses, len(people)), rounds)
     costs = [0.3, -0.2, -0.1, 0.5] if hypotheses is LENDER else [0.0, -0.3, 0.1]
     state = replace(state, costs=np.array([units(c) for c in costs], dtype=np.int64))
     labels = (0, 1, 1, 0)[: len(people)]
@@ -203,16 +202,13 @@ def moments_of_resampling(q: float, m: int) -> tuple[float, float]:
     return mean, q * sum(j * j * p for j, p in enumerate(chances, 1)) - mean**2
 
 
-def check_means(actual: Trial, mean: list[float], deviation: list[float], lifted: bool) -> None:
+def check_means(actual: Trial, mean: list[float], deviation: list[float]) -> None:
     """``mean`` and ``deviation`` are those of J·1[approved]."""
     unit = units(0.25 / len(actual.people))
     settings, opposite = actual.charged(SEEDS)
     for i, label in enumerate(actual.labels):
         for y, charged in ((label, settings[i]), (1 - label, opposite[i])):
-            if lifted:
-                expected, spread = 2 * (1 - y) * mean[i] - 1, 2 * (1 - y) * deviation[i]
-            else:
-                expected, spread = (1 - 2 * y) * mean[i], deviation[i]
+            expected, spread = 2 * (1 - y) * mean[i] - 1, 2 * (1 - y) * deviation[i]
             # one unit for what rounding to the grid may do
             off = STANDARD_ERRORS * unit * spread / math.sqrt(SEEDS) + 1
             assert abs(charged - unit * expected) <= off, (i, y)
@@ -220,12 +216,11 @@ def check_means(actual: Trial, mean: list[float], deviation: list[float], lifted
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
 @pytest.mark.parametrize(("rounds", "m"), [(0, 1), (1, 2), (8, 3)])
-@ESTIMATES
 def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_draws(
-    hypotheses: HypothesisClass, rounds: int, m: int, estimate: str
+    hypotheses: HypothesisClass, rounds: int, m: int
 ) -> None:
     """E J·1[approved] = 1 − (1 − q)^M, within 5.5 standard errors (see above)."""
-    actual = trial("context-ftpl", estimate, hypotheses, rounds)
+    actual = trial("context-ftpl", hypotheses, rounds)
     assert actual.state.learner.resamples(rounds + 1) == m
     chances = perturbed_chances(actual.frozen, hypotheses)
     assert min(chances) < 0.4 < max(chances)
@@ -233,7 +228,7 @@ def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_dra
     promised = [1 - (1 - q) ** m for q in chances]
     assert [mean for mean, _ in moments] == pytest.approx(promised)
     deviations = [math.sqrt(variance) for _, variance in moments]
-    check_means(actual, promised, deviations, estimate == "lifted")
+    check_means(actual, promised, deviations)
 
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
@@ -242,29 +237,16 @@ def test_exponential_weights_charge_the_lifted_label_itself(
     hypotheses: HypothesisClass, rounds: int
 ) -> None:
     """J = 1/q, so that E J·1[approved] = 1, within 5.5 standard errors (see above)."""
-    actual = trial("exponential-weights", "lifted", hypotheses, rounds)
+    actual = trial("exponential-weights", hypotheses, rounds)
     chances = weighted_chances(actual.frozen, hypotheses)
     assert min(chances) < 0.4
     deviations = [math.sqrt(1 / q - 1) for q in chances]
-    check_means(actual, [1.0] * len(chances), deviations, lifted=True)
-
-
-@pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
-@pytest.mark.parametrize(("rounds", "m"), [(0, 1), (1, 2), (8, 3)])
-def test_exponential_weights_cap_the_direct_estimate_at_m(
-    hypotheses: HypothesisClass, rounds: int, m: int
-) -> None:
-    """J = min(1/q, M), so that E J·1[approved] = min(1, q·M), within 5.5 standard errors."""
-    actual = trial("exponential-weights", "direct", hypotheses, rounds)
-    chances = weighted_chances(actual.frozen, hypotheses)
-    means = [min(1.0, q * m) for q in chances]
-    deviations = [mean * math.sqrt((1 - q) / q) for mean, q in zip(means, chances, strict=True)]
-    check_means(actual, means, deviations, lifted=False)
+    check_means(actual, [1.0] * len(chances), deviations)
 
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
 def test_exponential_weights_publish_j_as_one_over_the_chance(hypotheses: HypothesisClass) -> None:
-    actual = trial("exponential-weights", "lifted", hypotheses, 0)
+    actual = trial("exponential-weights", hypotheses, 0)
     chances = weighted_chances(actual.frozen, hypotheses)
     observed = set()
     for seed in range(40):
@@ -289,12 +271,11 @@ def approvals(round_frozen: Frozen, purpose: Purpose, first: int, draws: int) ->
     return [[int(bit) for bit in row] for row in actual]
 
 
-@ESTIMATES
 def test_j_is_the_first_elicitation_draw_that_approves_and_at_most_m(estimate: str) -> None:
     """In round 28, where M = 4, for two batches, which have draws of their own."""
     observed = set()
     for seed in range(30):
-        state = waited(start("context-ftpl", seed=seed, estimate=estimate), 27)
+        state = waited(start("context-ftpl", seed=seed), 27)
         costs = np.array([units(c) for c in (0.6, 0.3, 0.9, -1.0)], dtype=np.int64)
         state = replace(state, costs=costs)
         for batch in (0, 1):
@@ -333,16 +314,12 @@ def forced(state: State, name: str, *decisions: Decision) -> State:
     return fold(state, Arrived(name, people), Decided(name, decisions), Sealed(name, "p"))
 
 
-@pytest.mark.parametrize(
-    ("estimate", "label", "cost"), [("lifted", 0, 5), ("direct", 0, 3), ("direct", 1, -3)]
-)
+@pytest.mark.parametrize(("label", "cost"), [(0, 5), (1, -1)])
 def test_a_label_that_comes_30_rounds_later_is_charged_with_the_j_of_its_decision(
-    estimate: str, label: int, cost: int
+    label: int, cost: int
 ) -> None:
-    """J = 3 in round 9: 2·3 − 1 lifted, ±3 direct, in units of eta/k."""
-    state = forced(
-        waited(start("context-ftpl", estimate=estimate), 8), "old", Decision("p0", True, 5, 3 * ONE)
-    )
+    """J = 3 in round 9: 2·3 − 1 for a 0, −1 for a 1, in units of eta/k."""
+    state = forced(waited(start("context-ftpl"), 8), "old", Decision("p0", True, 5, 3 * ONE))
     for t in range(30):
         state = forced(state, f"n{t}", Decision("p0", True, ONE, ONE), Decision("p1", False, 0))
         state = fold(state, Labelled(f"n{t}", "p0", t % 2))
@@ -353,11 +330,10 @@ def test_a_label_that_comes_30_rounds_later_is_charged_with_the_j_of_its_decisio
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_report_costs_the_same_whatever_j_is(player: str, estimate: str) -> None:
+def test_a_report_costs_the_same_whatever_j_is(player: str) -> None:
     costs = []
     for j in (ONE, 3 * ONE):
-        state = replace(waited(start(player, estimate=estimate), 8), lam=0.4)
+        state = replace(waited(start(player), 8), lam=0.4)
         state = forced(state, "now", Decision("p0", True, ONE, j), Decision("p1", False, 0))
         costs.append(apply(state, Audited("now", "report", (("p0", "p1"),))).costs - state.costs)
     assert costs[0].tolist() == costs[1].tolist() == [units(0.4), -units(0.4), 0, 0]
@@ -371,11 +347,8 @@ def test_a_j_that_no_draw_can_give_is_refused_with_the_decision(player: str, inv
         apply(state, Decided("now", (Decision("p0", True, ONE, inverse),)))
 
 
-@pytest.mark.parametrize(
-    ("player", "estimate"), [("context-ftpl", "lifted"), ("exponential-weights", "direct")]
-)
-def test_a_j_above_m_is_refused_where_the_bound_rests_on_m(player: str, estimate: str) -> None:
-    state = apply(waited(start(player, estimate=estimate), 1), Arrived("now", CELLS[:1]))
+def test_a_j_above_m_is_refused_where_the_bound_rests_on_m() -> None:
+    state = apply(waited(start("context-ftpl"), 1), Arrived("now", CELLS[:1]))
     apply(state, Decided("now", (Decision("p0", True, ONE, 2 * ONE),)))
     with pytest.raises(EventRefused, match="inverse chance"):
         apply(state, Decided("now", (Decision("p0", True, ONE, 2 * ONE + 1),)))
@@ -396,21 +369,16 @@ APPROVED, REJECTED = Decision("p0", True, ONE, ONE), Decision("p1", False, 0)
 UNIT = units(0.0625)
 
 
-def rejected_and_approved(player: str, estimate: str) -> State:
+def rejected_and_approved(player: str) -> State:
     """p0 was approved with J = 1, p1 was rejected."""
-    return forced(start(player, estimate=estimate), "now", APPROVED, REJECTED)
+    return forced(start(player), "now", APPROVED, REJECTED)
 
 
 @PLAYERS
-def test_lifted_charges_the_rejected_when_the_round_is_sealed(player: str) -> None:
+def test_the_rejected_are_charged_when_the_round_is_sealed(player: str) -> None:
     state = fold(start(player), Arrived("now", CELLS[:2]), Decided("now", (APPROVED, REJECTED)))
     assert not state.costs.any()
     assert apply(state, Sealed("now", "p")).costs.tolist() == [0, -UNIT, 0, 0]
-
-
-@PLAYERS
-def test_direct_charges_nothing_when_the_round_is_sealed(player: str) -> None:
-    assert not rejected_and_approved(player, "direct").costs.any()
 
 
 @PLAYERS
@@ -420,40 +388,30 @@ def test_full_information_charges_nothing_when_the_round_is_sealed(player: str) 
 
 
 @PLAYERS
-@pytest.mark.parametrize(
-    ("estimate", "label", "cost"),
-    [("lifted", 0, UNIT), ("lifted", 1, -UNIT), ("direct", 0, UNIT), ("direct", 1, -UNIT)],
-)
-def test_the_approved_are_charged_when_the_label_comes(
-    player: str, estimate: str, label: int, cost: int
-) -> None:
-    state = rejected_and_approved(player, estimate)
+@pytest.mark.parametrize(("label", "cost"), [(0, UNIT), (1, -UNIT)])
+def test_the_approved_are_charged_when_the_label_comes(player: str, label: int, cost: int) -> None:
+    state = rejected_and_approved(player)
     after = apply(state, Labelled("now", "p0", label))
     assert (after.costs - state.costs).tolist() == [cost, 0, 0, 0]
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_round_closed_without_its_labels_charges_nothing_more(player: str, estimate: str) -> None:
-    state = rejected_and_approved(player, estimate)
+def test_a_round_closed_without_its_labels_charges_nothing_more(player: str) -> None:
+    state = rejected_and_approved(player)
     after = fold(state, Audited("now", "quiet"), Closed("now"))
     assert after.costs.tolist() == state.costs.tolist()
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_missing_label_is_that_of_somebody_who_was_approved(player: str, estimate: str) -> None:
-    state = apply(rejected_and_approved(player, estimate), Audited("now", "quiet"))
+def test_a_missing_label_is_that_of_somebody_who_was_approved(player: str) -> None:
+    state = apply(rejected_and_approved(player), Audited("now", "quiet"))
     assert apply(state, Closed("now")).missing == 1
     assert fold(state, Labelled("now", "p0", 0), Closed("now")).missing == 0
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_label_of_somebody_who_was_rejected_is_refused_and_says_what_to_do(
-    player: str, estimate: str
-) -> None:
-    state = rejected_and_approved(player, estimate)
+def test_a_label_of_somebody_who_was_rejected_is_refused_and_says_what_to_do(player: str) -> None:
+    state = rejected_and_approved(player)
     with pytest.raises(
         EventRefused, match=r"'p1' was rejected.*record that first: Overridden\('now', 'p1', True\)"
     ):
@@ -461,16 +419,14 @@ def test_a_label_of_somebody_who_was_rejected_is_refused_and_says_what_to_do(
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_label_that_comes_twice_changes_nothing(player: str, estimate: str) -> None:
-    state = apply(rejected_and_approved(player, estimate), Labelled("now", "p0", 1))
+def test_a_label_that_comes_twice_changes_nothing(player: str) -> None:
+    state = apply(rejected_and_approved(player), Labelled("now", "p0", 1))
     assert apply(state, Labelled("now", "p0", 1)) is state
 
 
 @PLAYERS
-@ESTIMATES
-def test_a_label_that_contradicts_the_record_is_refused(player: str, estimate: str) -> None:
-    state = apply(rejected_and_approved(player, estimate), Labelled("now", "p0", 1))
+def test_a_label_that_contradicts_the_record_is_refused(player: str) -> None:
+    state = apply(rejected_and_approved(player), Labelled("now", "p0", 1))
     with pytest.raises(EventRefused, match="recorded as 1 and cannot become 0"):
         apply(state, Labelled("now", "p0", 0))
 
@@ -574,12 +530,10 @@ def test_the_papers_schedule_is_for_context_ftpl() -> None:
         Learner(LENDER, 4, 1.0, 1.0, 5, PaperOneSided(100), feedback="one-sided")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("feedback", "two-sided"), ("feedback", None), ("estimate", "guess")]
-)
-def test_unknown_feedback_and_estimates_are_refused_by_name(name: str, value: Any) -> None:
-    with pytest.raises(ParameterError, match=f"{name} must be one of"):
-        start(**{name: value})
+@pytest.mark.parametrize("feedback", ["two-sided", None])
+def test_unknown_feedback_is_refused_by_name(feedback: Any) -> None:
+    with pytest.raises(ParameterError, match="feedback must be one of"):
+        start(feedback=feedback)
 
 
 @pytest.mark.parametrize("constant", [0, -1, 1.5, True])
@@ -644,9 +598,8 @@ class Referee:
     costs: list[int] = field(default_factory=lambda: [0] * 4)
 
     def largest(self, m: int) -> float:
-        """B̄_t = eta·(2M−1) + 2·lam/p lifted, eta·M + 2·lam/p direct."""
-        times = 2 * m - 1 if self.sizing == "lifted" else m
-        return (self.k * self.unit * times + 2 * units(self.lam / self.share)) / 2**20
+        """B̄_t = eta·(2M−1) + 2·lam/p."""
+        return (self.k * self.unit * (2 * m - 1) + 2 * units(self.lam / self.share)) / 2**20
 
     def open(self, m: int) -> None:
         """max S, S_t = B̄_t² + Σ_{tau<t} B_tau²; 20·eta² + 4·lam² for B̄_t² where J is exact."""
@@ -713,7 +666,6 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
     k, unit = learner.k, units(learner.schedule.error_weight() / learner.k)
     referee = Referee(unit, k, learner.margins.beta, learner.audit_share, sizing)
     state, b, largest = State.start(learner), 0.0, math.inf
-    lifted = learner.estimate == "lifted"
     for t in range(1, rounds + 1):
         m = math.ceil(round(t ** (1 / 3), 9))
         cells = rng.integers(0, 4, int(rng.integers(1, k + 1))).tolist()
@@ -725,14 +677,12 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
         largest = referee.largest(m)
         decisions = decisions_on(cells, m, sizing == "exact", rng)
         state = fold(state, Decided(name, decisions), Sealed(name, "p"))
-        charges = [
-            (c, -unit) for c, d in zip(cells, decisions, strict=True) if lifted and not d.approved
-        ]
+        charges = [(c, -unit) for c, d in zip(cells, decisions, strict=True) if not d.approved]
         for cell, decision in zip(cells, decisions, strict=True):
             if decision.inverse_chance is None or rng.random() < 0.1:
                 continue
             y, j = int(rng.integers(0, 2)), decision.inverse_chance / ONE
-            cost = 2 * j * (1 - y) - 1 if lifted else j * (1 - 2 * y)
+            cost = 2 * j * (1 - y) - 1
             before = state.costs[cell]
             state = apply(state, Labelled(name, decision.person, y))
             exactly = int(state.costs[cell] - before)
@@ -754,22 +704,16 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
 
 
 @pytest.mark.parametrize(
-    ("player", "estimate", "sizing"),
-    [
-        ("context-ftpl", "lifted", "lifted"),
-        ("context-ftpl", "direct", "direct"),
-        ("exponential-weights", "direct", "direct"),
-        ("exponential-weights", "lifted", "exact"),
-    ],
+    ("player", "sizing"), [("context-ftpl", "capped"), ("exponential-weights", "exact")]
 )
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_costs_lam_and_scale_are_what_the_definitions_say(
-    player: str, estimate: str, sizing: str, share: float
+    player: str, sizing: str, share: float
 ) -> None:
     schedule = SelfTuned(eta=0.3, x=0.7, kappa=0.5, r=0.4)  # 0.3/4 is no integer of 2^-20
     learner = Learner(
         LENDER, 4, 1.0, 1.0, 1, schedule, player,
-        feedback="one-sided", estimate=estimate, attention=Share(share),
+        feedback="one-sided", attention=Share(share),
     )  # fmt: skip
     for opening in random_game(learner, 250, sizing):
         state, referee = opening.state, opening.referee
@@ -789,15 +733,12 @@ def test_the_first_scale_of_every_sizing_by_hand(rounds: int) -> None:
     """eta = 1/4, k = 4, x = 1, lam = 0, nothing charged so far: M = 1, 2, 3, 3."""
     m = {0: 1, 1: 2, 8: 3, 26: 3}[rounds]
     scales = {
-        (player, estimate): apply(
-            waited(start(player, estimate=estimate), rounds), Arrived("now", CELLS)
+        player: apply(
+            waited(start(player), rounds), Arrived("now", CELLS)
         ).open["now"].policy.scale
         for player in ("exponential-weights", "context-ftpl")
-        for estimate in ("lifted", "direct")
     }  # fmt: skip
     assert scales == {
-        ("context-ftpl", "lifted"): pytest.approx(0.25 * (2 * m - 1)),
-        ("context-ftpl", "direct"): pytest.approx(0.25 * m),
-        ("exponential-weights", "direct"): pytest.approx(0.25 * m),
-        ("exponential-weights", "lifted"): pytest.approx(0.25 * math.sqrt(20)),
+        "context-ftpl": pytest.approx(0.25 * (2 * m - 1)),
+        "exponential-weights": pytest.approx(0.25 * math.sqrt(20)),
     }

@@ -120,10 +120,10 @@ def bound(state: State) -> tuple[int, int]:
             )
         cap = next(m for m in range(1, 1000) if m**3 >= round_.number)
         amount = unit
-        if one_sided and learner.primal.exact and learner.estimate == "lifted":
+        if one_sided and learner.primal.exact:
             amount = round(20**0.5 * unit)  # the root of a square of 20·(eta/k)²
         elif one_sided:
-            amount = (2 * cap - 1) * unit if learner.estimate == "lifted" else cap * unit
+            amount = (2 * cap - 1) * unit
         units += labels * amount
         asked = round_.asking is None or round_.asking.looked_at
         if asked and round_.outcome is None:
@@ -134,14 +134,13 @@ def bound(state: State) -> tuple[int, int]:
 
 @pytest.mark.parametrize("player", ["exponential weights", "nested", "geometric"])
 @pytest.mark.parametrize("feedback", ["full", "one-sided"])
-@pytest.mark.parametrize("estimate", ["lifted", "direct"])
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_what_is_outstanding_is_what_open_rounds_may_cost_and_in_the_end_nothing(
-    player: str, feedback: str, estimate: str, share: float
+    player: str, feedback: str, share: float
 ) -> None:
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
-    state = start(**EVERYBODY[player], k=4, feedback=feedback, estimate=estimate,
-                  attention=Share(share), schedule=schedule)  # fmt: skip
+    state = start(**EVERYBODY[player], k=4, feedback=feedback, attention=Share(share),
+                  schedule=schedule)  # fmt: skip
     chaos = Chaos(state, 11)
     for _ in range(120):
         chaos.happen(chaos.event())
@@ -165,11 +164,10 @@ def test_a_learner_that_ignores_its_panel_waits_for_no_audit() -> None:
 
 @pytest.mark.parametrize("player", EVERYBODY)
 @pytest.mark.parametrize("feedback", ["full", "one-sided"])
-@pytest.mark.parametrize("estimate", ["lifted", "direct"])
-def test_labels_in_batches_are_labels_one_by_one(player: str, feedback: str, estimate: str) -> None:
+def test_labels_in_batches_are_labels_one_by_one(player: str, feedback: str) -> None:
     """To the last bit of the state: costs, scales, the account and what experts have cost."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
-    settings: dict[str, Any] = {"k": 4, "feedback": feedback, "estimate": estimate}
+    settings: dict[str, Any] = {"k": 4, "feedback": feedback}
     chaos = Chaos(start(**EVERYBODY[player], **settings, schedule=schedule), 21)
     for _ in range(40):
         chaos.happen(chaos.event())

@@ -25,8 +25,6 @@ EXEMPT = {
     "cli": "prints",
     "learner/bounds.py": "is shown to people",
     "learner/certificate.py": "is shown to people",
-    "learner/heuristic.py": "promises nothing, and no saved state depends on it",
-    "numerics/linear_programs.py": "scipy's",
     "simulate/canvas.py": "draws",
     "simulate/counts.py": "judges games that have been played",
     "simulate/demo.py": "tabulates games",

@@ -22,6 +22,7 @@ from likewise.learner.certificate import Certificate, certificate
 from likewise.learner.costs import Additive, Geometric
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.rounds import deploy
+from likewise.learner.schedules import PaperOneSided
 from likewise.learner.state import changed
 from likewise.numerics.fixed_point import ONE
 from tests.paper.games import EXACT, INTEGRABLE, Played, Setting, hostile_game
@@ -208,8 +209,9 @@ def test_one_sided_labels_are_certified_on_average() -> None:
         regrets.append(errors - float(best.min()))
         certified.append(actual.regret)
     assert np.mean(certified) >= np.mean(regrets)
-    direct = Learner(pool, 2, 1.0, 0.5, 1, feedback="one-sided", estimate="direct")
-    assert certificate(State.start(direct)).holds.startswith("as an estimate only")
+    paper = PaperOneSided(1000)
+    biased = Learner(pool, 2, 1.0, 0.5, 1, paper, "context-ftpl", feedback="one-sided")
+    assert certificate(State.start(biased)).holds.startswith("as an estimate only")
 
 
 def test_the_largest_lam_is_enough_for_the_other_form_by_hand() -> None:

@@ -238,8 +238,8 @@ def test_the_other_form_where_the_grid_counts(delay: int) -> None:
 
 
 def test_what_is_an_estimate_only_is_the_bracket_alone() -> None:
-    instance = learner("context-ftpl", feedback="one-sided", estimate="direct")
-    actual = certificate(changed(State.start(instance), opened=1000))
+    instance = learner("context-ftpl", feedback="one-sided")
+    actual = certificate(changed(State.start(instance), opened=1000, missing=1))
     assert actual.regret == 0.0
     assert actual.holds.startswith("as an estimate only")
 

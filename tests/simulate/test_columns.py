@@ -13,11 +13,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from likewise.errors import HypothesisError, LikewiseError
 from likewise.hypotheses import HypothesisClass, LinearByIntercepts, Segments, Trees
-from likewise.learner.heuristic import HeuristicOracle
 from likewise.numerics.fixed_point import ONE
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Faced, best_fair_by_columns, best_fair_policy, exact_search
 from likewise.simulate.hindsight import all_pairs, merged
+from studies.heuristic import HeuristicOracle
 
 SCHEMA = FeatureSchema((Feature("x", low=0, high=1), Feature("y", low=0, high=1)))
 LINEAR = LinearByIntercepts(SCHEMA, ["x", "y"], [0.2, 0.4, 0.6, 0.8, 1.1, 1.5])

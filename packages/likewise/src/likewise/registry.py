@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Whatever a file that was written by hand makes the reader of a part stumble over.
+_STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+
 
 class Registry(Mapping[str, T]):
     """Parts of one kind by name: those of Likewise, those of entry points, and those added.
@@ -43,7 +46,8 @@ class Registry(Mapping[str, T]):
     >>> WORLDS["lones"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     likewise.errors.ParameterError: world must be one of loans, drift, ...; got \
-'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
+'lones'. Check the spelling; a package adds one with an entry point of the group \
+'likewise.worlds', and has to be installed here.
     """
 
     def __init__(self, group: str, noun: str, targets: Mapping[str, str]) -> None:
@@ -73,7 +77,7 @@ class Registry(Mapping[str, T]):
             raise ParameterError(
                 self.noun, f"must be one of {', '.join(self)}", name,
                 f"Check the spelling; a package adds one with an entry point of the group "
-                f"{self.group!r}.",
+                f"{self.group!r}, and has to be installed here.",
             )  # fmt: skip
         target = self._targets.get(name)
         if target is not None and not isinstance(target, str):
@@ -114,6 +118,12 @@ class Registry(Mapping[str, T]):
             raise ParameterError(f"{self.noun} name", "must not be taken", name, remedy)
         return part
 
+    def write(self, key: str, part: Any) -> dict[str, Any]:
+        """Return the JSON of a part, which names it under ``key``, if it can be read back."""
+        spec: dict[str, Any] = part.spec()
+        self.check_name(spec.get(key), type(part))
+        return spec
+
     def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
         """Build a part from its JSON, which names it under ``key``, as the example does."""
         if not isinstance(spec, Mapping) or key not in spec:
@@ -124,7 +134,7 @@ class Registry(Mapping[str, T]):
             return kind.from_spec(spec)
         except LikewiseError:
             raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except _STUMBLES as error:
             raise ParameterError(
                 key, f"must be the JSON of the {self.noun} {spec[key]!r}", spec,
                 f"{type(error).__name__}: {error}. Compare it with what spec() writes.",

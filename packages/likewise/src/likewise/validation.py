@@ -21,6 +21,18 @@ from likewise.errors import ParameterError
 T = TypeVar("T")
 
 
+def require(fits: bool, name: str, rule: str, value: Any, remedy: str) -> None:
+    """Refuse a parameter's value unless it fits the rule."""
+    if not fits:
+        raise ParameterError(name, rule, value, remedy)
+
+
+def assign(owner: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass to the plain values that a check returned."""
+    for name, value in values.items():
+        object.__setattr__(owner, name, value)
+
+
 def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
     """Return an integer in [low, high), also from numpy; ``True`` is not one."""
     if type(value) is int and low <= value and (high is None or value < high):
@@ -47,30 +59,38 @@ def real(name: str, value: Any, remedy: str) -> float:
         raise ParameterError(name, "must be a number that a float holds", value, remedy) from None
 
 
-def positive(name: str, value: Any, remedy: str) -> float:
-    """A finite number above 0, as a plain float."""
+def within(name: str, value: Any, low: float, high: float, remedy: str, ends: str = "[]") -> float:
+    """Return a number of an interval as a plain float; ``ends`` says whether its ends belong to it.
+
+    >>> within("delta", 1, 0, 1, "Try 0.05.", ends="()")
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: delta must be in (0, 1); got 1. Try 0.05.
+    """
     number = real(name, value, remedy)
-    if not (math.isfinite(number) and number > 0):
-        raise ParameterError(name, "must be a positive number", value, remedy)
+    above = low <= number if ends[0] == "[" else low < number
+    below = number <= high if ends[1] == "]" else number < high
+    if not (above and below):
+        raise ParameterError(name, f"must be in {ends[0]}{low:g}, {high:g}{ends[1]}", value, remedy)
     return number
 
 
-def optional_real(name: str, value: Any, remedy: str) -> float | None:
-    """Return a number as a plain float, or None."""
-    return None if value is None else real(name, value, remedy)
+def positive(name: str, value: Any, remedy: str) -> float:
+    """Return a finite number above 0, as a plain float."""
+    number = real(name, value, remedy)
+    fits = math.isfinite(number) and number > 0
+    require(fits, name, "must be a positive number", value, remedy)
+    return number
 
 
 def flag(name: str, value: Any, remedy: str) -> bool:
     """Return True or False; text such as "no" is neither."""
-    if not isinstance(value, bool | np.bool_):
-        raise ParameterError(name, "must be True or False", value, remedy)
+    require(isinstance(value, bool | np.bool_), name, "must be True or False", value, remedy)
     return bool(value)
 
 
 def text(name: str, value: Any, remedy: str) -> str:
     """Return text that can be written to a file, as a plain string."""
-    if not isinstance(value, str):
-        raise ParameterError(name, "must be text", value, remedy)
+    require(isinstance(value, str), name, "must be text", value, remedy)
     try:
         value.encode()
     except UnicodeEncodeError:

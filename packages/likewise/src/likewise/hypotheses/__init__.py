@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from likewise.errors import HypothesisError, LikewiseError, shown
 from likewise.hypotheses.base import (
     Bits,
     ExactWeights,
@@ -21,6 +20,7 @@ from likewise.hypotheses.segments import Segments
 from likewise.hypotheses.staircases import Staircases
 from likewise.hypotheses.trees import LinearByIntercepts, Stumps, Trees
 from likewise.registry import HYPOTHESES
+from likewise.validation import instance
 
 __all__ = [
     "HYPOTHESES",
@@ -49,39 +49,13 @@ __all__ = [
 ]
 
 
-# Whatever a file that was written by hand makes the reader of a class stumble over.
-_STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-
-
 def class_to_spec(hypotheses: HypothesisClass) -> dict[str, Any]:
     """Write any hypothesis class as JSON, if it can be read back by its name."""
-    if not isinstance(hypotheses, HypothesisClass):
-        raise HypothesisError(f"{shown(hypotheses)} is no hypothesis class. Make one: Pool(…), ….")
-    spec = hypotheses.spec()
-    HYPOTHESES.check_name(spec.get("class"), type(hypotheses))
-    return spec
+    instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…), ….")
+    return HYPOTHESES.write("class", hypotheses)
 
 
 def class_from_spec(spec: Mapping[str, Any]) -> HypothesisClass:
-    """Read any hypothesis class from its JSON, by the name that it is registered under.
-
-    >>> class_from_spec({"class": "puddle"})  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    likewise.errors.HypothesisError: A hypothesis class must be one of pool, segments, ...; got \
-'puddle'. If it is one of your own, its package has to be installed here.
-    """
-    name = spec.get("class") if isinstance(spec, Mapping) else spec
-    if name not in HYPOTHESES:
-        raise HypothesisError(
-            f"A hypothesis class must be one of {', '.join(HYPOTHESES)}; got {shown(name)}. If it "
-            f"is one of your own, its package has to be installed here."
-        )
-    try:
-        return HYPOTHESES[str(name)].from_spec(spec)
-    except LikewiseError:
-        raise
-    except _STUMBLES as error:
-        raise HypothesisError(
-            f"This is not the JSON of a class {name!r} ({type(error).__name__}: {error}). Compare "
-            f"it with what spec() writes."
-        ) from error
+    """Read any hypothesis class from its JSON, by the name that it is registered under."""
+    hypotheses: HypothesisClass = HYPOTHESES.read("class", spec, '{"class": "pool", …}')
+    return hypotheses

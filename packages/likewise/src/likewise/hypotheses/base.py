@@ -23,7 +23,7 @@ from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import items, members, real
+from likewise.validation import choice, items, members, require, within
 
 COARSE_TO_FINE, FLAT = "coarse-to-fine", "flat"
 PRIORS = (COARSE_TO_FINE, FLAT)
@@ -36,13 +36,8 @@ ROUNDING = 1e-9
 
 
 def named_prior(owner: str, prior: Any) -> str:
-    """Check the name of a prior."""
-    if not isinstance(prior, str) or prior not in PRIORS:
-        raise ParameterError(
-            f"{owner}: prior", f"must be one of {', '.join(PRIORS)}", prior,
-            "Probabilities of single hypotheses are for classes that are listed, such as Pool.",
-        )  # fmt: skip
-    return prior
+    remedy = "Probabilities of single hypotheses are for classes that are listed, such as Pool."
+    return choice(f"{owner}: prior", prior, PRIORS, remedy)
 
 
 def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
@@ -69,21 +64,17 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
         values = [prior[name] for name in names]
     else:
         values = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
-    if len(values) != len(names):
-        raise ParameterError(
-            where, f"must have a probability for each of the {len(names)} hypotheses",
-            f"{len(values)} of them", "Leave none out; a hypothesis without one is never learnt.",
-        )  # fmt: skip
+    rule = f"must have a probability for each of the {len(names)} hypotheses"
+    remedy = "Leave none out; a hypothesis without one is never learnt."
+    require(len(values) == len(names), where, rule, f"{len(values)} of them", remedy)
     remedy = "Probabilities are above 0, and add up to 1."
-    weights = []
-    for name, value in zip(names, values, strict=True):
-        weight = real(f"{where} of {name!r}", value, remedy)
-        if not 0 < weight <= 1:
-            raise ParameterError(f"{where} of {name!r}", "must be in (0, 1]", weight, remedy)
-        weights.append(weight)
+    weights = [
+        within(f"{where} of {name!r}", value, 0, 1, remedy, ends="(]")
+        for name, value in zip(names, values, strict=True)
+    ]
     total = math.fsum(weights)
-    if abs(total - 1) > ROUNDING:
-        raise ParameterError(where, "must add up to 1", total, "Divide them by their sum.")
+    fits = abs(total - 1) <= ROUNDING
+    require(fits, where, "must add up to 1", total, "Divide them by their sum.")
     return tuple(weights)
 
 
@@ -144,7 +135,6 @@ class HypothesisClass(ABC):
 
     @property
     def log_size(self) -> float:
-        """log |H|."""
         return fixed_point.log(self.size)
 
     @property
@@ -171,7 +161,6 @@ class HypothesisClass(ABC):
         return 1
 
     def part_of(self, points: Points) -> IntArray:
-        """The part that each point is in."""
         return np.zeros(len(points), dtype=np.int64)
 
     def nested(self) -> tuple[Nested, ...]:

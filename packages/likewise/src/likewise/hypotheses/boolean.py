@@ -80,7 +80,6 @@ class _Subsets(OverColumns):
         """The rule on a set of columns that is not empty, in words."""
 
     def describe(self, code: IntArray) -> str:
-        """The rule in words."""
         plain = int(code[0]) < self._subsets
         if plain and (names := self._names(code)):
             return self._rule(names)
@@ -177,7 +176,6 @@ class Parities(_Subsets):
         return f"approve if {odd}{', '.join(names)}"
 
     def describe(self, code: IntArray) -> str:
-        """The rule in words."""
         names = self._names(code)
         if int(code[0]) < self._subsets or not names:
             return super().describe(code)

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses import base
 from likewise.hypotheses.base import FLAT, Bits, GibbsPolicy, Nested, Points
 from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, log, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import instance, items, reals, text
+from likewise.validation import assign, instance, items, reals, require, text
 
 
 @dataclass(frozen=True)
@@ -41,29 +41,23 @@ class Groups:
         name, by = f"{self.owner}.by", self.by
         listed = [by] if isinstance(by, str) else items(name, by, "List features.")
         features = tuple(text(name, feature, "Name a feature.") for feature in listed)
-        object.__setattr__(self, "by", features)
+        assign(self, by=features)
         remedy = "Make one: FeatureSchema((Feature(…), …))."
-        instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
-        if len(set(self.by)) != len(self.by):
-            raise ParameterError(
-                f"{self.owner}.by", "must not name a feature twice", self.by, "Drop one."
-            )
-        for name in self.by:
-            feature = self.schema[name]
-            if feature.missing is not None or feature.kind not in ("category", "flag"):
-                raise ParameterError(
-                    f"{self.owner}.by", "must name categories or flags that are never missing",
-                    name, "Give 'missing' a level of its own, or bands to a number.",
-                )  # fmt: skip
+        schema = instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
+        different = len(set(features)) == len(features)
+        require(different, name, "must not name a feature twice", self.by, "Drop one.")
+        rule = "must name categories or flags that are never missing"
+        remedy = "Give 'missing' a level of its own, or bands to a number."
+        for feature in map(schema.__getitem__, features):
+            fits = feature.missing is None and feature.kind in ("category", "flag")
+            require(fits, name, rule, feature.name, remedy)
 
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], ...]:
-        """The levels of every feature."""
         return tuple(self.schema[name].levels or ("no", "yes") for name in self.by)
 
     @cached_property
     def count(self) -> int:
-        """The number of groups."""
         return math.prod(len(levels) for levels in self.levels)
 
     @property
@@ -72,7 +66,6 @@ class Groups:
         return list(product(*self.levels))
 
     def of(self, people: People) -> IntArray:
-        """Everybody's group."""
         group = np.zeros(len(people), dtype=np.int64)
         for name, levels in zip(self.by, self.levels, strict=True):
             group = group * len(levels) + people.column(name).astype(np.int64)
@@ -82,14 +75,12 @@ class Groups:
         """Check the cuts that divide a number into bands; ``names`` are the two parameters."""
         feature = self.schema[name]
         column, parameter = (f"{self.owner}.{name}" for name in names)
-        if feature.missing is not None or feature.kind == "category":
-            raise ParameterError(
-                column, "must be a number that is never missing", name,
-                "Fill missing values before they come here, or put a category into by.",
-            )  # fmt: skip
+        fits, rule = feature.missing is None, "must be a number that is never missing"
+        remedy = "Fill missing values before they come here, or put a category into by."
+        require(fits and feature.kind != "category", column, rule, name, remedy)
         levels = reals(parameter, cuts, "List them.")
-        if not np.isfinite(levels).all() or sorted(set(levels)) != list(levels):
-            raise ParameterError(parameter, "must increase and be finite", levels, "Sort them.")
+        fits = bool(np.isfinite(levels).all()) and sorted(set(levels)) == list(levels)
+        require(fits, parameter, "must increase and be finite", levels, "Sort them.")
         return levels
 
 
@@ -122,11 +113,9 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
 
     @property
     def parts(self) -> int:
-        """The groups."""
         return self.groups.count
 
     def part_of(self, points: Points) -> IntArray:
-        """The group that each point is in."""
         return np.asarray(points // self.rules.cells)
 
     @cached_property
@@ -161,7 +150,6 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
 
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """log|H| for each, or by a walk over the tree."""
         if self.prior == FLAT:
             return np.full(len(codes), self.log_size)
         return np.array([self._log_inverse_prior_of(code) for code in codes])
@@ -176,7 +164,6 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         return -float(base.integer_weights(terms)[1][0])
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
-        """Weights that factorise over the groups, or a tree over them."""
         if self.prior == FLAT:
             return self.flat(costs, temperature)
         return CoarseToFine(self.tree, self.rules, costs, float(temperature))
@@ -208,21 +195,17 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
             raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
 
     def separating_points(self) -> Points:
-        """Every cell, in order."""
         return np.arange(self.separators)
 
     def no_costs(self) -> IntArray:
-        """One cost for every cell."""
         return np.zeros(self.separators, dtype=np.int64)
 
     def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """Add each amount to its cell."""
         charged = costs.copy()
         np.add.at(charged, points, amounts)
         return charged
 
     def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
-        """Add up the cells that each approves."""
         approved = self.predict(codes, self.separating_points()) != 0
         return np.asarray(np.where(approved, costs, 0).sum(axis=1))
 
@@ -237,7 +220,6 @@ class CoarserGroups:
 
     @property
     def by(self) -> tuple[str, ...]:
-        """The features that are left."""
         return tuple(self.groups.by[f] for f in self.keep)
 
     @cached_property
@@ -305,11 +287,9 @@ class Thresholds(NodeRules):
 
     @property
     def log_count(self) -> float:
-        """ln(B + 1)."""
         return log(self.cells + 1)
 
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """ln(B + 1) for each."""
         return np.full(len(codes), self.log_count)
 
     def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
@@ -379,7 +359,6 @@ class CoarseToFine(GibbsPolicy):
         return np.array([base.weight_of(top - term) for term in terms], dtype=np.int64)
 
     def chances(self, points: Points) -> FloatArray:
-        """π(x) of every point."""
         groups, cells = points // self.rules.cells, points % self.rules.cells
         nodes, stops = self._tree.stops(groups)
         chances = stops * self._nodes.chances(nodes, cells[:, None])
@@ -391,7 +370,6 @@ class CoarseToFine(GibbsPolicy):
         return np.asarray((everybody + tree * total) / (everybody + nobody + tree))
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """The chances in units of 2^-40."""
         units = np.rint(np.ldexp(np.minimum(self.chances(points), 1.0), base.WEIGHT_BITS))
         return [(int(unit), 1 << base.WEIGHT_BITS) for unit in units]
 
@@ -427,7 +405,6 @@ class ContextTree:
 
     @cached_property
     def nodes(self) -> int:
-        """Π(levels + 1)."""
         return int(np.prod([n + 1 for n in self.levels], dtype=np.int64))
 
     @cached_property
@@ -506,7 +483,6 @@ class ContextTree:
         return paths
 
     def places(self, groups: IntArray) -> tuple[IntArray, ...]:
-        """The level of every feature, for each group."""
         return np.unravel_index(groups, self.levels) if self.levels else ()
 
     def weigh(self, log_stop: FloatArray, least: IntArray, temperature: float) -> TreeWeights:

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses import base
 from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.numerics.fixed_point import FloatArray, IntArray, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.features import Kind
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import as_array, instance, items
+from likewise.validation import as_array, instance, items, require
 
 
 def greedy_separating_set(bits: Bits) -> IntArray:
@@ -102,10 +102,7 @@ def verify_separating_set(hypotheses: HypothesisClass) -> bool:
 
     *Definition "Separating set".*
     """
-    if not isinstance(hypotheses, HypothesisClass):
-        raise ParameterError(
-            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…), …."
-        )
+    instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…), ….")
     on_set = hypotheses.predict(hypotheses.codes(), hypotheses.separating_points())
     return len(np.unique(on_set, axis=0)) == hypotheses.size
 
@@ -191,7 +188,6 @@ class Listed(HypothesisClass, ExactWeights):
         """h(x) of every hypothesis in the order of the list: 0 or 1, of shape (k, N)."""
 
     def locate(self, people: People) -> Points:
-        """The predictions of all hypotheses, shape (k, N)."""
         bits = np.asarray(self.predictions(people))
         if bits.ndim != 2 or len(bits) != len(people) or bits.dtype.kind not in "biu":
             raise HypothesisError(
@@ -205,20 +201,16 @@ class Listed(HypothesisClass, ExactWeights):
 
     @property
     def size(self) -> int:
-        """The number of hypotheses in the list."""
         return len(self._on_set)
 
     @property
     def separators(self) -> int:
-        """The size of the separating set."""
         return int(self._on_set.shape[1])
 
     def separating_points(self) -> Points:
-        """The separating set, as predictions of all hypotheses."""
         return np.ascontiguousarray(self._on_set.T)
 
     def no_costs(self) -> IntArray:
-        """One cost for every hypothesis."""
         return np.zeros(self.size, dtype=np.int64)
 
     def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
@@ -229,7 +221,6 @@ class Listed(HypothesisClass, ExactWeights):
         return charged
 
     def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
-        """Look up the costs."""
         return np.asarray(costs[codes[:, 0]])
 
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
@@ -238,11 +229,9 @@ class Listed(HypothesisClass, ExactWeights):
         return np.asarray(np.argmin(totals, axis=1), dtype=np.int64).reshape(-1, 1)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Look up the predictions."""
         return np.ascontiguousarray(points[:, codes[:, 0]].T).astype(np.uint8)
 
     def codes(self) -> IntArray:
-        """The places in the list."""
         return np.arange(self.size)[:, None]
 
     def grades(self) -> IntArray:
@@ -270,12 +259,10 @@ class Listed(HypothesisClass, ExactWeights):
 
     @property
     def log_inverse_prior(self) -> float:
-        """That of the least likely hypothesis."""
         inverse = self.log_inverse
         return self.log_size if inverse is None else float(inverse.max())
 
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """By their places in the list."""
         inverse = self.log_inverse
         if inverse is None:
             return np.full(len(codes), self.log_size)
@@ -287,12 +274,10 @@ class Listed(HypothesisClass, ExactWeights):
         return self.size / (2 << base.WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> base.Prior:
-        """By name, or a probability for every hypothesis."""
         names = () if isinstance(prior, str) else [self.describe(code) for code in self.codes()]
         return base.listed_prior(type(self).__name__, prior, names)
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
-        """A weight for every hypothesis."""
         return _ListedPolicy(base.gibbs_weights(costs, float(temperature), self.log_inverse))
 
 
@@ -301,11 +286,9 @@ class _ListedPolicy(GibbsPolicy):
         self.weights, self.total = weights, int(weights.sum())
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """Sum the weights of the hypotheses that approve."""
         return [(int(self.weights[bits != 0].sum()), self.total) for bits in points]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Pick one hypothesis by weight."""
         member = base.pick(self.weights, stream.below(self.total, draw))
         return np.asarray(points[:, member], dtype=np.uint8)
 
@@ -325,28 +308,20 @@ def check_columns(
     parameter = f"{owner}.columns"
     listed = [] if isinstance(columns, str) else items(parameter, columns, "List them.")
     features = [schema[name] for name in listed]
-    if not listed or len(set(listed)) != len(listed):
-        raise ParameterError(
-            parameter, "must be a list of at least one name, none of them twice", columns,
-            f"The schema has {', '.join(schema.names)}.",
-        )  # fmt: skip
+    fits = bool(listed) and len(set(listed)) == len(listed)
+    rule = "must be a list of at least one name, none of them twice"
+    require(fits, parameter, rule, columns, f"The schema has {', '.join(schema.names)}.")
     for feature in features:
-        if feature.kind not in kinds:
-            raise ParameterError(
-                parameter, f"must be of the kinds {', '.join(kinds)}",
-                f"{feature.name} ({feature.kind})",
-                "Turn it into flags, one for each question of a rule.",
-            )  # fmt: skip
-        if feature.missing is not None:
-            raise ParameterError(
-                parameter, "must never be missing", f"{feature.name} (missing={feature.missing!r})",
-                "Fill it in before it comes here, and make 'missing' a flag of its own.",
-            )  # fmt: skip
+        rule, value = f"must be of the kinds {', '.join(kinds)}", f"{feature.name} ({feature.kind})"
+        remedy = "Turn it into flags, one for each question of a rule."
+        require(feature.kind in kinds, parameter, rule, value, remedy)
+        value = f"{feature.name} (missing={feature.missing!r})"
+        remedy = "Fill it in before it comes here, and make 'missing' a flag of its own."
+        require(feature.missing is None, parameter, "must never be missing", value, remedy)
     return tuple(feature.name for feature in features)
 
 
 def check_size(owner: str, size: int, separators: int, remedy: str) -> None:
-    """Refuse a class that is too large to be listed."""
     if size > LARGEST:
         raise HypothesisError(
             f"{owner} must have at most {LARGEST} hypotheses, as they are listed; this one has "
@@ -385,12 +360,10 @@ class OverColumns(Listed):
         """The predictions of all hypotheses, (k, N), on rows of the columns' values, (k, n)."""
 
     def predictions(self, people: People) -> Bits:
-        """The predictions of all hypotheses, shape (k, N)."""
         return self.evaluate(np.stack([people.column(name) for name in self.columns], axis=1))
 
 
 def constant_in_words(bit: int) -> str:
-    """The constant hypothesis in words."""
     return f"approve {'everybody' if bit else 'nobody'}"
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import errors
+from likewise import validation as check
 from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses import lists
 from likewise.hypotheses.base import Bits
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import as_array, instance, integer, items, real, reals, text
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Cut:
     at: float
 
     def __post_init__(self) -> None:
-        text("Cut.column", self.column, "Name a column.")
-        object.__setattr__(self, "at", real("Cut.at", self.at, "Use ±inf for constants."))
-        if np.isnan(self.at):
-            raise ParameterError("Cut.at", "must be a number", self.at, "Use ±inf for constants.")
+        check.text("Cut.column", self.column, "Name a column.")
+        check.assign(self, at=check.real("Cut.at", self.at, "Use ±inf for constants."))
+        is_number = not math.isnan(self.at)
+        check.require(is_number, "Cut.at", "must be a number", self.at, "Use ±inf for constants.")
 
     def __str__(self) -> str:
         if np.isinf(self.at):
@@ -74,7 +74,7 @@ class Pool(lists.Listed):
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
     ) -> None:
         remedy = "Make one: FeatureSchema((Feature(…), …))."
-        self.schema = instance("Pool.schema", schema, FeatureSchema, remedy)
+        self.schema = check.instance("Pool.schema", schema, FeatureSchema, remedy)
         rows = reference_rows("Pool", schema, reference)
         members = check_members(schema, cuts)
         columns = np.array([schema.place(cut.column) for cut in members], dtype=np.int64)
@@ -121,12 +121,10 @@ class Pool(lists.Listed):
 
     @property
     def size(self) -> int:
-        """The number of members that differ."""
         return len(self.cuts)
 
     @property
     def separators(self) -> int:
-        """The size of the separating set."""
         return len(self._chosen)
 
     def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
@@ -160,26 +158,19 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_scores(
-        cls,
-        schema: FeatureSchema,
-        columns: Sequence[str],
-        cuts: Sequence[float],
+        cls, schema: FeatureSchema, columns: Sequence[str], cuts: Sequence[float],
         reference: People | npt.ArrayLike,
-    ) -> Pool:
+    ) -> Pool:  # fmt: skip
         """Every column with every cut, and both constants."""
-        names = items("Pool.from_scores.columns", columns, "List columns of scores.")
-        levels = reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
+        names = check.items("Pool.from_scores.columns", columns, "List columns of scores.")
+        levels = check.reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
         return cls(schema, all_cuts([(name, levels) for name in names]), reference)
 
     @classmethod
     def from_frame(
-        cls,
-        frame: Any,
-        columns: Sequence[str],
-        cuts: int | Sequence[float] = 20,
-        schema: FeatureSchema | None = None,
-        ids: str | None = None,
-    ) -> Pool:
+        cls, frame: Any, columns: Sequence[str], cuts: int | Sequence[float] = 20,
+        schema: FeatureSchema | None = None, ids: str | None = None,
+    ) -> Pool:  # fmt: skip
         """A pool from columns of scores in a data frame, whose rows tell its members apart.
 
         ``cuts`` are levels, or the number of equal parts into which each column is divided. The
@@ -191,20 +182,17 @@ class Pool(lists.Listed):
         3
         """
         schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
-        instance("Pool.from_frame.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
+        check.instance("Pool.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
         people = schema.people(frame, ids=ids, others="ignore")
-        names = items("Pool.from_frame.columns", columns, "List columns of scores.")
+        names = check.items("Pool.from_frame.columns", columns, "List columns of scores.")
         return cls(schema, cuts_of_people(people, names, cuts), people)
 
     @classmethod
     def from_models(
-        cls,
-        models: Mapping[str, Any] | Sequence[Any],
-        frame: Any,
-        cuts: int | Sequence[float] = 20,
-        schema: FeatureSchema | None = None,
+        cls, models: Mapping[str, Any] | Sequence[Any], frame: Any,
+        cuts: int | Sequence[float] = 20, schema: FeatureSchema | None = None,
         ids: str | None = None,
-    ) -> Pool:
+    ) -> Pool:  # fmt: skip
         """A pool from fitted models: each is a column of scores, computed on a data frame.
 
         ``models`` have ``predict_proba``, or are functions of a frame; a model that was fitted on
@@ -220,7 +208,7 @@ class Pool(lists.Listed):
         ([20.0, 0.2], 3)
         """
         schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
-        instance("Pool.from_models.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
+        check.instance("Pool.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
         scored = ScoredFrames.of(models, schema)
         people = scored.people(frame, ids)
         pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
@@ -239,11 +227,9 @@ class Pool(lists.Listed):
         return self._scored.people(frame, ids)
 
     def predictions(self, people: People) -> Bits:
-        """The predictions of all members, shape (k, N)."""
         return (people.x.take(self._columns, axis=1) >= self._levels).view(np.uint8)
 
     def describe(self, code: IntArray) -> str:
-        """The member's cut."""
         return str(self.cuts[int(code[0])])
 
     def spec(self) -> dict[str, Any]:
@@ -258,9 +244,8 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
-        """Read a pool from its JSON."""
         schema, values = cls.read_parameters(spec)
-        pairs = items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
+        pairs = check.items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(name, float(at) if at in ("inf", "-inf") else at) for name, at in pairs]
         pool = cls(schema, cuts, rows_from_json(values["reference"]))
         if pool.size > 1 and not pool.merged:
@@ -273,7 +258,7 @@ def reference_rows(owner: str, schema: FeatureSchema, reference: Any) -> FloatAr
     name = f"{owner}.reference"
     remedy = "It is the data on which members must differ; schema.people(rows) encodes it."
     rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
-    rows = reference.x if isinstance(reference, People) else as_array(reference)
+    rows = reference.x if isinstance(reference, People) else check.as_array(reference)
     table = rows.dtype.kind in "biuf" and rows.ndim == 2 and len(rows) > 0
     if not table or (not isinstance(reference, People) and rows.shape[1] != len(schema)):
         raise ParameterError(name, rule, reference, remedy)
@@ -298,7 +283,7 @@ def rows_from_json(rows: Any) -> Any:
 
 def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
     """Check the members of a pool: cuts of columns that are never missing."""
-    listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
+    listed = check.items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
     if not listed:
         raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
     if len(listed) >= lists.LARGEST_LIST:
@@ -306,7 +291,7 @@ def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
             f"A pool must have fewer than {lists.LARGEST_LIST} members; got {len(listed)}."
         )
     for cut in listed:
-        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
+        check.instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
     for name in dict.fromkeys(cut.column for cut in listed):
         if schema[name].missing is not None:
             raise HypothesisError(
@@ -336,8 +321,7 @@ def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
 
 
 def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A table of 0s and 1s, a row for every member."""
-    bits = as_array(table)
+    bits = check.as_array(table)
     if bits.dtype.kind not in "biuf" or bits.ndim != 2 or not bits.size:
         value: object = f"{bits.dtype} of shape {bits.shape}"
     elif not (valid := np.isin(bits, (0, 1))).all():
@@ -352,8 +336,7 @@ def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
     """Every column with its cuts, between both constants."""
-    if not levels_of:
-        raise ParameterError("columns", "must not be empty", [], "List columns of scores.")
+    check.require(bool(levels_of), "columns", "must not be empty", [], "List columns of scores.")
     column = levels_of[0][0]
     cuts = [Cut(name, level) for name, levels in levels_of for level in levels]
     return [Cut(column, -np.inf), *cuts, Cut(column, np.inf)]
@@ -362,9 +345,9 @@ def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
 def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cut]:
     """Cuts at the same levels in every column, or into so many equal parts of the people."""
     if isinstance(cuts, bool) or not isinstance(cuts, int):
-        levels = reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
+        levels = check.reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
         return all_cuts([(name, levels) for name in columns])
-    parts = integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts.")
+    parts = check.integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts.")
     return all_cuts([(name, quantiles(people.column(name), parts)) for name in columns])
 
 
@@ -396,10 +379,9 @@ class ScoredFrames:
     def of(cls, models: Any, features: FeatureSchema) -> ScoredFrames:
         """From models by name, and the schema of the features."""
         named = named_models(models)
-        if clashes := [name for name in named if name in features.names]:
-            raise ParameterError(
-                "models", "must not be called as a feature is", clashes[0], "Rename the model."
-            )
+        rule, remedy = "must not be called as a feature is", "Rename the model."
+        for name in named:
+            check.require(name not in features.names, "models", rule, name, remedy)
         added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
         return cls(named, features, FeatureSchema((*features.features, *added)))
 
@@ -425,17 +407,14 @@ def named_models(models: Any) -> dict[str, Any]:
                 number += 1
                 name = f"{base}_{number}"
             named[name] = model
-    if not named or not all(isinstance(name, str) and name for name in named):
-        raise ParameterError(
-            "models", "must be models by name, or a list of them, at least one", models,
-            "Write {'forest': forest, 'logistic': logistic}.",
-        )  # fmt: skip
+    fits = bool(named) and all(isinstance(name, str) and name for name in named)
+    rule = "must be models by name, or a list of them, at least one"
+    check.require(fits, "models", rule, models, "Write {'forest': forest, 'logistic': logistic}.")
+    rule = "must have predict_proba, or be a function of a frame"
+    remedy = "A model without chances can be wrapped: lambda frame: model.predict(frame)."
     for name, model in named.items():
-        if not callable(model) and not hasattr(model, "predict_proba"):
-            raise ParameterError(
-                f"models[{name!r}]", "must have predict_proba, or be a function of a frame", model,
-                "A model without chances can be wrapped: lambda frame: model.predict(frame).",
-            )  # fmt: skip
+        fits = callable(model) or hasattr(model, "predict_proba")
+        check.require(fits, f"models[{name!r}]", rule, model, remedy)
     return named
 
 
@@ -452,11 +431,11 @@ def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
 
                 columns = [str(n) for n in names]
                 frame = nw.from_native(frame, eager_only=True)[columns].to_native()
-            chances = as_array(model.predict_proba(frame))
+            chances = check.as_array(model.predict_proba(frame))
             if chances.ndim == 2 and chances.shape[1] == 2:
                 chances = chances[:, 1]
         else:
-            chances = as_array(model(frame))
+            chances = check.as_array(model(frame))
     except Exception as error:  # a user's model may raise anything
         raise HypothesisError(
             f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
@@ -485,21 +464,18 @@ def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:
     pairs = isinstance(cuts, list) and all(
         isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in cuts
     )
-    if not pairs and not isinstance(cuts, Mapping):
-        raise ParameterError(
-            f"{owner}.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
-        )
+    fits, rule = pairs or isinstance(cuts, Mapping), "must be lists of cuts by column"
+    check.require(fits, f"{owner}.cuts", rule, cuts, "{'income': [20, 40]}.")
     return dict(cuts)
 
 
 def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
     """Check the cuts of a column: at least one, increasing."""
     parameter = f"{owner}.cuts[{name!r}]"
-    levels = reals(parameter, cuts, "List them.")
-    if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
-        raise ParameterError(
-            parameter, "must be at least one, increase and be finite", levels, "Sort them."
-        )
+    levels = check.reals(parameter, cuts, "List them.")
+    fits = bool(levels) and all(map(math.isfinite, levels)) and bool(np.all(np.diff(levels) > 0))
+    rule = "must be at least one, increase and be finite"
+    check.require(fits, parameter, rule, levels, "Sort them.")
     return levels
 
 

@@ -70,7 +70,6 @@ class Segments(grids.OverCells):
 
     @property
     def separators(self) -> int:
-        """Every cell."""
         return self.segments * self.bins
 
     def locate(self, people: People) -> Points:
@@ -85,7 +84,6 @@ class Segments(grids.OverCells):
         return np.asarray(np.argmin(grids.threshold_costs(cells), axis=-1), dtype=np.int64)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Compare each bin with the threshold of its segment."""
         return (points % self.bins >= codes[:, points // self.bins]).astype(np.uint8)
 
     def codes(self) -> IntArray:
@@ -94,7 +92,6 @@ class Segments(grids.OverCells):
         return np.array(list(product(range(self.bins + 1), repeat=self.segments)), dtype=np.int64)
 
     def describe(self, code: IntArray) -> str:
-        """The threshold of every segment."""
         cuts = (f"{self.score} ≥ {cut:g}" for cut in self.cuts)
         rules = ("everybody", *cuts, "nobody")
         segments = zip(self.groups.names, code.tolist(), strict=True)
@@ -102,7 +99,6 @@ class Segments(grids.OverCells):
 
     @cached_property
     def rules(self) -> grids.NodeRules:
-        """One threshold."""
         return grids.Thresholds(self.bins)
 
     def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
@@ -132,14 +128,12 @@ class _FlatSegments(GibbsPolicy):
         return segments, place, weights
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """The thresholds up to the person's bin."""
         _, place, weights = self._weights(points)
         summed = np.cumsum(weights, axis=1)
         bins = points % self.cells.shape[1]
         return [(int(summed[g, b]), int(summed[g, -1])) for g, b in zip(place, bins, strict=True)]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Pick a threshold by weight in every segment of the points."""
         segments, place, weights = self._weights(points)
         totals = [int(total) for total in weights.sum(axis=1)]
         numbers = stream.numbers_below(totals, draw, segments)

@@ -15,12 +15,12 @@ from itertools import combinations_with_replacement, groupby, product
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.hypotheses.base import WEIGHT_BITS, Bits, GibbsPolicy, Points, integer_weights, pick
 from likewise.hypotheses.grids import Groups, NodeRules, NodeWeights, OverCells, threshold_costs
 from likewise.numerics.fixed_point import FloatArray, IntArray, exp_negative, log, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
+from likewise.validation import require
 
 # There are fewer than 2^(A + B) staircases, and a float64 must be able to count them.
 LARGEST_GRID = 1000
@@ -62,19 +62,14 @@ class Staircases(OverCells):
         self.groups = Groups(schema, by, "Staircases")
         self.by = self.groups.by
         names = (schema[first].name, schema[second].name, *self.by)
-        if len(set(names)) != len(names):
-            raise ParameterError(
-                "Staircases.first, second and by", "must be different features", names, "Drop one."
-            )
+        different, owner = len(set(names)) == len(names), "Staircases.first, second and by"
+        require(different, owner, "must be different features", names, "Drop one.")
         self.first_cuts = self.groups.bands(first, first_cuts, ("first", "first_cuts"))
         self.second_cuts = self.groups.bands(second, second_cuts, ("second", "second_cuts"))
         self.rows, self.columns = len(self.first_cuts) + 1, len(self.second_cuts) + 1
-        if self.rows + self.columns > LARGEST_GRID:
-            raise ParameterError(
-                "Staircases.first_cuts and second_cuts",
-                f"must make at most {LARGEST_GRID} bands together", self.rows + self.columns,
-                "Take fewer cuts.",
-            )  # fmt: skip
+        bands, rule = self.rows + self.columns, f"must make at most {LARGEST_GRID} bands together"
+        owner = "Staircases.first_cuts and second_cuts"
+        require(bands <= LARGEST_GRID, owner, rule, bands, "Take fewer cuts.")
         self.grids = self.groups.count
 
     def __repr__(self) -> str:
@@ -84,7 +79,6 @@ class Staircases(OverCells):
 
     @property
     def cells(self) -> int:
-        """A·B, the cells of one grid."""
         return self.rows * self.columns
 
     @property
@@ -94,7 +88,6 @@ class Staircases(OverCells):
 
     @property
     def separators(self) -> int:
-        """Every cell."""
         return self.grids * self.cells
 
     def locate(self, people: People) -> Points:
@@ -120,7 +113,6 @@ class Staircases(OverCells):
         return codes.reshape(len(noise), -1)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Compare each column with the threshold of its row."""
         return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
 
     def codes(self) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
@@ -12,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
+from likewise.errors import HypothesisError, MergedHypotheses, warn
 from likewise.hypotheses import lists, pool
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.lists import Listed, OverColumns, check_columns, check_size
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import flag, integer, reals
+from likewise.validation import flag, integer, reals, require
 
 # A tree is listed by three numbers; with more questions the list would not fit.
 MOST_QUESTIONS = 32
@@ -113,7 +112,6 @@ class Trees(Listed):
             yield root, np.repeat(question, 2 * m), np.tile(question, 2 * m)
 
     def predictions(self, people: People) -> Bits:
-        """The predictions of all trees, shape (k, N)."""
         sides = self._sides(people.x)
         root, yes, no = self._trees.T
         return np.asarray(np.where(sides[2 + root] == 1, sides[yes], sides[no]).T)
@@ -124,7 +122,6 @@ class Trees(Listed):
         return np.where(yes == no, 0, 1 + (yes > 1) + (no > 1)).astype(np.int64)
 
     def describe(self, code: IntArray) -> str:
-        """The tree in words."""
         root, yes, no = self._trees[int(code[0])].tolist()
         if yes == no:
             return self._side(yes)
@@ -152,7 +149,6 @@ class Trees(Listed):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
-        """Read the class from its JSON."""
         schema, values = cls.read_parameters(spec)
         trees = cls.__new__(cls)
         rows = pool.rows_from_json(values["reference"])
@@ -222,17 +218,13 @@ class Stumps(OverColumns):
         feature = self.schema[name]
         parameter = f"Stumps.cuts[{name!r}]"
         levels = pool.check_levels("Stumps", name, cuts)
-        if feature.kind != "number" and any(level % 1 for level in levels):
-            raise ParameterError(
-                parameter, f"must be integers as {name!r} is", levels, "Round them up."
-            )
+        fits = feature.kind == "number" or not any(level % 1 for level in levels)
+        require(fits, parameter, f"must be integers as {name!r} is", levels, "Round them up.")
         low, high = feature.limits
-        if self._below(name, levels[0]) < low or levels[-1] > high:
-            raise ParameterError(
-                parameter, f"must be above {low:g} and at most {high:g}, the bounds of {name!r}",
-                levels,
-                "A cut beyond them approves everybody or nobody; both constants are inside.",
-            )  # fmt: skip
+        fits = self._below(name, levels[0]) >= low and levels[-1] <= high
+        rule = f"must be above {low:g} and at most {high:g}, the bounds of {name!r}"
+        remedy = "A cut beyond them approves everybody or nobody; both constants are inside."
+        require(fits, parameter, rule, levels, remedy)
         return levels
 
     @classmethod
@@ -256,22 +248,19 @@ class Stumps(OverColumns):
         parts = integer("Stumps.from_quantiles.parts", parts, 2, lists.LARGEST, "Try 10.")
         people = schema.encoded(reference)
         cuts = {name: pool.quantiles(people.column(name), parts) for name in columns}
+        value = f"{len(people)} rows with the quantiles at their least value"
+        remedy = "Leave the column out, or give its cuts yourself."
         for name in columns:
-            if not cuts[name]:
-                raise ParameterError(
-                    "Stumps.from_quantiles.reference", f"must have different values of {name!r}",
-                    f"{len(people)} rows with the quantiles at their least value",
-                    "Leave the column out, or give its cuts yourself.",
-                )  # fmt: skip
+            rule = f"must have different values of {name!r}"
+            require(bool(cuts[name]), "Stumps.from_quantiles.reference", rule, value, remedy)
         count = sum(map(len, cuts.values()))
         if left_out := len(columns) * (parts - 1) - count:
-            warnings.warn(
+            warn(
                 f"{left_out} of {len(columns) * (parts - 1)} quantiles are the same as another one "
                 f"or the least value of their column; the stumps there agree with others on all "
                 f"{len(people)} rows of reference data and were merged; {2 * count + 2} hypotheses "
                 f"remain, and guarantees are against these.",
                 MergedHypotheses,
-                stacklevel=2,
             )
         return cls(schema, cuts)
 
@@ -289,7 +278,6 @@ class Stumps(OverColumns):
         return np.concatenate([half, half])
 
     def describe(self, code: IntArray) -> str:
-        """The column, the cut and the side."""
         flip, place = divmod(int(code[0]), len(self._levels) + 1)
         if place == 0:
             return lists.constant_in_words(flip)
@@ -414,11 +402,9 @@ class LinearByIntercepts(OverColumns):
         self.columns = check_columns("LinearByIntercepts", schema, columns, lists.NUMERIC)
         parameter = "LinearByIntercepts.intercepts"
         values = np.array(reals(parameter, intercepts, "List them."), dtype=np.float64)
-        if not len(values) or not np.all(np.isfinite(values) & (values != 0)):
-            raise ParameterError(
-                parameter, "must be at least one, finite and not 0", values.tolist(),
-                "A boundary through the origin has none; shift the column instead.",
-            )  # fmt: skip
+        fits = len(values) > 0 and bool(np.all(np.isfinite(values) & (values != 0)))
+        remedy = "A boundary through the origin has none; shift the column instead."
+        require(fits, parameter, "must be at least one, finite and not 0", values.tolist(), remedy)
         self.intercepts = tuple(np.unique(values).tolist())
         self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
         n, per_column = len(self.columns), len(self.intercepts) + 1
@@ -431,11 +417,10 @@ class LinearByIntercepts(OverColumns):
         super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
         if len(self.intercepts) < len(values):
             doubled = 2 * (len(values) + 1) ** n if flips else (len(values) + 1) ** n + 1
-            warnings.warn(
+            warn(
                 f"{len(values) - len(self.intercepts)} of {len(values)} intercepts are given twice "
                 f"and were merged; {size} of {doubled} hypotheses remain.",
                 MergedHypotheses,
-                stacklevel=2,
             )
 
     def evaluate(self, values: FloatArray) -> Bits:
@@ -463,7 +448,6 @@ class LinearByIntercepts(OverColumns):
         return grades
 
     def describe(self, code: IntArray) -> str:
-        """The inequality."""
         flip, place = divmod(int(code[0]), self._half)
         if place == 0:
             return lists.constant_in_words(flip)

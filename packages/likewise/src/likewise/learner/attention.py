@@ -43,7 +43,7 @@ from likewise.numerics.fixed_point import (
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import FeatureSchema
 from likewise.registry import ATTENTIONS
-from likewise.validation import integer, members, positive, real
+from likewise.validation import assign, integer, members, positive, within
 
 BoolArray = npt.NDArray[np.bool_]
 Memory = tuple[float, ...]
@@ -287,14 +287,11 @@ def attention_named(text: str) -> Attention:
 
 def _chance(name: str, value: float) -> float:
     """A probability of looking, on the grid of 2^-20."""
-    number = real(name, value, "0.05 is one round in twenty.")
-    if not SMALLEST_CHANCE <= number <= 1:
-        raise ParameterError(
-            name, f"must be in [{SMALLEST_CHANCE}, 1]", value,
-            "Rounds that are never looked at have no bound on what nobody saw in them; with "
-            "0.05 one in twenty is shown whole.",
-        )  # fmt: skip
-    return from_units(to_units(number))
+    remedy = (
+        "Rounds that are never looked at have no bound on what nobody saw in them; with 0.05 one "
+        "in twenty is shown whole."
+    )
+    return from_units(to_units(within(name, value, SMALLEST_CHANCE, 1, remedy)))
 
 
 @dataclass(frozen=True)
@@ -320,7 +317,7 @@ class Share(Attention):
     skips = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "share", _chance("share", self.share))
+        assign(self, share=_chance("share", self.share))
 
     @property
     def least(self) -> float:  # type: ignore[override] # a constant of the others
@@ -365,9 +362,8 @@ class Dominance(Attention):
     summary = "possible pairs that no accepted pair dominates; the others by chance"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "least", _chance("least", self.least))
         most = integer("remembered", self.remembered, 1, 4096, "128 is the default.")
-        object.__setattr__(self, "remembered", most)
+        assign(self, least=_chance("least", self.least), remembered=most)
 
     def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
         """As many numbers as some pairs have."""
@@ -434,16 +430,13 @@ class PanelModel(Attention):
     summary = "pairs of which a model of the panel is not sure; the others by chance"
 
     def __post_init__(self) -> None:
-        doubt = real("doubt", self.doubt, "0.2 is the default.")
-        if not 0 < doubt < 1:
-            raise ParameterError("doubt", "must be in (0, 1)", doubt, "0.2 is the default.")
-        plain = {
-            "least": _chance("least", self.least), "doubt": doubt,
-            "patience": positive("patience", self.patience, "10 is the default."),
-            "steps": integer("steps", self.steps, 0, 1 << 32, "6 is the default."),
-        }  # fmt: skip
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+        assign(
+            self,
+            least=_chance("least", self.least),
+            doubt=within("doubt", self.doubt, 0, 1, "0.2 is the default.", ends="()"),
+            patience=positive("patience", self.patience, "10 is the default."),
+            steps=integer("steps", self.steps, 0, 1 << 32, "6 is the default."),
+        )
 
     def start(self, schema: FeatureSchema) -> Memory:
         """Neither a whole round nor a surprise yet; weights of mean 0."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from likewise.hypotheses.base import ExactWeights
-from likewise.learner.costs import LARGEST_LAM, Additive, Geometric, GradientAscent, Lifted
+from likewise.learner.costs import LARGEST_LAM, Additive, Geometric, GradientAscent
 from likewise.learner.schedules import Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE
@@ -344,16 +344,13 @@ class Theorems:
 
     @cached_property
     def eta(self) -> float:
-        """As it is charged."""
         return charged_eta(self.learner)
 
     @cached_property
     def price(self) -> Price:
-        """The primal player's C and burst."""
         return Price(self.learner, self.late, self.rounds)
 
     def full(self) -> tuple[Bound, ...]:
-        """Full information."""
         exact = self.learner.primal.exact
         if self.learner.audit_share < 1:
             holds = "in expectation, over the lottery of audits and the draws"
@@ -471,12 +468,12 @@ def bounds(
 
     ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
-    learners that ignore their panel, the paper's schedules at other horizons than their own, the
-    estimate ``direct``, late feedback where not every round is audited, one-sided labels where the
-    panel is asked about some pairs only, late one-sided labels of exponential weights, and late
-    costs with other weights than the default. Of multipliers that never decrease: geometric ones that grow faster than Theorem E allows, those that may reach
-    2^20, and what would hold in expectation only for a player that draws (one-sided labels, or
-    audits of a share).
+    learners that ignore their panel, the paper's schedules at other horizons than their own, late
+    feedback where not every round is audited, one-sided labels where the panel is asked about some
+    pairs only, late one-sided labels of exponential weights, and late costs with other weights than
+    the default. Of multipliers that never decrease: geometric ones that grow faster than Theorem E
+    allows, those that may reach 2^20, and what would hold in expectation only for a player that
+    draws (one-sided labels, or audits of a share).
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)
@@ -493,8 +490,6 @@ def bounds(
     if learner.ignores_reports or delay is None or (delay and learner.looking.least < 1):
         return ()
     if one_sided and learner.looking.misses:
-        return ()
-    if one_sided and not isinstance(learner.pricing, Lifted):
         return ()
     if isinstance(schedule, Paper):  # its horizon is bounded already
         fits = rounds == schedule.horizon and delay == 0 and learner.looking.least == 1

@@ -22,15 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
-from likewise.learner.costs import Lifted
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import BITS, ONE
-from likewise.validation import instance, integer, real
+from likewise.validation import instance, integer, within
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
     ('surely', True)
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    confidence = _confidence(confidence)
+    confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
     if delay is not None:
         delay = integer("delay", delay, 0, bounds.LONGEST, "It counts rounds.")
     learner = state.learner
@@ -121,7 +119,7 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
     Unseen(estimate=0.0, low=0, high=42, confidence=0.95)
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    confidence = _confidence(confidence)
+    confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
     looks, p = state.looks, state.learner.looking.least
     if p == 1.0:
         return Unseen(0.0, 0, 0, confidence)
@@ -149,13 +147,6 @@ def _first(holds: Callable[[int], bool], last: int) -> int:
         half = (low + high) // 2
         low, high = (low, half) if holds(half) else (half + 1, high)
     return low
-
-
-def _confidence(value: float) -> float:
-    number = real("confidence", value, "0.95 is the default.")
-    if not 0 < number < 1:
-        raise ParameterError("confidence", "must be in (0, 1)", number, "Try 0.95.")
-    return number
 
 
 def _left(state: State) -> float:
@@ -192,7 +183,7 @@ def _not_unbiased(state: State) -> str | None:
     label comes: if some labels do not come, the sum is on one side.
     """
     learner = state.learner
-    if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
+    if not isinstance(learner.schedule, SelfTuned):
         return "labels that nobody saw are made up for"
     if state.overridden:
         return "some decisions were overridden, so that our chances of approval do not count"

@@ -6,16 +6,15 @@ each pair, +lam for the one who was favoured and −lam for the other. Labels ch
 | labels            | rejected, at sealing | approved, when the label y comes |
 |-------------------|----------------------|----------------------------------|
 | full information  | –                    | eta·(1−2y)/k, whoever it is      |
-| one-sided, lifted | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
-| one-sided, direct | –                    | eta·J·(1−2y)/k                   |
+| one-sided         | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
 
 Constants that do not depend on the policy are left out. k is the largest number of people in a
 round: dividing by the round's own number would break the regret statement.
 
 With one-sided labels, J = ``Decision.inverse_chance`` makes up for those who were not approved:
-E[J·1[approved]] is 1, or nearly. *Lifted* rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an unseen
-label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative. Reports
-need no estimate, and are never weighted by J.
+E[J·1[approved]] is 1, or nearly. The estimate rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an
+unseen label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative.
+Reports need no estimate, and are never weighted by J.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from likewise.errors import EventRefused, ParameterError
+from likewise import validation as check
+from likewise.errors import EventRefused
 from likewise.learner.events import Decision
 from likewise.numerics.fixed_point import ONE, to_units
-from likewise.validation import choice, integer, items, members, positive, real, reals
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
@@ -75,11 +74,9 @@ class FullInformation(Pricing):
     one_sided = False
 
     def labelled(self, decision: Decision, label: int) -> int:  # noqa: ARG002
-        """eta·(1−2y)/k."""
         return self.unit * (1 - 2 * label)
 
     def largest(self, cap: int) -> int:  # noqa: ARG002
-        """eta/k."""
         return self.unit
 
 
@@ -104,23 +101,6 @@ class Lifted(Pricing):
         return self.unit * (2 * cap - 1)
 
 
-class Direct(Pricing):
-    """One-sided: an unseen label counts for nothing, a seen one J times over.
-
-    >>> direct, ann = Direct(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
-    >>> direct.labelled(ann, 1), direct.labelled(ann, 0)
-    (-200, 200)
-    """
-
-    def labelled(self, decision: Decision, label: int) -> int:
-        """eta·J·(1−2y)/k."""
-        return (self.unit * _inverse(decision) // ONE) * (1 - 2 * label)
-
-    def largest(self, cap: int) -> int:
-        """eta·M/k."""
-        return self.unit * cap
-
-
 def _inverse(decision: Decision) -> int:
     if decision.inverse_chance is None:
         raise EventRefused(f"{decision} has no inverse chance; was it made with full information?")
@@ -128,15 +108,12 @@ def _inverse(decision: Decision) -> int:
 
 
 FEEDBACK = ("full", "one-sided")
-ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
 
 
-def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
-    """How labels are priced with ``full`` or ``one-sided`` feedback."""
+def pricing_named(feedback: str, eta: float, k: int) -> Pricing:
     remedy = "one-sided means that labels are known of those who were approved."
-    choice("feedback", feedback, FEEDBACK, remedy)
-    choice("estimate", estimate, ESTIMATES, "lifted is the default.")
-    kind = FullInformation if feedback == "full" else ESTIMATES[estimate]
+    check.choice("feedback", feedback, FEEDBACK, remedy)
+    kind = FullInformation if feedback == "full" else Lifted
     return kind(to_units(eta / k))
 
 
@@ -158,7 +135,6 @@ class Dual(ABC):
         """lam after an audit; ``beta`` is eps − kappa, over the share of rounds that is audited."""
 
     def spec(self) -> dict[str, Any]:
-        """The rule as JSON."""
         return {"dual": self.name, **asdict(self)}
 
 
@@ -179,7 +155,6 @@ class GradientAscent(Dual):
     name = "gradient"
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
-        """The step, which becomes smaller with every audit."""
         return max(0.0, lam + mu * ((beta if reported else 0.0) - mu * lam))
 
 
@@ -201,7 +176,6 @@ class Additive(Dual):
         _positive(self, "gamma")
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
-        """One gamma more with every report."""
         return min(lam + self.gamma, LARGEST_LAM) if reported else lam
 
 
@@ -231,7 +205,6 @@ class Geometric(Dual):
         return self.gamma
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
-        """1 + theta times as much with every report."""
         return min(lam * (1.0 + self.theta), LARGEST_LAM) if reported else lam
 
 
@@ -242,11 +215,10 @@ LARGEST_LAM = 2.0**20
 
 def _positive(dual: Dual, name: str) -> None:
     remedy = "Leave it out for the default."
-    value = positive(f"dual {name}", getattr(dual, name), remedy)
-    if value > LARGEST_LAM:
-        rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
-        raise ParameterError(f"dual {name}", rule, value, remedy)
-    object.__setattr__(dual, name, value)
+    value = check.positive(f"dual {name}", getattr(dual, name), remedy)
+    rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
+    check.require(value <= LARGEST_LAM, f"dual {name}", rule, value, remedy)
+    check.assign(dual, **{name: value})
 
 
 DUALS: dict[str, type[Dual]] = {kind.name: kind for kind in (GradientAscent, Additive, Geometric)}
@@ -258,11 +230,11 @@ def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
     >>> dual_from_spec({"dual": "additive", "gamma": 0.5})
     Additive(gamma=0.5)
     """
-    if not isinstance(spec, Mapping):
-        raise ParameterError("dual", "must be an object that names a rule", spec, '{"dual": …}.')
-    kind = DUALS[choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
+    rule = "must be an object that names a rule"
+    check.require(isinstance(spec, Mapping), "dual", rule, spec, '{"dual": …}.')
+    kind = DUALS[check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
     names = [f.name for f in fields(kind)]
-    values = members(f"dual {kind.name!r}", spec, ("dual",), names)
+    values = check.members(f"dual {kind.name!r}", spec, ("dual",), names)
     return kind(**{name: value for name, value in values.items() if name != "dual"})
 
 
@@ -274,12 +246,12 @@ def misclassification(policy: Sequence[float], labels: Sequence[int]) -> float:
     >>> misclassification([0.75, 0.5], [1, 0])
     0.75
     """
-    chances, truths = reals("policy", policy, _CHANCES), items("labels", labels, "0 or 1 each.")
-    if len(chances) != len(truths):
-        rule = f"must be one for each of the {len(chances)} people"
-        raise ParameterError("labels", rule, f"{len(truths)} of them", "0 or 1 each.")
+    chances = check.reals("policy", policy, _CHANCES)
+    truths = check.items("labels", labels, "0 or 1 each.")
+    fits, rule = len(chances) == len(truths), f"must be one for each of the {len(chances)} people"
+    check.require(fits, "labels", rule, f"{len(truths)} of them", "0 or 1 each.")
     pairs = zip(chances, truths, strict=True)
-    return sum(abs(p - integer("labels", y, 0, 2, "0 or 1.")) for p, y in pairs)
+    return sum(abs(p - check.integer("labels", y, 0, 2, "0 or 1.")) for p, y in pairs)
 
 
 def unfairness_proxy(
@@ -293,15 +265,15 @@ def unfairness_proxy(
     >>> unfairness_proxy([0.75, 0.5], [1.0, 0.5], (0, 1), beta=0.5)
     0.25
     """
-    pi, pi_tilde = reals("policy", policy, _CHANCES), reals("estimate", estimate, _CHANCES)
-    beta = real("beta", beta, "It is eps − kappa.")
+    pi = check.reals("policy", policy, _CHANCES)
+    pi_tilde = check.reals("estimate", estimate, _CHANCES)
+    beta = check.real("beta", beta, "It is eps − kappa.")
     if report is None:
         return 0.0
     most = min(len(pi), len(pi_tilde))
-    places = items("report", report, "Two places, or None.")
-    if len(places) != 2:
-        raise ParameterError("report", "must be two places", report, "Or None.")
-    left, right = (integer("report", place, 0, most, "Two places.") for place in places)
+    places = check.items("report", report, "Two places, or None.")
+    check.require(len(places) == 2, "report", "must be two places", report, "Or None.")
+    left, right = (check.integer("report", place, 0, most, "Two places.") for place in places)
     return (pi[left] - pi[right]) - (pi_tilde[left] - pi_tilde[right]) + beta
 
 
@@ -311,13 +283,12 @@ def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1
     >>> lagrangian(0.5, 0.25, lam=2.0, k=2)
     0.75
     """
-    k = integer("k", k, 1, 1 << 62, "It is the most people in a round.")
-    lam = real("lam", lam, "It is the multiplier.")
-    if lam < 0:
-        raise ParameterError("lam", "must be at least 0", lam, "It is the price of a report.")
+    k = check.integer("k", k, 1, 1 << 62, "It is the most people in a round.")
+    lam = check.real("lam", lam, "It is the multiplier.")
+    check.require(lam >= 0, "lam", "must be at least 0", lam, "It is the price of a report.")
     remedy = "Compute it for the round."
-    error, proxy = real("error", error, remedy), real("proxy", proxy, remedy)
-    return real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
+    error, proxy = check.real("error", error, remedy), check.real("proxy", proxy, remedy)
+    return check.real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
 
 
 def regularised_lagrangian(
@@ -332,7 +303,7 @@ def regularised_lagrangian(
     0.25
     """
     plain = lagrangian(error, proxy, lam, k=k, eta=eta)
-    return plain - real("mu", mu, "The step.") * lam * lam / 2.0
+    return plain - check.real("mu", mu, "The step.") * lam * lam / 2.0
 
 
 _CHANCES = "A chance of approval for everybody, in order."

@@ -9,7 +9,6 @@ holds is then unchanged. An event that says again what is already known changes 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
@@ -21,7 +20,7 @@ from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
 from likewise.learner.attention import Answer, Asking, Possible, ask
-from likewise.learner.costs import Direct, report_cost
+from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
@@ -70,7 +69,6 @@ def check_id(name: object, noun: str) -> None:
 
 
 def open_round(state: State, round_id: str) -> OpenRound:
-    """The open round of that id."""
     instance("state", state, State, "State.start(learner) makes one.")
     check_id(round_id, "A round's id")
     return find_round(state, round_id)
@@ -235,13 +233,9 @@ def decide(state: State, round_id: str) -> events.Decided:
     # The same tuple, where everybody arrived at once: then nobody is looked up twice.
     points = located(learner, round_.people if len(people) == len(round_.people) else people)
     frozen, one_sided = round_.policy, learner.pricing.one_sided
-    cap = learner.resamples(round_.number)
-    draws = Draws(round_.draws, batch, cap=cap)
+    draws = Draws(round_.draws, batch, cap=learner.resamples(round_.number))
     estimates = learner.primal.estimates(learner.hypotheses, frozen, points, draws)
     bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
-    if isinstance(learner.pricing, Direct):
-        # Its estimate has no bound where J has none, so J is capped even where it is exact.
-        estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
     experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
     approvals = np.asarray(bits).tolist()
     rows = zip(people, approvals, estimates.scores, estimates.inverses, experts, strict=True)

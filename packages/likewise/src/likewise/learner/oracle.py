@@ -19,14 +19,14 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from likewise.errors import MissingGpuError, MissingLibraryError, ParameterError, SlowEngine
+from likewise.errors import MissingGpuError, MissingLibraryError, SlowEngine
 from likewise.hypotheses.base import FLAT, Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.lists import Listed
 from likewise.hypotheses.segments import Segments
 from likewise.hypotheses.staircases import Staircases
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Noise
-from likewise.validation import as_array, choice, instance, integer
+from likewise.validation import as_array, choice, instance, integer, require
 
 ENGINES = ("compiled", "gpu", "reference")
 # The engine that takes over where a library or a GPU is missing.
@@ -170,18 +170,14 @@ class Oracle:
     def approvals(
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
-        """Predictions of some draws of h on each point, shape (draws, points)."""
         costs = as_array(costs)
-        if costs.dtype != np.int64 or costs.ndim != 1:
-            raise ParameterError(
-                "costs", "must be the class's integers of 2^-20", costs.dtype, "charge(…) adds up."
-            )
+        fits, rule = costs.dtype == np.int64, "must be the class's integers of 2^-20"
+        require(fits and costs.ndim == 1, "costs", rule, costs.dtype, "charge(…) adds up.")
         draws = integer("draws", draws, 0, 1 << 32, "It is a number of hypotheses.")
         first_draw = integer("first_draw", first_draw, 0, 1 << 32, "Draws are numbered from 0.")
-        if not isinstance(points, np.ndarray) or points.ndim == 0 or points.dtype.kind not in "iu":
-            raise ParameterError(
-                "points", "must be points of the class", points, "See hypotheses.locate(people)."
-            )
+        fits = isinstance(points, np.ndarray) and points.ndim > 0 and points.dtype.kind in "iu"
+        remedy = "See hypotheses.locate(people)."
+        require(fits, "points", "must be points of the class", points, remedy)
         instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         engine = _engine(self.engine, _seconds_of_draws(self.hypotheses, noise.copies, draws))
         numbers = range(first_draw, first_draw + draws)

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses import base
 from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.learner.oracle import ENGINES, Oracle, engine_for
 from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.numerics.randomness import Noise, Purpose, Stream
-from likewise.validation import choice, flag
+from likewise.validation import choice, flag, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +132,9 @@ class Player(ABC):
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
-        if flag("per_part", self.per_part, "Set it.") and not self.can_be_per_part:
-            raise ParameterError(
-                "scales", f"must be shared for the player {self.name}", "per-part",
-                "context-ftpl and exponential-weights can have one for every part.",
-            )  # fmt: skip
+        fits = not flag("per_part", self.per_part, "Set it.") or self.can_be_per_part
+        remedy = "context-ftpl and exponential-weights can have one for every part."
+        require(fits, "scales", f"must be shared for the player {self.name}", "per-part", remedy)
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -219,7 +217,6 @@ class Perturbed:
     engine: str
 
     def approvals(self, points: Points, stream: Stream, *, first_draw: int, draws: int) -> Bits:
-        """The predictions of some draws of h on each point, shape (draws, points)."""
         oracle = Oracle(self.hypotheses, self.engine)
         if len(self.scales) == 1:
             costs, noise = self._perturbation(0, stream)
@@ -275,7 +272,6 @@ class ContextFTPL(Player):
         return 1.0 if hypotheses.cellular else float(hypotheses.separators)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
@@ -343,7 +339,6 @@ class ExponentialWeights(Player):
         return 0.5 if estimated else 0.25
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """max_h ln(1/prior(h))."""
         return self._class(hypotheses).log_inverse_prior
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -356,12 +351,10 @@ class ExponentialWeights(Player):
         return share * root * self.best_x(hypotheses, estimated=estimated)
 
     def scales(self, hypotheses: HypothesisClass) -> int:
-        """One, or one for every part."""
-        if self.per_part and self._class(hypotheses).prior != base.FLAT:
-            raise ParameterError(
-                "scales", "must be shared where the prior is not flat", "per-part",
-                "Such a prior couples the parts; take with_prior('flat').",
-            )  # fmt: skip
+        fits = not self.per_part or self._class(hypotheses).prior == base.FLAT
+        rule = "must be shared where the prior is not flat"
+        remedy = "Such a prior couples the parts; take with_prior('flat')."
+        require(fits, "scales", rule, "per-part", remedy)
         return super().scales(hypotheses)
 
     def estimates(
@@ -378,12 +371,10 @@ class ExponentialWeights(Player):
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        """One draw h ~ π^t."""
         stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
         return self._policy(hypotheses, frozen).draw(points, stream, batch)
 
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
-        """None."""
         return 0
 
     def _policy(self, hypotheses: HypothesisClass, frozen: Frozen) -> GibbsPolicy:
@@ -436,11 +427,9 @@ class NestedFTPL(Player):
     can_be_per_part = True  # it always is
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """That of Context-FTPL on the class itself."""
         return ContextFTPL(self.engine).stability(hypotheses, estimated=estimated)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """That of Context-FTPL on the class itself."""
         return hypotheses.noise_gain
 
     def terms(
@@ -569,7 +558,6 @@ class NestedFTPL(Player):
     def _laws(
         self, hypotheses: HypothesisClass, frozen: Frozen
     ) -> list[tuple[base.Nested, Perturbed]]:
-        """Context-FTPL on every class."""
         laws, first = [], 1
         for nested in _nested(hypotheses):
             scales = frozen.scales[first : first + nested.hypotheses.parts]

@@ -29,12 +29,10 @@ def approvals(
 def weigh(
     hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
 ) -> GibbsPolicy:
-    """Exponential weights, by the class itself."""
     return hypotheses.weigh(costs, temperature)
 
 
 def charge(
     hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
 ) -> IntArray:
-    """The costs with one more on every point, by the class itself."""
     return hypotheses.charge(costs, points, amounts)

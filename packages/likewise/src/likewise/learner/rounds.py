@@ -117,7 +117,6 @@ def learn(
 
 
 def _in_order(state: State, deployment: Deployment, labels: Any) -> dict[str, Any]:
-    """Labels by id, from a list for everybody."""
     name = deployment.round
     if not (isinstance(labels, np.ndarray) and labels.ndim == 1) and (
         isinstance(labels, str | bytes) or not isinstance(labels, Sequence)

@@ -11,11 +11,10 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from likewise import validation
+from likewise import validation as check
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_negative, log
 from likewise.registry import SCHEDULES
-from likewise.validation import choice, flag, instance, integer, members, positive, real
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,10 @@ class Margins:
 
     def __post_init__(self) -> None:
         for name in ("alpha", "eps", "kappa", "r"):
-            plain = real(name, getattr(self, name), "Give a number such as 0.3.")
-            object.__setattr__(self, name, plain)
+            check.assign(
+                self,
+                **{name: check.real(name, getattr(self, name), "Give a number such as 0.3.")},
+            )
         alpha, eps, kappa, beta = self.alpha, self.eps, self.kappa, self.beta
         for name, fits, interval, remedy in (
             ("alpha", 0 < alpha <= 1, "(0, 1]", "It is the size of a violation."),
@@ -49,8 +50,7 @@ class Margins:
              "A gap estimated worse than that would make reports prove nothing; 0.4·eps is the "
              "default."),
         ):  # fmt: skip
-            if not fits:
-                raise ParameterError(name, f"must be in {interval}", getattr(self, name), remedy)
+            check.require(fits, name, f"must be in {interval}", getattr(self, name), remedy)
 
     @property
     def beta(self) -> float:
@@ -66,22 +66,16 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
     """ceil(constant·log_term/accuracy²), refused where nobody could wait for them."""
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
-        raise ParameterError(
-            "eps", f"must allow for at most {MOST_DRAWS:,} draws a round",
-            f"an accuracy of {accuracy:g}",
-            "Take a larger eps (or r), or a player that needs no draws.",
-        )  # fmt: skip
+        rule = f"must allow for at most {MOST_DRAWS:,} draws a round"
+        remedy = "Take a larger eps (or r), or a player that needs no draws."
+        raise ParameterError("eps", rule, f"an accuracy of {accuracy:g}", remedy)
     return math.ceil(constant * log_term / square)
 
 
 def probability(name: str, value: float) -> float:
     """A probability of failing, as a plain float; anything else is refused."""
-    number = real(name, value, "0.05 is the default.")
-    if not 0 < number < 1:
-        raise ParameterError(
-            name, "must be in (0, 1)", value, "It is the probability that a guarantee may fail."
-        )
-    return number
+    remedy = "It is the probability that a guarantee may fail; 0.05 is the default."
+    return check.within(name, value, 0, 1, remedy, ends="()")
 
 
 class Schedule(ABC):
@@ -143,7 +137,7 @@ class Schedule(ABC):
         required = [f.name for f in parameters if f.default is MISSING is f.default_factory]
         optional = [f.name for f in parameters if f.name not in required]
         values = {key: value for key, value in spec.items() if key != "schedule"}
-        return cls(**members(f"schedule {spec['schedule']!r}", values, required, optional))
+        return cls(**check.members(f"schedule {spec['schedule']!r}", values, required, optional))
 
 
 # Below that products of horizons stay within the floats.
@@ -180,23 +174,19 @@ class Paper(Schedule):
 
     def __post_init__(self) -> None:
         remedy = "The proof needs a step mu below 1/sqrt(2)."
-        plain = {
-            "horizon": integer("horizon", self.horizon, 2, None, remedy),
-            "b": real("b", self.b, "0 is the default."),
-            "noise_divisor": positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
-            "delta": probability("delta", self.delta),
-        }
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
-        if self.horizon > LONGEST:
-            raise ParameterError("horizon", "must be at most 2^300", self.horizon, "Count rounds.")
-        if not 0 <= self.b <= self.most_b:
-            raise ParameterError(
-                "b", f"must be in [0, 1/{round(1 / self.most_b)}]", self.b,
-                "It moves regret against violations.",
-            )  # fmt: skip
-        choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
-        choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
+        check.assign(
+            self,
+            horizon=check.integer("horizon", self.horizon, 2, None, remedy),
+            b=check.real("b", self.b, "0 is the default."),
+            noise_divisor=check.positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
+            delta=probability("delta", self.delta),
+        )
+        fits = self.horizon <= LONGEST
+        check.require(fits, "horizon", "must be at most 2^300", self.horizon, "Count rounds.")
+        fits, rule = 0 <= self.b <= self.most_b, f"must be in [0, 1/{round(1 / self.most_b)}]"
+        check.require(fits, "b", rule, self.b, "It moves regret against violations.")
+        check.choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
+        check.choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
@@ -208,11 +198,9 @@ class Paper(Schedule):
         return Margins(alpha, eps, eps / 2, (0.4 if self.draws_rule == "r" else 0.25) * eps)
 
     def error_weight(self) -> float:
-        """T^{-2b}."""
         return power(self.horizon, -2.0 * self.b)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002
-        """T^{-1/2}."""
         return 1.0 / math.sqrt(self.horizon)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
@@ -231,7 +219,6 @@ class Paper(Schedule):
         return 1
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
-        """1/omega = 32·k·s/mu."""
         return 32.0 * k * separators / self.mu(1) / self.noise_divisor
 
 
@@ -256,20 +243,18 @@ class PaperOneSided(Paper):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        remedy = "512 is the paper's."
-        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, remedy)
-        object.__setattr__(self, "omega_constant", constant)
+        remedy, constant = "512 is the paper's.", self.omega_constant
+        check.assign(
+            self, omega_constant=check.integer("omega_constant", constant, 1, 1 << 62, remedy)
+        )
 
     def mu(self, audits: int) -> float:  # noqa: ARG002
-        """T^{-1/3}."""
         return power(self.horizon, -1 / 3)
 
     def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
-        """M = ceil(16k/(mu·e))."""
         return math.ceil(16.0 * k / (self.mu(1) * math.e))
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
-        """1/omega = 512·s·k⁴/(mu²·e)."""
         mu = self.mu(1)
         constants = float(self.omega_constant * separators * k * k * k * k)
         return constants / (mu * mu * math.e) / self.noise_divisor
@@ -325,29 +310,25 @@ class SelfTuned(Schedule):
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."
         plain: dict[str, Any] = {
-            "eta": positive("eta", self.eta, remedy),
+            "eta": check.positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
-            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
-            "kappa": validation.optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
-            "r": validation.optional_real("r", self.r, "Leave it out for 0.4·eps."),
+            "counts_outstanding": check.flag(
+                "counts_outstanding", self.counts_outstanding, "Set it."
+            ),
         }
-        if plain["eta"] > LARGEST_ETA:
-            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
+        for name, default in (("kappa", "0.325·eps"), ("r", "0.4·eps")):
+            if getattr(self, name) is not None:
+                plain[name] = check.real(name, getattr(self, name), f"Leave it out for {default}.")
+        fits, rule = plain["eta"] <= LARGEST_ETA, f"must be at most {LARGEST_ETA}"
+        check.require(fits, "eta", rule, self.eta, remedy)
+        remedy = "Leave it out for the default."
         if self.x is not None:
-            plain["x"] = positive("x", self.x, "Leave it out for the default.")
-            if plain["x"] < SMALLEST_X:
-                raise ParameterError(
-                    "x", f"must be at least {SMALLEST_X:g}", self.x, "Leave it out for the default."
-                )
+            plain["x"] = check.positive("x", self.x, remedy)
+            fits, rule = plain["x"] >= SMALLEST_X, f"must be at least {SMALLEST_X:g}"
+            check.require(fits, "x", rule, self.x, remedy)
         for name in ("outstanding", "waiting"):
-            plain[name] = real(name, getattr(self, name), "Leave it out for the default.")
-            if not 0 <= plain[name] <= LARGEST_WEIGHT:
-                raise ParameterError(
-                    name, f"must be in [0, {LARGEST_WEIGHT}]", getattr(self, name),
-                    "It is a weight of late costs; leave it out for the default.",
-                )  # fmt: skip
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+            plain[name] = check.within(name, getattr(self, name), 0, LARGEST_WEIGHT, remedy)
+        check.assign(self, **plain)
 
     @property
     def as_proved(self) -> bool:
@@ -358,7 +339,6 @@ class SelfTuned(Schedule):
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
-        """One Laplace variable a point."""
         return "per-point"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
@@ -377,11 +357,9 @@ class SelfTuned(Schedule):
         return margins
 
     def error_weight(self) -> float:
-        """eta."""
         return self.eta
 
     def mu(self, audits: int) -> float:
-        """t^{-1/2}."""
         return 1.0 / math.sqrt(audits)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:
@@ -402,20 +380,16 @@ class SelfTuned(Schedule):
         return next(m for m in count(1) if m * m * m >= t)
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
-        """x·sqrt(max S)."""
         return x * math.sqrt(peak)
 
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
-        """x·sqrt(max S), all at once."""
         return xs * np.sqrt(peaks)
 
 
 def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
     """Write a schedule as JSON, if it can be read back by its name."""
-    instance("schedule", schedule, Schedule, "Such as SelfTuned().")
-    spec = schedule.spec()
-    SCHEDULES.check_name(spec.get("schedule"), type(schedule))
-    return spec
+    check.instance("schedule", schedule, Schedule, "Such as SelfTuned().")
+    return SCHEDULES.write("schedule", schedule)
 
 
 def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:

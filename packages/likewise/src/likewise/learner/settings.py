@@ -10,24 +10,24 @@ from typing import Any, cast
 
 import numpy as np
 
-from likewise.errors import ParameterError, shown
+from likewise.errors import shown
 from likewise.html import described
 from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
 from likewise.learner import schedules
 from likewise.learner.attention import Attention, attention_from_spec, attention_named
-from likewise.learner.costs import Dual, Lifted, Pricing, dual_from_spec, pricing_named
+from likewise.learner.costs import Dual, Pricing, dual_from_spec, pricing_named
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.registry import ATTENTIONS, PLAYERS
-from likewise.validation import choice, flag, instance, integer, members, real
+from likewise.validation import assign, choice, flag, instance, integer, members, real, require
 
 ALGORITHM = "likewise-algorithm/1"
 # Settings that are written as they are.
 PLAIN = (
-    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback", "estimate",
+    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback",
     "open_limit", "scales",
 )  # fmt: skip
 # Below this many units rounding would change the weight of a label by more than 3 %.
@@ -64,7 +64,6 @@ class Learner:
     engine: who makes the draws of Context-FTPL; every engine makes the same ones.
     ignores_reports: the panel is ignored and only accuracy counts (a baseline).
     feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
-    estimate: how unseen labels are made up for, ``lifted`` or ``direct``.
     attention: what the panel is asked: ``possible``, ``everything``, ``share:0.25``, ``model``,
         ``dominance``, or one such, :class:`~likewise.learner.attention.PanelModel` and others.
     open_limit: the most rounds that may wait for feedback at a time.
@@ -84,7 +83,6 @@ class Learner:
     engine: str = "compiled"
     ignores_reports: bool = False
     feedback: str = "full"
-    estimate: str = "lifted"
     attention: Attention | str = "possible"
     open_limit: int = 10_000
     scales: str = "shared"
@@ -98,64 +96,51 @@ class Learner:
             ("attention", Attention, "possible, everything, share:0.25, model, or PanelModel(…)."),
         )
         if isinstance(self.attention, str):
-            object.__setattr__(self, "attention", attention_named(self.attention))
+            assign(self, attention=attention_named(self.attention))
         if isinstance(self.dual, str):
-            object.__setattr__(self, "dual", dual_from_spec({"dual": self.dual}))
+            assign(self, dual=dual_from_spec({"dual": self.dual}))
         for name, kind, remedy in kinds:
             instance(name, getattr(self, name), kind, remedy)
         choice("engine", self.engine, ENGINES, "They all agree.")
         choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
         remedy = "It is the most people in a round."
-        plain = {
-            "k": integer("k", self.k, 1, None, remedy),
-            "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
-            "eps": real("eps", self.eps, "Give a number such as 0.3."),
-            "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
-            "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
-            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
-        }
-        if plain["k"] > MOST_PEOPLE:
-            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+        assign(
+            self,
+            k=integer("k", self.k, 1, None, remedy),
+            alpha=real("alpha", self.alpha, "Give a number such as 0.3."),
+            eps=real("eps", self.eps, "Give a number such as 0.3."),
+            seed=integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
+            open_limit=integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
+            ignores_reports=flag("ignores_reports", self.ignores_reports, "Set it."),
+        )
+        require(self.k <= MOST_PEOPLE, "k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
         self._check_schedule()
         self._check_player()
 
     def _check_schedule(self) -> None:
-        """The schedule must fit the player and the feedback."""
         pricing = self.pricing  # which checks the feedback
-        if self.feedback not in self.schedule.feedback:
-            raise ParameterError(
-                "schedule", f"must be one for {self.feedback} feedback",
-                type(self.schedule).__name__,
-                "Paper is for full information, PaperOneSided for one-sided labels, SelfTuned for "
-                "both.",
-            )  # fmt: skip
-        if isinstance(self.schedule, Paper) and self.primal.exact:
-            raise ParameterError(
-                "player", "must be context-ftpl for the paper's schedule", self.player,
-                "Its noise has no counterpart in exponential weights.",
-            )  # fmt: skip
-        if pricing.unit < SMALLEST_LABEL_COST:
-            least = SMALLEST_LABEL_COST * self.k / ONE
-            raise ParameterError(
-                "eta", f"must be at least {least:g} for k = {self.k}", self.schedule.error_weight(),
-                "Costs are integers of 2^-20; labels would weigh next to nothing.",
-            )  # fmt: skip
-        for name in ("alpha", "eps"):
-            object.__setattr__(self, name, getattr(self.margins, name))
+        fits = self.feedback in self.schedule.feedback
+        rule = f"must be one for {self.feedback} feedback"
+        remedy = "Paper is for full information, PaperOneSided for one-sided, SelfTuned for both."
+        require(fits, "schedule", rule, type(self.schedule).__name__, remedy)
+        fits = not (isinstance(self.schedule, Paper) and self.primal.exact)
+        rule = "must be context-ftpl for the paper's schedule"
+        remedy = "Its noise has no counterpart in exponential weights."
+        require(fits, "player", rule, self.player, remedy)
+        least, eta = SMALLEST_LABEL_COST * self.k / ONE, self.schedule.error_weight()
+        rule = f"must be at least {least:g} for k = {self.k}"
+        remedy = "Costs are integers of 2^-20; labels would weigh next to nothing."
+        require(pricing.unit >= SMALLEST_LABEL_COST, "eta", rule, eta, remedy)
+        assign(self, alpha=self.margins.alpha, eps=self.margins.eps)
 
     def _check_player(self) -> None:
         """The player must fit the class: a prior too large to compute is refused before a round."""
         for number in (self.primal.gain(self.hypotheses), *self.scale_factors.tolist()):
-            if not math.isfinite(number):
-                raise ParameterError(
-                    "player", "must have finite constants on this class", number, "Take another."
-                )
+            rule = "must have finite constants on this class"
+            require(math.isfinite(number), "player", rule, number, "Take another.")
 
     @cached_property
     def primal(self) -> Player:
-        """The primal player."""
         per_part = self.scales == "per-part"
         return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)
 
@@ -176,14 +161,11 @@ class Learner:
 
     @cached_property
     def margins(self) -> Margins:
-        """How violations are asked for."""
         return self.schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
 
     @cached_property
     def pricing(self) -> Pricing:
-        """The cost of a label, and when it is charged."""
-        eta = self.schedule.error_weight()
-        return pricing_named(self.feedback, self.estimate, eta, self.k)
+        return pricing_named(self.feedback, self.schedule.error_weight(), self.k)
 
     @cached_property
     def label_square(self) -> float | None:
@@ -192,7 +174,7 @@ class Learner:
         That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
         C'). Otherwise None, and S is the sum of squared ranges.
         """
-        if not (self.primal.exact and isinstance(self.pricing, Lifted)):
+        if not (self.primal.exact and self.pricing.one_sided):
             return None
         unit = from_units(self.pricing.unit)
         return 20.0 * self.k * unit * unit
@@ -294,22 +276,18 @@ class Learner:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
         """Read the settings from their JSON, which names all of them."""
-        if not isinstance(spec, Mapping) or spec.get("algorithm") != ALGORITHM:
-            raise ParameterError(
-                "algorithm", f"must be {ALGORITHM!r}",
-                spec.get("algorithm") if isinstance(spec, Mapping) else spec,
-                "Another version of Likewise wrote this; use that one.",
-            )  # fmt: skip
+        version = spec.get("algorithm") if isinstance(spec, Mapping) else spec
+        remedy = "Another version of Likewise wrote this; use that one."
+        fits = isinstance(version, str) and version == ALGORITHM
+        require(fits, "algorithm", f"must be {ALGORITHM!r}", version, remedy)
         parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual", "attention")
         values = members("learner", spec, (*parts, *PLAIN))
         hypotheses = class_from_spec(values["hypotheses"])
         if isinstance(hypotheses, ExactWeights):
             hypotheses = hypotheses.with_prior(values["prior"])
-        if hypotheses.schema.digest != values["schema"]:
-            raise ParameterError(
-                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
-                f"Recorded was {shown(values['schema'])}; the features have been changed.",
-            )  # fmt: skip
+        digest, rule = hypotheses.schema.digest, "must have the hash that was recorded"
+        remedy = f"Recorded was {shown(values['schema'])}; the features have been changed."
+        require(digest == values["schema"], "schema", rule, digest, remedy)
         return cls(
             hypotheses=hypotheses,
             schedule=schedules.schedule_from_spec(values["schedule"]),

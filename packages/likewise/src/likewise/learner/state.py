@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from likewise.errors import EventRefused, ParameterError
+from likewise.errors import EventRefused
 from likewise.html import described
 from likewise.hypotheses.base import Points
 from likewise.learner.attention import Asking
@@ -23,7 +23,7 @@ from likewise.learner.schedules import OUTSTANDING, WAITING, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.people.schema import People
-from likewise.validation import instance
+from likewise.validation import instance, require
 
 T = TypeVar("T")
 _Bucket = dict[str, "OpenRound"]
@@ -59,7 +59,6 @@ class OpenRounds(Mapping[str, "OpenRound"]):
         return self._buckets[_bucket_index(name)][name]
 
     def find(self, name: str) -> OpenRound | None:
-        """The round of that id, or None."""
         return self._buckets[_bucket_index(name)].get(name)
 
     def __contains__(self, name: object) -> bool:
@@ -91,7 +90,6 @@ class OpenRounds(Mapping[str, "OpenRound"]):
         return self._with(index, {**self._buckets[index], round_.id: round_})
 
     def without(self, name: str) -> OpenRounds:
-        """A copy without a round."""
         index = _bucket_index(name)
         bucket = {key: value for key, value in self._buckets[index].items() if key != name}
         return self._with(index, bucket)
@@ -132,7 +130,6 @@ class Tuning(HoldsArrays):
 
     @classmethod
     def start(cls, scales: int) -> Tuning:
-        """Before the first round."""
         return cls(np.zeros(scales), np.zeros(scales, dtype=np.int64), np.zeros(scales))
 
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
@@ -263,14 +260,12 @@ class OpenRound:
 
     @property
     def policy(self) -> Frozen:
-        """The policy that it was opened under."""
         if self.frozen is None:
             raise EventRefused(f"Round {self.id!r} is sealed; nobody is decided on any more.")
         return self.frozen
 
     @property
     def undecided(self) -> tuple[Person, ...]:
-        """People who have arrived and have no decision yet."""
         if not self.decisions:
             return self.people
         return tuple([p for p in self.people if p.id not in self.decisions])
@@ -388,11 +383,9 @@ class State:
         scales = learner.schedule.scales(
             tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
         )
-        if not all(map(math.isfinite, scales.tolist())):
-            raise ParameterError(
-                "The noise scale", "must be finite", float(scales.max()),
-                "The costs are out of all proportion; take a smaller x.",
-            )  # fmt: skip
+        values, remedy = scales.tolist(), "The costs are out of all proportion; take a smaller x."
+        fits = all(map(math.isfinite, values))
+        require(fits, "The noise scale", "must be finite", values, remedy)
         return Frozen(
             self.opened + 1, learner.seed, self.costs, scales, learner.copies, self.incurred
         )
@@ -405,7 +398,6 @@ def is_located(learner: Learner, people: tuple[Person, ...]) -> bool:
 
 
 def located(learner: Learner, people: tuple[Person, ...]) -> Points:
-    """The points of some people."""
     if is_located(learner, people):
         points: Points = learner.__dict__["_located"][1]
         return points

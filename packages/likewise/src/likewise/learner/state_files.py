@@ -239,7 +239,6 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_people(round_: OpenRound, learner: Learner) -> None:
-    """The people, and the decisions on those who came first."""
     people, limit = round_.people, learner.k
     _require(0 < len(people) <= limit, "people", f"must be between 1 and k = {limit}", len(people))
     for person in people:
@@ -255,7 +254,6 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_outcome(round_: OpenRound, learner: Learner) -> None:
-    """Panel, audit, labels and overrides."""
     sealed, rule = round_.panel is not None, "must be what the panel of a sealed round is asked"
     _require(sealed == (round_.asking is not None), "asking", rule, round_.asking)
     if round_.panel is not None:
@@ -320,7 +318,6 @@ def _check_memory(state: State) -> None:
 
 
 def _check_sums(state: State) -> None:
-    """Costs, multipliers and what tunes the scales."""
     learner, account, tuning = state.learner, state.account, state.tuning
     _require(state.lam >= 0, "lam", "must be at least 0", state.lam)
     _require(account.reported >= 0, "account.reported", "must be at least 0", account.reported)

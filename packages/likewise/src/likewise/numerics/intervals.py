@@ -23,11 +23,9 @@ class Interval:
 
     @classmethod
     def exactly(cls, value: float) -> Interval:
-        """The interval of a number that was counted."""
         return cls(value, value, value)
 
     def times(self, factor: float) -> Interval:
-        """The interval of a multiple."""
         return Interval(self.value * factor, self.low * factor, self.high * factor)
 
     def __str__(self) -> str:

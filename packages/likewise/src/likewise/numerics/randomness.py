@@ -19,9 +19,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import LN2, ONE, FloatArray, IntArray, log_array
-from likewise.validation import instance, integer, real
+from likewise.validation import assign, instance, integer, real, require
 
 Words = npt.NDArray[np.uint32]
 
@@ -125,8 +124,7 @@ class Stream:
         seed = integer("seed", self.seed, 0, 1 << 64, "Take any such number.")
         round_ = integer("round", self.round, 0, 1 << 32, "Start a new seed.")
         instance("purpose", self.purpose, Purpose, "Take one of Purpose.")
-        object.__setattr__(self, "seed", seed)
-        object.__setattr__(self, "round", round_)
+        assign(self, seed=seed, round=round_)
 
     def words(self, first_draw: int, draws: int, positions: int) -> Words:
         """Raw words of some draws, shape (draws, positions)."""
@@ -217,12 +215,9 @@ class Noise:
         integer("copies", self.copies, 1, 1 << 32, "One in the per-point embedding.")
         real("scale", self.scale, "It is in units of 1.")
         # A sum over all points must stay an integer that int64 and the engines can hold.
-        if not 0 <= self.scale * self.copies < 2.0**34:
-            raise ParameterError(
-                "noise scale times copies", "must be at least 0 and below 2^34",
-                self.scale * self.copies,
-                "Noise that large drowns any data; take another schedule.",
-            )  # fmt: skip
+        size, rule = self.scale * self.copies, "must be at least 0 and below 2^34"
+        remedy = "Noise that large drowns any data; take another schedule."
+        require(0 <= size < 2.0**34, "noise scale times copies", rule, size, remedy)
 
     def sample(self, first_draw: int, draws: int, positions: IntArray) -> IntArray:
         """Noise of some draws on some points, shape (draws, len(positions))."""

@@ -108,7 +108,6 @@ def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
         "player": learner.primal.name,
         "schedule": learner.resolved_schedule.spec(),
         "feedback": learner.feedback,
-        "estimate": learner.estimate if learner.pricing.one_sided else None,
         "audit_share": learner.audit_share,
         "open_rounds": len(transcript.state.open),
         "bounds": [bound.to_json() for bound in bounds_of(transcript)],

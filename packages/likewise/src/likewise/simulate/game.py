@@ -86,10 +86,6 @@ Feedback that comes so late never arrives.
             known_setting(world, name).check(value)
         settings = checked_settings(self.learner, self.learner_settings)
         object.__setattr__(self, "learner_settings", settings)
-        if self.feedback == "full" and "estimate" in settings:
-            rule = "must be left out with full information"
-            remedy = "There is no unseen label to make up for."
-            raise ParameterError("estimate", rule, settings["estimate"], remedy)
         if self.selection is not None:
             SELECTIONS[self.selection]
         delays = self.delays

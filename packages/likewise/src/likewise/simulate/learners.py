@@ -43,7 +43,6 @@ _COVERED = (
 _OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
 
 Engine = Annotated[str, "who makes the draws; all make the same"]
-Estimate = Annotated[str, "one-sided labels: how unseen ones are made up for, lifted or direct"]
 OpenLimit = Annotated[int, "the most rounds that may wait for feedback at a time"]
 
 
@@ -63,7 +62,7 @@ def _self_tuned(
     counts_outstanding: Annotated[bool, "the scale counts what is outstanding"] = True,
     outstanding: Annotated[float, "the weight of what is outstanding"] = OUTSTANDING,
     waiting: Annotated[float, "how much a round that waits for its audit adds"] = WAITING,
-    engine: Engine = "compiled", estimate: Estimate = "lifted", open_limit: OpenLimit = 10_000,
+    engine: Engine = "compiled", open_limit: OpenLimit = 10_000,
 ) -> Learner:  # fmt: skip
     """Our schedule with a player."""
     if kappa_share is not None:
@@ -77,7 +76,7 @@ def _self_tuned(
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
         engine=engine, feedback=feedback, scales=scales, dual=_dual(dual, gamma=gamma, theta=theta),
-        estimate=estimate, open_limit=open_limit,
+        open_limit=open_limit,
     )  # fmt: skip
 
 
@@ -110,7 +109,7 @@ def _paper(
     noise_divisor: Annotated[float, "less noise than its own"] = 1.0,
     draws: Annotated[str, "how many draws estimate a score: paper, tight, r"] = "paper",
     noise: Annotated[str, "repeated: k Laplace variables a point; per-point: one"] = "repeated",
-    engine: Engine = "compiled", estimate: Estimate = "lifted", open_limit: OpenLimit = 10_000,
+    engine: Engine = "compiled", open_limit: OpenLimit = 10_000,
 ) -> Learner:  # fmt: skip
     """The paper's constants, for the feedback at hand."""
     constants = PaperOneSided if feedback == "one-sided" else Paper
@@ -118,7 +117,7 @@ def _paper(
     schedule = constants(rounds, b=b, noise_divisor=noise_divisor, **rules)
     return Learner(
         hypotheses, k, alpha, eps, seed, schedule=schedule, player="context-ftpl", engine=engine,
-        feedback=feedback, estimate=estimate, open_limit=open_limit,
+        feedback=feedback, open_limit=open_limit,
     )  # fmt: skip
 
 

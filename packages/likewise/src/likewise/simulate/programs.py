@@ -20,11 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import LikewiseError, foreign_code
+from likewise.errors import LikewiseError, foreign_code, missing
 from likewise.hypotheses.base import Bits
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.numerics.linear_programs import linprog
-from likewise.numerics.linear_programs import sparse as sp
+
+try:
+    from scipy import sparse as sp
+    from scipy.optimize import linprog
+except ImportError as error:
+    raise missing("The best fair policy in hindsight", "scipy", "study", error) from error
 
 Rows = Any  # scipy.sparse.csr_array of floats; its stubs are generic where it is not
 Search = Callable[[FloatArray], Bits]

@@ -22,7 +22,6 @@ from likewise.numerics.randomness import Noise
 def approvals(
     hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
-    """Predictions of some draws of h on each point, shape (draws, points)."""
     if isinstance(hypotheses, Listed):
         return lists.approvals(hypotheses, costs, noise, points, draws)
     if isinstance(hypotheses, Segments | Staircases):

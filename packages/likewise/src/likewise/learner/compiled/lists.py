@@ -26,7 +26,7 @@ of addition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,27 +34,18 @@ import numpy.typing as npt
 
 from likewise.hypotheses.base import Bits, Points
 from likewise.hypotheses.lists import Listed
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import NoiseOfDraws
-from likewise.learner.compiled.vectors import (
-    REGISTER_BYTES,
-    compiled,
-    everywhere,
-    if_less,
-    load,
-    pieces,
-    plus,
-    share_out,
-    store,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.randomness import Noise
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"vectors": "1b40836cdd1b27ff"}
 
 
 @compiled
-def spread(noise: Any) -> Any:  # pragma: no cover
+def spread(noise: Any) -> Any:
     """max over draws of Σ_q |noise_q|, from above, for noise[q, draw]."""
     points, draws = noise.shape
     sums = np.zeros(draws, dtype=np.float64)
@@ -70,9 +61,7 @@ def spread(noise: Any) -> Any:  # pragma: no cover
 
 
 @compiled
-def _quantise(
-    noise: Any, start: Any, end: Any, factor: Any, points: Any
-) -> None:  # pragma: no cover
+def _quantise(noise: Any, start: Any, end: Any, factor: Any, points: Any) -> None:
     """points[q] = rint(factor·noise_q), and after these the row −(their sum)/2, rounded down.
 
     A factor of 0 asks for the noise as it is, and no half of a sum.
@@ -96,75 +85,70 @@ def _quantise(
 
 
 @compiled
-def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:  # pragma: no cover
+def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:
     """The sums over all subsets of each group of points, those of the first with the last row."""
     s = len(points) - 1
     for first in range(0, s, bits):
         base = (first // bits) << bits
-        start = load(points, s) if first == 0 else everywhere(table.dtype.type(0))
-        store(table, base, start)
+        start = vectors.load(points, s) if first == 0 else vectors.everywhere(table.dtype.type(0))
+        vectors.store(table, base, start)
         for i in range(min(bits, s - first)):
-            point = load(points, first + i)
+            point = vectors.load(points, first + i)
             for code in range(1 << i):
-                with_it = plus(load(table, base + code), point)
-                store(table, base + (1 << i) + code, with_it)
+                with_it = vectors.plus(vectors.load(table, base + code), point)
+                vectors.store(table, base + (1 << i) + code, with_it)
 
 
 @compiled
-def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:  # pragma: no cover
-    """The rows of what a scan has found."""
-    store(best_rows, 0, best)
-    store(best_rows, 1, second)
-    store(best_rows, 2, place)
+def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:
+    vectors.store(best_rows, 0, best)
+    vectors.store(best_rows, 1, second)
+    vectors.store(best_rows, 2, place)
 
 
 @compiled
-def _scan_groups(
-    codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
-) -> None:  # pragma: no cover
+def _scan_groups(codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any) -> None:
     """The best score of the hypotheses first … last, the second best, and the best one's place."""
     kind = table.dtype.type
-    best = everywhere(kind(np.iinfo(kind).max))
-    second, place = best, everywhere(kind(0))
+    best = vectors.everywhere(kind(np.iinfo(kind).max))
+    second, place = best, vectors.everywhere(kind(0))
     for h in range(first, last):
-        score = everywhere(costs[h])
+        score = vectors.everywhere(costs[h])
         for group in range(codes.shape[1]):
-            score = plus(score, load(table, codes[h, group]))
-        worse = if_less(best, score, score, best)
-        second = if_less(worse, second, worse, second)
-        place = if_less(score, best, everywhere(kind(h - first)), place)
-        best = if_less(score, best, score, best)
+            score = vectors.plus(score, vectors.load(table, codes[h, group]))
+        worse = vectors.if_less(best, score, score, best)
+        second = vectors.if_less(worse, second, worse, second)
+        place = vectors.if_less(score, best, vectors.everywhere(kind(h - first)), place)
+        best = vectors.if_less(score, best, score, best)
     _keep(best_rows, best, second, place)
 
 
 @compiled
 def _scan_steps(
     ends: Any, steps: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
-) -> None:  # pragma: no cover
+) -> None:
     """The same along a path: each sum is the one before it and a few steps. Row 3: that sum."""
     kind = table.dtype.type
-    best = everywhere(kind(np.iinfo(kind).max))
-    second, place = best, everywhere(kind(0))
-    total = load(best_rows, 3)
+    best = vectors.everywhere(kind(np.iinfo(kind).max))
+    second, place = best, vectors.everywhere(kind(0))
+    total = vectors.load(best_rows, 3)
     step = ends[first]
     for h in range(first, last):
         end = ends[h + 1]
         while step < end:
-            total = plus(total, load(table, steps[step]))
+            total = vectors.plus(total, vectors.load(table, steps[step]))
             step += 1
-        score = plus(total, everywhere(costs[h]))
-        worse = if_less(best, score, score, best)
-        second = if_less(worse, second, worse, second)
-        place = if_less(score, best, everywhere(kind(h - first)), place)
-        best = if_less(score, best, score, best)
+        score = vectors.plus(total, vectors.everywhere(costs[h]))
+        worse = vectors.if_less(best, score, score, best)
+        second = vectors.if_less(worse, second, worse, second)
+        place = vectors.if_less(score, best, vectors.everywhere(kind(h - first)), place)
+        best = vectors.if_less(score, best, score, best)
     _keep(best_rows, best, second, place)
-    store(best_rows, 3, total)
+    vectors.store(best_rows, 3, total)
 
 
 @compiled
-def _merge(
-    best_rows: Any, first: Any, choice: Any, best: Any, gap: Any
-) -> None:  # pragma: no cover
+def _merge(best_rows: Any, first: Any, choice: Any, best: Any, gap: Any) -> None:
     """Take the best of some more hypotheses into that of all before them: gap = second − best."""
     for lane in range(len(choice)):
         score, second = np.int64(best_rows[0, lane]), np.int64(best_rows[1, lane])
@@ -179,9 +163,9 @@ def _merge(
 
 
 @compiled
-def _space(noise: Any, costs: Any) -> Any:  # pragma: no cover
+def _space(noise: Any, costs: Any) -> Any:
     """Work space of a search: points[q, lane], best[lane], and how many hypotheses fit a block."""
-    lanes = REGISTER_BYTES // costs.itemsize
+    lanes = vectors.REGISTER_BYTES // costs.itemsize
     block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
     points = np.empty((len(noise) + 1, lanes), dtype=costs.dtype)
     return points, np.empty(lanes, dtype=np.int64), block
@@ -190,7 +174,7 @@ def _space(noise: Any, costs: Any) -> Any:  # pragma: no cover
 @compiled
 def search_by_groups(
     noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
-) -> None:  # pragma: no cover
+) -> None:
     """choice[draw] = argmin_h costs[h] + Σ_group table[codes[h, group]], for noise[q, draw].
 
     ``draws`` are (begin, end), ``layout`` is (codes, bits) and ``out`` (choice, gap).
@@ -211,9 +195,7 @@ def search_by_groups(
 
 
 @compiled
-def search_by_steps(
-    noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
-) -> None:  # pragma: no cover
+def search_by_steps(noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any) -> None:
     """The same along a path, a layout (ends, steps): q puts point q in, s + q takes it out."""
     ends, steps = layout
     points, best, block = _space(noise, costs)
@@ -247,16 +229,18 @@ WRONG_GUESS = 3.0
 WORTH_IT = 0.8
 
 
-class Layout(Protocol):
-    """Some hypotheses of a list, in an order of their own, and how their noise is added up."""
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Some hypotheses of a list, in an order of their own, and how their noise is added up.
 
-    @property
-    def members(self) -> IntArray:
-        """Which hypothesis stands in each place."""
+    ``members`` says which hypothesis stands in each place, ``work`` how many additions a draw
+    takes; ``kernel`` searches what is laid out in ``parts``.
+    """
 
-    @property
-    def work(self) -> float:
-        """Additions for one draw."""
+    members: IntArray
+    work: float
+    kernel: Any
+    parts: tuple[Any, ...]
 
     def search(
         self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
@@ -267,6 +251,7 @@ class Layout(Protocol):
         ``costs``, a number for every place, says how short the integers are. The noise is
         multiplied by the factor and rounded; with a factor of 0 it is taken as it is.
         """
+        self.kernel(noise, draws, factor, costs, self.parts, (choice, gap))
 
 
 def _indices(numbers: npt.NDArray[Any], largest: int) -> Indices:
@@ -274,33 +259,20 @@ def _indices(numbers: npt.NDArray[Any], largest: int) -> Indices:
     return numbers.astype(np.uint16 if largest < 1 << 16 else np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """A row of sums for every group of points: codes[place, group]."""
+def in_groups(on_set: Bits, members: IntArray) -> Layout:
+    """A row of sums for every group of points: codes[place, group].
 
-    members: IntArray
-    codes: Indices
-    bits: int
-    work: float
-
-    @classmethod
-    def of(cls, on_set: Bits, members: IntArray) -> Groups:
-        """With the predictions of the members on the separating set, shape (members, s)."""
-        size, points = on_set.shape
-        bits = _group_size(size, points)
-        count = -(-points // bits)
-        padded = np.zeros((size, count * bits), dtype=np.int32)
-        padded[:, :points] = on_set
-        rows = (padded.reshape(size, count, bits) << np.arange(bits)).sum(axis=2)
-        codes = _indices(rows + (np.arange(count) << bits), count << bits)
-        return cls(members, codes, bits, _work_of_groups(size, points, bits))
-
-    def search(
-        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
-        choice: IntArray, gap: IntArray,
-    ) -> None:  # fmt: skip
-        """See :class:`Layout`."""
-        search_by_groups(noise, draws, factor, costs, (self.codes, self.bits), (choice, gap))
+    ``on_set`` has the predictions of the members on the separating set, shape (members, s).
+    """
+    size, points = on_set.shape
+    bits = _group_size(size, points)
+    count = -(-points // bits)
+    padded = np.zeros((size, count * bits), dtype=np.int32)
+    padded[:, :points] = on_set
+    rows = (padded.reshape(size, count, bits) << np.arange(bits)).sum(axis=2)
+    codes = _indices(rows + (np.arange(count) << bits), count << bits)
+    work = _work_of_groups(size, points, bits)
+    return Layout(members, work, search_by_groups, (codes, bits))
 
 
 def _work_of_groups(size: int, points: int, bits: int) -> float:
@@ -315,34 +287,20 @@ def _group_size(size: int, points: int) -> int:
     return min(fitting or [2], key=lambda bits: _work_of_groups(size, points, bits))
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The steps ends[place] … ends[place + 1] lead to a place: q puts point q in, s + q out."""
+def in_steps(on_set: Bits, members: IntArray) -> Layout:
+    """Through the members in this order: ends[place] … ends[place + 1] are the steps to a place.
 
-    members: IntArray
-    ends: IntArray
-    steps: Indices
-    work: float
-
-    @classmethod
-    def of(cls, on_set: Bits, members: IntArray) -> Steps:
-        """Through the members in this order, with their predictions, shape (members, s)."""
-        points = on_set.shape[1]
-        place, point = np.nonzero(_changes(on_set))
-        counts = np.bincount(place, minlength=len(on_set))
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        out = on_set[place, point] == 0
-        steps = _indices(point + points * out, 2 * points)
-        guesses = int(np.count_nonzero(np.diff(counts)))
-        work = len(counts) * THE_REST + len(steps) + WRONG_GUESS * guesses
-        return cls(members, ends, steps, work)
-
-    def search(
-        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
-        choice: IntArray, gap: IntArray,
-    ) -> None:  # fmt: skip
-        """See :class:`Layout`."""
-        search_by_steps(noise, draws, factor, costs, (self.ends, self.steps), (choice, gap))
+    A step q puts point q in, s + q takes it out.
+    """
+    points = on_set.shape[1]
+    place, point = np.nonzero(_changes(on_set))
+    counts = np.bincount(place, minlength=len(on_set))
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    out = on_set[place, point] == 0
+    steps = _indices(point + points * out, 2 * points)
+    guesses = int(np.count_nonzero(np.diff(counts)))
+    work = len(counts) * THE_REST + len(steps) + WRONG_GUESS * guesses
+    return Layout(members, work, search_by_steps, (ends, steps))
 
 
 def _changes(on_set: Bits) -> npt.NDArray[np.bool_]:
@@ -362,15 +320,15 @@ class Plan:
         self.on_set: Bits = np.ascontiguousarray(listed.separating_points().T)
         self.size, self.separators = self.on_set.shape
         places = np.arange(self.size)
-        as_listed: Layout = Steps.of(self.on_set, places)
+        as_listed = in_steps(self.on_set, places)
         bits = _group_size(self.size, self.separators)
         if _work_of_groups(self.size, self.separators, bits) < as_listed.work:
-            as_listed = Groups.of(self.on_set, places)
+            as_listed = in_groups(self.on_set, places)
         self.in_order = as_listed
         gray = np.bitwise_xor.accumulate(self.on_set, axis=1)
         order = np.lexsort(np.packbits(gray, axis=1).T[::-1])
-        along = Steps.of(np.ascontiguousarray(self.on_set[order]), order)
-        self.best: Layout = along if along.work < as_listed.work else as_listed
+        along = in_steps(np.ascontiguousarray(self.on_set[order]), order)
+        self.best = along if along.work < as_listed.work else as_listed
 
     def of(self, members: IntArray) -> Layout | None:
         """Those members alone, in order, if that is worth it."""
@@ -378,14 +336,13 @@ class Plan:
         work = _work_of_groups(len(members), self.separators, bits)
         if work > WORTH_IT * self.best.work:
             return None
-        return Groups.of(self.on_set[members], members)
+        return in_groups(self.on_set[members], members)
 
 
 _PLANS: WeakKeyDictionary[Listed, Plan] = WeakKeyDictionary()
 
 
 def plan_of(listed: Listed) -> Plan:
-    """The plan of a class."""
     plan = _PLANS.get(listed)
     if plan is None:
         plan = _PLANS[listed] = Plan(listed)
@@ -395,7 +352,7 @@ def plan_of(listed: Listed) -> Plan:
 # Noise of about so many numbers is kept at a time, by each thread.
 NUMBERS_AT_ONCE = 1 << 17
 # Draws are made in multiples of the most that a register holds.
-DRAWS_AT_ONCE = REGISTER_BYTES // 2
+DRAWS_AT_ONCE = vectors.REGISTER_BYTES // 2
 # Up to here sums do not leave int64, and s + 2 roundings stay below s/2 + 3/2.
 LARGEST_SUM = 2.0**62
 MOST_SEPARATORS = 1 << 14
@@ -434,7 +391,6 @@ class _Search:
     separators: int
 
     def places(self, noise: IntArray, kinds: tuple[type[Any], ...]) -> IntArray:
-        """The chosen hypothesis for every column of noise."""
         draws = noise.shape[1]
         place, gap = np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64)
         if not kinds:
@@ -486,11 +442,10 @@ def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntA
         chosen[start : start + size] = _search(plan, costs, numbers)
 
     most = max(DRAWS_AT_ONCE, NUMBERS_AT_ONCE // plan.separators)
-    share_out(make, pieces(len(draws), most, DRAWS_AT_ONCE))
+    vectors.share_out(make, vectors.pieces(len(draws), most, DRAWS_AT_ONCE))
     return chosen
 
 
 def approvals(listed: Listed, costs: IntArray, noise: Noise, points: Points, draws: range) -> Bits:
-    """Predictions of some draws on each point, shape (draws, points)."""
     chosen = choices(listed, costs, noise, draws)
     return np.ascontiguousarray(points.T, dtype=np.uint8)[chosen]

@@ -16,8 +16,8 @@ from likewise.learner.compiled.vectors import REGISTER_BYTES, bits_of_float, com
 from likewise.numerics.fixed_point import LN2, ONE, IntArray
 from likewise.numerics.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise, Stream
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"vectors": "1b40836cdd1b27ff"}
 
 LANES = 256
 # Numbers of 64 bits in a register; and draws at a time: the noise of 20 or 32 points for so many is
@@ -41,9 +41,7 @@ _TWO_52_AND_64 = 4503599627370560.0
 
 
 @compiled
-def philox_words(
-    key: Any, fixed: Any, block: Any, draw0: Any, lanes: Any, out: Any
-) -> None:  # pragma: no cover
+def philox_words(key: Any, fixed: Any, block: Any, draw0: Any, lanes: Any, out: Any) -> None:
     """The four words of one block of positions, for some draws: out[4, lane]."""
     purpose, round_ = fixed
     for lane in range(lanes):
@@ -66,8 +64,8 @@ def philox_words(
 
 
 @compiled
-def _laplace(words: Any, scale: Any, more: Any, out: Any) -> None:  # pragma: no cover
-    """rint(scale·z) for a lane, or one more of them; the logarithm is portable_math.log_array's.
+def _laplace(words: Any, scale: Any, more: Any, out: Any) -> None:
+    """rint(scale·z) for a lane, or one more of them; the logarithm is fixed_point.log_array's.
 
     Its mantissa is in [sqrt(1/2), sqrt(2)): with x = m·2^e, the bits of x less those of sqrt(1/2)
     have e above the mantissa's place, and the rest belongs to m.
@@ -96,7 +94,7 @@ def _laplace(words: Any, scale: Any, more: Any, out: Any) -> None:  # pragma: no
 
 
 @compiled
-def fill(source: Any, first: Any, draw: Any, words: Any, out: Any) -> None:  # pragma: no cover
+def fill(source: Any, first: Any, draw: Any, words: Any, out: Any) -> None:
     """Noise on the points first, first+1, … for the draws from ``draw`` on: out[point, draw].
 
     ``words`` is work space, of the shape (4, LANES).
@@ -134,7 +132,6 @@ class NoiseOfDraws:
 
     @classmethod
     def of(cls, noise: Noise, first_draw: int) -> NoiseOfDraws:
-        """With the numbers in the types that the compiled code takes."""
         stream = noise.stream
         fixed = (np.uint64(int(stream.purpose)), np.uint64(stream.round))
         scale = float(noise.scale * ONE)
@@ -144,8 +141,6 @@ class NoiseOfDraws:
         """Noise on the points from ``first`` on, for the draws from ``draw`` on: [point, draw]."""
         fill(self.source, first, draw, np.empty((4, LANES), dtype=np.uint64), out)
 
-
-# Digests of the files that are built in here: see compilation.py.
 
 _TWO = np.uint64(2)
 
@@ -157,7 +152,7 @@ def noise_of(stream: Stream, draw: int) -> tuple[Any, ...]:
 
 
 @compiled
-def below(n: Any, position: Any, noise: Any, words: Any) -> Any:  # pragma: no cover
+def below(n: Any, position: Any, noise: Any, words: Any) -> Any:
     """The integer below n at a position: the high half of a 64-bit number times n.
 
     ``words`` is work space, of the shape (4, 1).
@@ -174,7 +169,7 @@ def below(n: Any, position: Any, noise: Any, words: Any) -> Any:  # pragma: no c
 
 
 @compiled
-def picked(weights: Any, number: Any) -> Any:  # pragma: no cover
+def picked(weights: Any, number: Any) -> Any:
     """The place that a number below the sum of the weights falls on."""
     place, total = 0, weights[0]
     while total <= number:
@@ -184,7 +179,7 @@ def picked(weights: Any, number: Any) -> Any:  # pragma: no cover
 
 
 @compiled
-def member_drawn(weights: Any, noise: Any) -> Any:  # pragma: no cover
+def member_drawn(weights: Any, noise: Any) -> Any:
     """One place by weight, with the number at position 0."""
     words = np.empty((4, 1), dtype=np.uint64)
     return picked(weights, below(weights.sum(), 0, noise, words))

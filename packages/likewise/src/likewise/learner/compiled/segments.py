@@ -8,46 +8,38 @@ import numpy as np
 
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.segments import Segments
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import AT_ONCE, LANES, WIDTH, NoiseOfDraws, fill
-from likewise.learner.compiled.vectors import (
-    compiled,
-    everywhere,
-    if_less,
-    load,
-    pieces,
-    plus,
-    share_out,
-    store,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "142724098bc34dc2", "vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"noise": "3846d504fcaabbf8", "vectors": "1b40836cdd1b27ff"}
 
 # Draws that a thread takes on at a time.
 A_PIECE = 1024
 
 
 @compiled
-def _thresholds(costs: Any, noise: Any, threshold: Any) -> None:  # pragma: no cover
+def _thresholds(costs: Any, noise: Any, threshold: Any) -> None:
     """The lowest threshold of least cost, for costs[bin] and noise[bin, draw]."""
     bins, draws = noise.shape
     registers = draws // WIDTH
     for r in range(registers):
-        total = everywhere(np.int64(0))
-        least, best = total, everywhere(np.int64(bins))
+        total = vectors.everywhere(np.int64(0))
+        least, best = total, vectors.everywhere(np.int64(bins))
         for j in range(bins - 1, -1, -1):
-            cost = plus(everywhere(costs[j]), load(noise, j * registers + r))
-            total = plus(total, cost)
-            best = if_less(least, total, best, everywhere(np.int64(j)))
-            least = if_less(least, total, least, total)
-        store(threshold, r, best)
+            number = vectors.load(noise, j * registers + r)
+            total = vectors.plus(total, vectors.plus(vectors.everywhere(costs[j]), number))
+            best = vectors.if_less(least, total, best, vectors.everywhere(np.int64(j)))
+            least = vectors.if_less(least, total, least, total)
+        vectors.store(threshold, r, best)
 
 
 @compiled
 def _draw(
     costs: Any, bins: Any, points: Any, people: Any, source: Any, start: Any, approved: Any
-) -> None:  # pragma: no cover
+) -> None:
     """approved[person, draw] for the draws from ``start`` on; ``people`` are sorted by segment."""
     draws = approved.shape[1]
     lanes = min(AT_ONCE, (draws + WIDTH - 1) // WIDTH * WIDTH)
@@ -79,5 +71,5 @@ def approvals(
         _draw(costs, hypotheses.bins, points, people, noise.source, start, block)
         approved[:, start : start + size] = block
 
-    share_out(make, pieces(draws, A_PIECE, AT_ONCE))
+    vectors.share_out(make, vectors.pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

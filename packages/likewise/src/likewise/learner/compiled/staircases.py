@@ -11,30 +11,20 @@ import numpy as np
 
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.staircases import Staircases
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import AT_ONCE, LANES, WIDTH, NoiseOfDraws, fill
-from likewise.learner.compiled.vectors import (
-    compiled,
-    everywhere,
-    if_less,
-    load,
-    minus,
-    pieces,
-    plus,
-    share_out,
-    store,
-    store_short,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "142724098bc34dc2", "vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"noise": "3846d504fcaabbf8", "vectors": "1b40836cdd1b27ff"}
 
 # Draws that a thread takes on at a time.
 A_PIECE = 512
 
 
 @compiled
-def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:  # pragma: no cover
+def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:
     """One row of the program, after those below it: least[m, draw] and choice[m, draw].
 
     ``least[m]`` is that of the row below on entry, and of this row on return; ``choice[m]`` is the
@@ -43,24 +33,22 @@ def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:  # pragma: no
     """
     registers = noise.shape[1] // WIDTH
     for r in range(registers):
-        total = everywhere(np.int64(0))
-        lowest, best = load(least, r), total
-        store_short(choice, r, best)
+        total = vectors.everywhere(np.int64(0))
+        lowest, best = vectors.load(least, r), total
+        vectors.store_short(choice, r, best)
         for b in range(len(costs)):
-            cost = plus(everywhere(costs[b]), load(noise, b * registers + r))
-            total = plus(total, cost)
+            number = vectors.load(noise, b * registers + r)
+            total = vectors.plus(total, vectors.plus(vectors.everywhere(costs[b]), number))
             place = (b + 1) * registers + r
-            stop = minus(load(least, place), total)
-            best = if_less(stop, lowest, everywhere(np.int64(b + 1)), best)
-            lowest = if_less(stop, lowest, stop, lowest)
-            store(least, place, lowest)
-            store_short(choice, place, best)
+            stop = vectors.minus(vectors.load(least, place), total)
+            best = vectors.if_less(stop, lowest, vectors.everywhere(np.int64(b + 1)), best)
+            lowest = vectors.if_less(stop, lowest, stop, lowest)
+            vectors.store(least, place, lowest)
+            vectors.store_short(choice, place, best)
 
 
 @compiled
-def _read(
-    choice: Any, cells: Any, threshold: Any, first: Any, approved: Any
-) -> None:  # pragma: no cover
+def _read(choice: Any, cells: Any, threshold: Any, first: Any, approved: Any) -> None:
     """Follow the choices from the first row on, and note who is approved: [cell, draw]."""
     columns = choice.shape[1] - 1
     threshold[:] = columns
@@ -76,9 +64,7 @@ def _read(
 
 
 @compiled
-def _draw(
-    costs: Any, first_cell: Any, cells: Any, source: Any, start: Any, approved: Any
-) -> None:  # pragma: no cover
+def _draw(costs: Any, first_cell: Any, cells: Any, source: Any, start: Any, approved: Any) -> None:
     """approved[cell, draw] for the draws from ``start`` on, on some cells of one grid."""
     rows, columns = costs.shape
     draws = approved.shape[1]
@@ -113,5 +99,5 @@ def approvals(
             _draw(tables[grid], first_cell, cells[inside], noise.source, start, block)
             approved[inside, start : start + size] = block
 
-    share_out(make, pieces(draws, A_PIECE, AT_ONCE))
+    vectors.share_out(make, vectors.pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

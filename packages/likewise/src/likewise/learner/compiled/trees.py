@@ -17,8 +17,8 @@ from likewise.learner.compiled.weights import weights_of
 from likewise.numerics.fixed_point import LN2, IntArray, log, read_only
 from likewise.numerics.randomness import Stream
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "142724098bc34dc2", "weights": "57862ec808db05ee"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"noise": "3846d504fcaabbf8", "weights": "496a7ce09a67d5b3"}
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2
@@ -26,8 +26,8 @@ _WEIGHT = float(1 << WEIGHT_BITS)
 
 
 @compiled
-def _log(x: Any) -> Any:  # pragma: no cover
-    """The steps of portable_math.log."""
+def _log(x: Any) -> Any:
+    """The steps of fixed_point.log."""
     mantissa, exponent = math.frexp(x)
     if mantissa < _SQRT_HALF:
         mantissa, exponent = mantissa * 2.0, exponent - 1
@@ -40,12 +40,12 @@ def _log(x: Any) -> Any:  # pragma: no cover
 
 
 @compiled
-def _is_open(node: Any, f: Any, levels: Any, strides: Any) -> Any:  # pragma: no cover
+def _is_open(node: Any, f: Any, levels: Any, strides: Any) -> Any:
     return node // strides[f] % (levels[f] + 1) == levels[f]
 
 
 @compiled
-def _gather(levels: Any, strides: Any, inner: Any, table: Any) -> None:  # pragma: no cover
+def _gather(levels: Any, strides: Any, inner: Any, table: Any) -> None:
     """Rows of nodes that leave a feature open: those of its levels, added up."""
     for node in inner:
         f = 0
@@ -62,7 +62,7 @@ def _gather(levels: Any, strides: Any, inner: Any, table: Any) -> None:  # pragm
 @compiled
 def _thresholds(
     table: Any, temperature: Any, log_count: Any, least: Any, log_stop: Any, summed: Any
-) -> None:  # pragma: no cover
+) -> None:
     """Costs of bins become those of thresholds, and these weights, summed up along a row."""
     nodes, count = table.shape
     far = np.empty(nodes * count)
@@ -84,9 +84,7 @@ def _thresholds(
 
 
 @compiled
-def _split(
-    node: Any, levels: Any, strides: Any, log_splits: Any, log_z: Any, choices: Any
-) -> None:  # pragma: no cover
+def _split(node: Any, levels: Any, strides: Any, log_splits: Any, log_z: Any, choices: Any) -> None:
     """Weigh stopping at a node against each of its splits: Z, and choices[node]."""
     terms, features = np.empty(len(levels) + 1), np.empty(len(levels), dtype=np.int64)
     terms[0], count = log_z[node] - LN2, 0
@@ -113,9 +111,7 @@ def _split(
 
 
 @compiled
-def weigh(
-    costs: Any, temperature: Any, plan: Any, summed: Any, choices: Any, top: Any
-) -> None:  # pragma: no cover
+def weigh(costs: Any, temperature: Any, plan: Any, summed: Any, choices: Any, top: Any) -> None:
     """Weights of every node's thresholds, of stopping and splitting, and of the constants.
 
     ``summed`` is (nodes, bins + 1), ``choices`` (nodes, 1 + features), and ``top`` has the weights
@@ -147,7 +143,7 @@ def weigh(
 @compiled
 def approve(
     points: Any, paths: Any, splits: Any, summed: Any, choices: Any, top: Any, out: Any
-) -> None:  # pragma: no cover
+) -> None:
     """The chance of approval of each point, in units of 2^-40."""
     bins, sets = summed.shape[1] - 1, paths.shape[1]
     everybody, nobody, tree = np.float64(top[0]), np.float64(top[1]), np.float64(top[2])
@@ -175,7 +171,7 @@ def approve(
 @compiled
 def draw_tree(
     points: Any, plan: Any, noise: Any, summed: Any, choices: Any, top: Any, out: Any
-) -> None:  # pragma: no cover
+) -> None:
     """One draw on the points: position 0 chooses the tree, then every node has two of its own."""
     levels, strides, leaves = plan[0], plan[1], plan[2]
     nodes, bins = len(summed), summed.shape[1] - 1
@@ -250,13 +246,11 @@ class SegmentTreePolicy(GibbsPolicy):
         weigh(read_only(costs), temperature, self._plan.nodes, *self._weights)
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """The chances in units of 2^-40."""
         cells, units = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.int64)
         approve(cells, self._plan.paths, self._plan.splits, *self._weights, units)
         return [(unit, CERTAIN) for unit in units.tolist()]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Position 0 chooses among the constants and the tree; then every node has its own."""
         cells, bits = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.uint8)
         draw_tree(cells, self._plan.nodes, noise_of(stream, draw), *self._weights, bits)
         return bits

@@ -145,65 +145,52 @@ def everywhere(_: Any, number: Any) -> Any:
     return Register(number)(number), generate
 
 
+def _instruction(write: Callable[..., Any]) -> Callable[..., Any]:
+    """The code of an operation that the compiler's builder writes from its arguments alone."""
+    return lambda context, builder, signature, arguments: write(builder, *arguments)  # noqa: ARG005
+
+
 @built_in
 def plus(_: Any, a: Any, b: Any) -> Any:
     """a + b; what does not fit wraps around."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.add(*arguments)
-
-    return a(a, b), generate
+    return a(a, b), _instruction(ir.IRBuilder.add)
 
 
 @built_in
 def minus(_: Any, a: Any, b: Any) -> Any:
     """a − b; what does not fit wraps around."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.sub(*arguments)
-
-    return a(a, b), generate
+    return a(a, b), _instruction(ir.IRBuilder.sub)
 
 
 @built_in
 def if_less(_: Any, a: Any, b: Any, smaller: Any, otherwise: Any) -> Any:
-    """``then`` where a < b, and ``other`` elsewhere."""
+    """``smaller`` where a < b, and ``otherwise`` elsewhere."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        less = builder.icmp_signed("<", arguments[0], arguments[1])
-        return builder.select(less, arguments[2], arguments[3])
+    def select(builder: Any, a: Any, b: Any, smaller: Any, otherwise: Any) -> Any:
+        return builder.select(builder.icmp_signed("<", a, b), smaller, otherwise)
 
-    return smaller(a, b, smaller, otherwise), generate
+    return smaller(a, b, smaller, otherwise), _instruction(select)
 
 
 @built_in
 def bits_of_float(_: Any, x: Any) -> Any:  # noqa: ARG001
     """The bits of a float, without a detour through memory, or no loop would be vectorised."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.bitcast(arguments[0], ir.IntType(64))
-
-    return types.uint64(types.float64), generate
+    code = _instruction(lambda builder, x: builder.bitcast(x, ir.IntType(64)))
+    return types.uint64(types.float64), code
 
 
 @built_in
 def float_of_bits(_: Any, x: Any) -> Any:  # noqa: ARG001
     """The float of these bits."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.uint64), generate
+    code = _instruction(lambda builder, x: builder.bitcast(x, ir.DoubleType()))
+    return types.float64(types.uint64), code
 
 
 @built_in
 def fused(_: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001
     """a·b + c, rounded once."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.fma(*arguments)
-
-    return types.float64(types.float64, types.float64, types.float64), generate
+    number = types.float64
+    return number(number, number, number), _instruction(ir.IRBuilder.fma)
 
 
 @cache

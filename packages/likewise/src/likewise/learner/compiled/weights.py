@@ -14,20 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.hypotheses.base import Bits, GibbsPolicy, Points, pick
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import member_drawn, noise_of
-from likewise.learner.compiled.vectors import (
-    bits_of_float,
-    compiled,
-    float_of_bits,
-    fused,
-    pieces,
-    share_out,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, read_only
 from likewise.numerics.randomness import Stream
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"vectors": "1b40836cdd1b27ff"}
 
 # Hypotheses whose weights are made at a time: they stay in the nearest cache.
 BLOCK = 1024
@@ -63,30 +57,30 @@ _H3, _L3 = _reciprocal(3)
 
 
 @compiled
-def _far(costs: Any, lowest: Any, temperature: Any, out: Any) -> None:  # pragma: no cover
+def _far(costs: Any, lowest: Any, temperature: Any, out: Any) -> None:
     """(cost − lowest)/temperature; the difference, of 64 bits, is rounded once, as in numpy."""
     for i in range(len(out)):
         excess = np.uint64(costs[i] - lowest)
-        high = float_of_bits((excess >> _HALF) | _OF_84) - _TWO_84_AND_52
-        out[i] = (high + float_of_bits((excess & _LOW) | _OF_52)) / temperature
+        high = vectors.float_of_bits((excess >> _HALF) | _OF_84) - _TWO_84_AND_52
+        out[i] = (high + vectors.float_of_bits((excess & _LOW) | _OF_52)) / temperature
 
 
 @compiled
-def _further(inverse: Any, nearest: Any, out: Any) -> None:  # pragma: no cover
+def _further(inverse: Any, nearest: Any, out: Any) -> None:
     """The same with ln(1/prior), the least of all being 0."""
     for i in range(len(out)):
         out[i] = (out[i] + inverse[i]) - nearest
 
 
 @compiled
-def _divided(x: Any, high: Any, low: Any) -> Any:  # pragma: no cover
+def _divided(x: Any, high: Any, low: Any) -> Any:
     """RN(x/n) for 1/n = high + low, as above."""
-    return fused(x, high, x * low)
+    return vectors.fused(x, high, x * low)
 
 
 @compiled
-def weights_of(far: Any, out: Any) -> None:  # pragma: no cover
-    """round(2^40·exp(−far)), by the steps of portable_math.exp_negative."""
+def weights_of(far: Any, out: Any) -> None:
+    """round(2^40·exp(−far)), by the steps of fixed_point.exp_negative."""
     for i in range(len(out)):
         x = far[i] if far[i] < _NOTHING else _NOTHING
         halvings = np.rint(x / LN2)
@@ -106,14 +100,14 @@ def weights_of(far: Any, out: Any) -> None:  # pragma: no cover
         s = 1.0 + s * rest * 0.5
         s = 1.0 + s * rest
         halvings = halvings if halvings < _MOST_HALVINGS else _MOST_HALVINGS
-        shift = bits_of_float(halvings + _TWO_52) - _OF_52
-        power = float_of_bits((_EXPONENT - shift) << _MANTISSA_BITS)
+        shift = vectors.bits_of_float(halvings + _TWO_52) - _OF_52
+        power = vectors.float_of_bits((_EXPONENT - shift) << _MANTISSA_BITS)
         # Added to 2^52 it is rounded to an integer, halves to even.
-        out[i] = np.int64(bits_of_float(s * power + _TWO_52) - _OF_52)
+        out[i] = np.int64(vectors.bits_of_float(s * power + _TWO_52) - _OF_52)
 
 
 @compiled
-def _total(weights: Any) -> Any:  # pragma: no cover
+def _total(weights: Any) -> Any:
     total = np.int64(0)
     for i in range(len(weights)):
         total += weights[i]
@@ -121,7 +115,7 @@ def _total(weights: Any) -> Any:  # pragma: no cover
 
 
 @compiled
-def _approving(weights: Any, bits: Any) -> Any:  # pragma: no cover
+def _approving(weights: Any, bits: Any) -> Any:
     total = np.int64(0)
     for i in range(len(weights)):
         total += weights[i] if bits[i] != 0 else np.int64(0)
@@ -129,7 +123,7 @@ def _approving(weights: Any, bits: Any) -> Any:  # pragma: no cover
 
 
 @compiled
-def least_far(policy: Any, start: Any, stop: Any, far: Any) -> Any:  # pragma: no cover
+def least_far(policy: Any, start: Any, stop: Any, far: Any) -> Any:
     """The least of (cost − lowest)/temperature + ln(1/prior) of some hypotheses."""
     costs, inverse, lowest, temperature, _ = policy
     least = np.inf
@@ -144,7 +138,7 @@ def least_far(policy: Any, start: Any, stop: Any, far: Any) -> Any:  # pragma: n
 
 
 @compiled
-def weigh(policy: Any, begin: Any, end: Any, far: Any, out: Any) -> None:  # pragma: no cover
+def weigh(policy: Any, begin: Any, end: Any, far: Any, out: Any) -> None:
     """The weights of one block of hypotheses."""
     costs, inverse, lowest, temperature, nearest = policy
     block = far[: end - begin]
@@ -157,7 +151,7 @@ def weigh(policy: Any, begin: Any, end: Any, far: Any, out: Any) -> None:  # pra
 @compiled
 def add_up(
     policy: Any, points: Any, start: Any, stop: Any, far: Any, weights: Any, totals: Any, parts: Any
-) -> None:  # pragma: no cover
+) -> None:
     """totals[block] = all weight of a block; parts[i] += the weight that approves point i."""
     for begin in range(start, stop, BLOCK):
         end = min(stop, begin + BLOCK)
@@ -169,7 +163,7 @@ def add_up(
 
 
 @compiled
-def weigh_short(costs: Any, inverse: Any, temperature: Any, out: Any) -> None:  # pragma: no cover
+def weigh_short(costs: Any, inverse: Any, temperature: Any, out: Any) -> None:
     """All weights of a list that is short enough to write them down."""
     far = np.empty(len(out))
     _far(costs, costs.min(), temperature, far)
@@ -179,7 +173,7 @@ def weigh_short(costs: Any, inverse: Any, temperature: Any, out: Any) -> None:  
 
 
 @compiled
-def approve_short(weights: Any, points: Any, parts: Any) -> Any:  # pragma: no cover
+def approve_short(weights: Any, points: Any, parts: Any) -> Any:
     """parts[i] = the weight that approves point i; the sum of all weights is returned."""
     for i in range(len(points)):
         parts[i] = _approving(weights, points[i])
@@ -187,9 +181,7 @@ def approve_short(weights: Any, points: Any, parts: Any) -> Any:  # pragma: no c
 
 
 @compiled
-def charge_kernel(
-    costs: Any, points: Any, amounts: Any, start: Any, stop: Any, out: Any
-) -> None:  # pragma: no cover
+def charge_kernel(costs: Any, points: Any, amounts: Any, start: Any, stop: Any, out: Any) -> None:
     """out[h] = costs[h] + Σ_i amounts[i]·points[i, h]."""
     for begin in range(start, stop, BLOCK):
         end = min(stop, begin + BLOCK)
@@ -210,7 +202,9 @@ def _shared(task: Any, size: int) -> None:
     if size <= PIECE:
         task(0, size)
         return
-    share_out(lambda start, length: task(start, start + length), pieces(size, 8 * PIECE, BLOCK))
+    vectors.share_out(
+        lambda start, length: task(start, start + length), vectors.pieces(size, 8 * PIECE, BLOCK)
+    )
 
 
 def _bits(points: Points) -> Bits:
@@ -272,7 +266,6 @@ class ListPolicy(GibbsPolicy):
         return self._add_up(np.zeros((0, self.size), dtype=np.uint8))[0]
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """Sum the weights of the hypotheses that approve."""
         self._totals, parts = self._add_up(_bits(points))
         total = int(self._totals.sum())
         return [(part, total) for part in parts.tolist()]
@@ -300,13 +293,11 @@ class ShortListPolicy(GibbsPolicy):
         weigh_short(read_only(costs), flat.view(), temperature, self._weights)
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """Sum the weights of the hypotheses that approve."""
         parts = np.empty(len(points), dtype=np.int64)
         total = int(approve_short(self._weights, _bits(points), parts))
         return [(part, total) for part in parts.tolist()]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Pick one hypothesis by weight."""
         member = member_drawn(self._weights, noise_of(stream, draw))
         return np.asarray(points[:, member], dtype=np.uint8)
 

@@ -7,25 +7,30 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import triton
+import triton.language as tl
 
 from likewise.errors import ParameterError
-from likewise.learner.gpu.libraries import device, interpreted, kernel, tl, torch, triton
-from likewise.learner.gpu.lists import EXACT, LARGEST_LAPLACE, LARGEST_SUM, DeviceList, rint
+from likewise.learner.gpu import (
+    EXACT,
+    LARGEST_LAPLACE,
+    LARGEST_SUM,
+    DeviceList,
+    device,
+    interpreted,
+    kernel,
+    rint,
+)
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.numerics.randomness import Purpose
 
 
 @kernel("size", "people")
 def charge_kernel(
-    costs: tl.tensor,
-    minima: tl.tensor,
-    points: tl.tensor,
-    arrived: tl.tensor,
-    amounts: tl.tensor,
-    size: tl.tensor,
-    people: tl.tensor,
-    BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+    costs: tl.tensor, minima: tl.tensor, points: tl.tensor, arrived: tl.tensor, amounts: tl.tensor,
+    size: tl.tensor, people: tl.tensor, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
     """costs[h] += Σ_i amounts[i]·h(x_i), and the lowest of every block."""
     block = tl.program_id(0)
     h = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -75,13 +80,9 @@ _ONE = tl.constexpr(1 << 20)
 
 @kernel("people")
 def arrive_kernel(
-    clock: tl.tensor,
-    arrivals: tl.tensor,
-    arrived: tl.tensor,
-    counts: tl.tensor,
-    people: tl.tensor,
-    PEOPLE: tl.constexpr,
-) -> None:  # pragma: no cover
+    clock: tl.tensor, arrivals: tl.tensor, arrived: tl.tensor, counts: tl.tensor,
+    people: tl.tensor, PEOPLE: tl.constexpr,
+) -> None:  # fmt: skip
     """The people of the clock's round; nobody has been counted yet."""
     person = tl.arange(0, PEOPLE)
     valid = person < people
@@ -92,16 +93,9 @@ def arrive_kernel(
 
 @kernel("draws", "size", "people")
 def tally_kernel(
-    choice: tl.tensor,
-    points: tl.tensor,
-    arrived: tl.tensor,
-    counts: tl.tensor,
-    approved: tl.tensor,
-    draws: tl.tensor,
-    size: tl.tensor,
-    people: tl.tensor,
-    BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+    choice: tl.tensor, points: tl.tensor, arrived: tl.tensor, counts: tl.tensor,
+    approved: tl.tensor, draws: tl.tensor, size: tl.tensor, people: tl.tensor, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
     """counts[i] += draws that approve person i; the draw after them decides."""
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     chosen = tl.load(choice + row, mask=row <= draws, other=0)
@@ -114,25 +108,12 @@ def tally_kernel(
 
 @kernel("people", "draws", "sensitivity", "unit")
 def settle_kernel(
-    clock: tl.tensor,
-    counts: tl.tensor,
-    approved: tl.tensor,
-    labels: tl.tensor,
-    distances: tl.tensor,
-    steps: tl.tensor,
-    lam: tl.tensor,
-    amounts: tl.tensor,
-    scores_of: tl.tensor,
-    approved_of: tl.tensor,
-    report_of: tl.tensor,
-    lam_of: tl.tensor,
-    people: tl.tensor,
-    draws: tl.tensor,
-    sensitivity: tl.tensor,
-    unit: tl.tensor,
-    beta: tl.tensor,
+    clock: tl.tensor, counts: tl.tensor, approved: tl.tensor, labels: tl.tensor,
+    distances: tl.tensor, steps: tl.tensor, lam: tl.tensor, amounts: tl.tensor,
+    scores_of: tl.tensor, approved_of: tl.tensor, report_of: tl.tensor, lam_of: tl.tensor,
+    people: tl.tensor, draws: tl.tensor, sensitivity: tl.tensor, unit: tl.tensor, beta: tl.tensor,
     PEOPLE: tl.constexpr,
-) -> None:  # pragma: no cover
+) -> None:  # fmt: skip
     """Scores, the report of the largest gap, the charges of a round, and the multiplier's step.
 
     amounts[i] = unit·(1 − 2·y_i), and ±lam on the two who are reported.

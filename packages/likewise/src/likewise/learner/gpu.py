@@ -1,18 +1,65 @@
-"""Lists of hypotheses on a GPU: their tables, kept there, and draws from them."""
+"""The GPU engine: the reference engine's draws on an NVIDIA GPU, by PyTorch and Triton.
+
+The device draws from lists of hypotheses, whose tables are kept there. The compiled engine draws
+from other classes, as fast as their noise, and computes the weights of a round whose costs and
+people are on the host: copying them would take longer. The two libraries are optional, and imported
+here alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from likewise.errors import MissingGpuError, missing
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.lists import Listed
-from likewise.learner.gpu.libraries import device, kernel, tl, torch, triton
-from likewise.numerics.fixed_point import LN2, ONE
+from likewise.numerics.fixed_point import LN2, ONE, FloatArray, IntArray
 from likewise.numerics.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
+
+if TYPE_CHECKING:
+    from likewise.learner.oracle import Engine
+
+try:
+    import torch
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    raise missing("The GPU engine", str(error.name or "torch"), "gpu", error) from error
+
+
+def kernel(*changing: str) -> Callable[[Callable[..., Any]], Any]:
+    """Compile for the device; ``changing`` integers have no code of their own for some values."""
+    compiled: Callable[[Callable[..., Any]], Any] = triton.jit(do_not_specialize=list(changing))
+    return compiled
+
+
+def interpreted() -> bool:
+    """Look up whether Triton interprets its kernels on the CPU, for tests (TRITON_INTERPRET=1)."""
+    return bool(triton.knobs.runtime.interpret)
+
+
+@cache
+def device() -> Any:
+    """The GPU; the CPU where kernels are interpreted."""
+    if interpreted():
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise MissingGpuError(
+            f"The GPU engine needs an NVIDIA GPU, and PyTorch {torch.__version__} sees none here "
+            f"(torch.cuda.is_available() is False). Put one in, or ask for the compiled engine"
+        )
+    return torch.device("cuda")
+
+
+# Without a GPU the import fails.
+device()
 
 # Options of every launch.
 EXACT = {"enable_fp_fusion": False}
@@ -28,7 +75,7 @@ _NONE = tl.constexpr((1 << 63) - 1)
 
 
 @kernel()
-def rint(x: tl.tensor) -> tl.tensor:  # pragma: no cover
+def rint(x: tl.tensor) -> tl.tensor:
     """The nearest integer, halves to even: from 2^52 on, every float64 is an integer."""
     size = tl.abs(x)
     rounded = (size + _TWO_52) - _TWO_52
@@ -37,7 +84,7 @@ def rint(x: tl.tensor) -> tl.tensor:  # pragma: no cover
 
 
 @kernel()
-def laplace_of(word: tl.tensor) -> tl.tensor:  # pragma: no cover
+def laplace_of(word: tl.tensor) -> tl.tensor:
     """A unit Laplace variable from a word, as randomness.laplace: same operations, same bits."""
     number = (word >> 1).to(tl.float64) + 0.5
     above = number.to(tl.int64, bitcast=True) - _SQRT_HALF
@@ -54,14 +101,9 @@ def laplace_of(word: tl.tensor) -> tl.tensor:  # pragma: no cover
 
 @kernel()
 def word_of(
-    block: tl.tensor,
-    draw: tl.tensor,
-    round_: tl.tensor,
-    purpose: tl.tensor,
-    key0: tl.tensor,
-    key1: tl.tensor,
-    part: tl.tensor,
-) -> tl.tensor:  # pragma: no cover
+    block: tl.tensor, draw: tl.tensor, round_: tl.tensor, purpose: tl.tensor, key0: tl.tensor,
+    key1: tl.tensor, part: tl.tensor,
+) -> tl.tensor:  # fmt: skip
     """Philox 4x32-10: word ``part`` of a block."""
     c0, c1 = block.to(tl.uint32), draw.to(tl.uint32)
     c2 = tl.zeros_like(c0) + round_.to(tl.uint32)
@@ -82,10 +124,7 @@ def word_of(
 
 
 @kernel()
-def least_of(
-    minima: tl.tensor, count: tl.tensor, CHUNK: tl.constexpr
-) -> tl.tensor:  # pragma: no cover
-    """The least of some integers."""
+def least_of(minima: tl.tensor, count: tl.tensor, CHUNK: tl.constexpr) -> tl.tensor:
     place = tl.arange(0, CHUNK)
     least = tl.full((CHUNK,), _NONE, tl.int64)
     for start in range(0, count, CHUNK):
@@ -106,7 +145,7 @@ _FAR = tl.constexpr((1 << 31) - 1)
 
 
 @kernel()
-def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:  # pragma: no cover
+def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:
     """f: numbers of LARGEST_NUMBER at most, for noise of the largest size that there can be."""
     largest = copies.to(tl.float64) * (_LARGEST_LAPLACE * scale + 0.5)
     return _LARGEST_NUMBER / largest
@@ -116,22 +155,11 @@ def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:  # pragma: no cov
     "first_draw", "draws", "rows", "purpose", "second_purpose", "key0", "key1", "points", "copies"
 )
 def noise_kernel(
-    noise: tl.tensor,
-    digits: tl.tensor,
-    scale: tl.tensor,
-    round_: tl.tensor,
-    first_draw: tl.tensor,
-    draws: tl.tensor,
-    rows: tl.tensor,
-    purpose: tl.tensor,
-    second_purpose: tl.tensor,
-    key0: tl.tensor,
-    key1: tl.tensor,
-    points: tl.tensor,
-    copies: tl.tensor,
-    WIDTH: tl.constexpr,
-    BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+    noise: tl.tensor, digits: tl.tensor, scale: tl.tensor, round_: tl.tensor,
+    first_draw: tl.tensor, draws: tl.tensor, rows: tl.tensor, purpose: tl.tensor,
+    second_purpose: tl.tensor, key0: tl.tensor, key1: tl.tensor, points: tl.tensor,
+    copies: tl.tensor, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
     """noise[row, q] in units, and its digits[row, 2·WIDTH]: the first, then the second of each.
 
     Rows are draws first_draw, first_draw + 1, … of the purpose; those from ``draws`` on are draws
@@ -160,17 +188,9 @@ def noise_kernel(
 
 @kernel("size", "padded", "points", "copies", "count")
 def costs_kernel(
-    costs: tl.tensor,
-    minima: tl.tensor,
-    count: tl.tensor,
-    scale: tl.tensor,
-    out: tl.tensor,
-    size: tl.tensor,
-    padded: tl.tensor,
-    points: tl.tensor,
-    copies: tl.tensor,
-    BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+    costs: tl.tensor, minima: tl.tensor, count: tl.tensor, scale: tl.tensor, out: tl.tensor,
+    size: tl.tensor, padded: tl.tensor, points: tl.tensor, copies: tl.tensor, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
     """out[h] = rint(f·(c_h − lowest)), cut off where h can never be chosen; padding is far away.
 
     The lowest cost is the least of ``count`` minima, such as one for each block of hypotheses.
@@ -187,19 +207,10 @@ def costs_kernel(
 
 @kernel("rows", "groups")
 def minima_kernel(
-    digits: tl.tensor,
-    table: tl.tensor,
-    costs: tl.tensor,
-    minima: tl.tensor,
-    rows: tl.tensor,
-    tiles: tl.tensor,
-    groups: tl.tensor,
-    WIDTH: tl.constexpr,
-    DEPTH: tl.constexpr,
-    ROWS: tl.constexpr,
-    TILE: tl.constexpr,
-    GROUP: tl.constexpr,
-) -> None:  # pragma: no cover
+    digits: tl.tensor, table: tl.tensor, costs: tl.tensor, minima: tl.tensor, rows: tl.tensor,
+    tiles: tl.tensor, groups: tl.tensor, WIDTH: tl.constexpr, DEPTH: tl.constexpr,
+    ROWS: tl.constexpr, TILE: tl.constexpr, GROUP: tl.constexpr,
+) -> None:  # fmt: skip
     """minima[row, tile] = the least of costs[h] + Σ digits[row]·table[h] over a tile of TILE.
 
     A program takes ROWS rows through GROUP tiles at a time, of which the minima are written
@@ -247,18 +258,10 @@ def minima_kernel(
 
 @kernel("lead", "size")
 def resolve_kernel(
-    minima: tl.tensor,
-    noise: tl.tensor,
-    table: tl.tensor,
-    costs: tl.tensor,
-    choice: tl.tensor,
-    tiles: tl.tensor,
-    lead: tl.tensor,
-    size: tl.tensor,
-    WIDTH: tl.constexpr,
-    TILE: tl.constexpr,
+    minima: tl.tensor, noise: tl.tensor, table: tl.tensor, costs: tl.tensor, choice: tl.tensor,
+    tiles: tl.tensor, lead: tl.tensor, size: tl.tensor, WIDTH: tl.constexpr, TILE: tl.constexpr,
     CHUNK: tl.constexpr,
-) -> None:  # pragma: no cover
+) -> None:  # fmt: skip
     """choice[row]: the first hypothesis of least cost, from all tiles that may contain it.
 
     ``lead`` is s/2 + 2, or so large that every tile is looked at.
@@ -436,3 +439,33 @@ def list_on_device(listed: Listed) -> DeviceList:
     if device_list is None:
         device_list = _LISTS[listed] = DeviceList(listed.separating_points().T)
     return device_list
+
+
+def _host() -> Engine:
+    from likewise.learner.oracle import load_engine
+
+    return load_engine("compiled")
+
+
+def approvals(
+    hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
+) -> Bits:
+    if not isinstance(hypotheses, Listed) or hypotheses.separators > MOST_SEPARATORS:
+        return _host().approvals(hypotheses, costs, noise, points, draws)
+    on_device = torch.as_tensor(np.array(costs), device=device())
+    chosen = list_on_device(hypotheses).choices(on_device, noise, draws.start, len(draws))
+    predictions = torch.as_tensor(np.array(points, dtype=np.uint8), device=device())
+    approved: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
+    return approved
+
+
+def weigh(
+    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+) -> GibbsPolicy:
+    return _host().weigh(hypotheses, costs, temperature)
+
+
+def charge(
+    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+) -> IntArray:
+    return _host().charge(hypotheses, costs, points, amounts)

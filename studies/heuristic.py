@@ -12,17 +12,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
 
-from likewise.errors import HypothesisError, ParameterError, missing
+from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses.base import Bits
 from likewise.numerics.fixed_point import FloatArray
 from likewise.validation import as_array, integer
-
-try:
-    from sklearn.base import clone, is_classifier
-    from sklearn.utils.validation import has_fit_parameter
-except ImportError as error:
-    raise missing("A heuristic oracle", "scikit-learn", "models", error) from error
 
 # Rows drawn by weight for classifiers that take no weights.
 RESAMPLED = 4096

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from likewise import Learner, Pool, SelfTuned, State, deploy, learn
 from likewise.errors import LikewiseError
-from likewise.learner.heuristic import HeuristicOracle
+from studies.heuristic import HeuristicOracle
 
 ESTIMATORS = [LogisticRegression(), DecisionTreeClassifier(max_depth=2), KNeighborsClassifier(5)]
 
