@@ -26,11 +26,12 @@ import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError, StateFileError, shown
 from likewise.learner import fold
+from likewise.learner.attention import Asking
 from likewise.learner.events import Audited
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, OpenRounds, State, changed
-from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.validation import choice, flag, instance, integer, items, members, real, text
 
 VERSION = "likewise-state/1"
@@ -260,6 +261,8 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
         fold.check_id(round_.panel, "panel")
         rule = "must be none while people are undecided"
         _require(not round_.undecided, "panel", rule, round_.panel)
+    if round_.asking is not None:
+        _check_asking(round_.asking, round_, learner)
     if round_.outcome is None:
         _require(not round_.pairs, "pairs", "must be none before the audit", round_.pairs)
     else:
@@ -277,6 +280,14 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
         decision = round_.decisions.get(person)
         changes = decision is not None and decision.approved != approved
         _require(changes, "overrides", "must change the decision on somebody", person)
+
+
+def _check_asking(asked: Asking, round_: OpenRound, learner: Learner) -> None:
+    """What the panel was asked must be pairs of the round that could be reported."""
+    possible = fold.possible_pairs(round_, learner).ids()
+    fits = asked.possible == len(possible) and set(asked.pairs or ()) <= set(possible)
+    _require(fits, "asking", f"must be of the {len(possible)} possible pairs", asked)
+    _require(0 < asked.chance <= ONE, "asking.chance", "must be in (0, 2^20]", asked.chance)
 
 
 def _check_counts(state: State) -> None:
@@ -313,8 +324,12 @@ def _check_memory(state: State) -> None:
     fits = learner.looking.fits(state.memory, learner.hypotheses.schema)
     rule = f"must be what {learner.looking.name!r} learns of the learner's features"
     _require(fits, "memory", rule, f"{len(state.memory)} numbers")
-    counts = 0 <= looks.surprises <= looks.rounds <= state.opened and looks.pairs >= 0
-    _require(counts, "looks", f"must count at most {state.opened} rounds", looks)
+    fits = all(map(math.isfinite, state.memory))
+    _require(fits, "memory", "must be finite numbers", state.memory)
+    fits = 0 <= looks.surprises <= looks.rounds <= state.opened and looks.pairs >= 0
+    _require(fits, "looks", f"must count at most {state.opened} rounds", looks)
+    fits = looks.unseen >= 0 >= looks.log_chances
+    _require(fits, "looks", "must have chances of at most 1", looks)
 
 
 def _check_sums(state: State) -> None:
