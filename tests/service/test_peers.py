@@ -21,7 +21,7 @@ import httpx
 import pytest
 import uvicorn
 
-from likewise_service.server import LOOP, MOST, Peers, configured, guarded, listening
+from likewise_service.server import MOST, Config, Peers, listening
 from likewise_service.settings import Settings
 from tests.service.live import GENEROUS, PATIENCE, furnished
 
@@ -42,13 +42,8 @@ def serving(peers: Peers) -> Iterator[str]:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": told})
 
-    settings = Settings()
     with listening("127.0.0.1", 0) as listener:
-        config = uvicorn.Config(
-            app, lifespan="off", http=guarded(settings, peers), loop=LOOP,
-            **configured(settings),  # type: ignore[arg-type] # by name
-        )  # fmt: skip
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(Config(app, Settings(), peers, lifespan="off"))
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
         while not server.started:
@@ -59,7 +54,9 @@ def serving(peers: Peers) -> Iterator[str]:
             server.should_exit = True
             thread.join(PATIENCE)
             assert not thread.is_alive(), "it does not end"
-            peers.close()
+            peers.stop()
+            if peers._lock is not None:
+                peers._lock.close()
 
 
 @pytest.fixture

@@ -12,11 +12,10 @@ from likewise_service.settings import PREFIX, REASON_LIMIT, Settings
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "service.md"
 
 
-def test_settings_travel_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = Settings(database="a.db", rate=2.5, burst=7, demo=True)
-    for name, value in settings.to_environment().items():
-        monkeypatch.setenv(name, value)
-    assert Settings() == settings
+def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"database": "a.db", "rate": "2.5", "burst": "7", "demo": "True"}.items():
+        monkeypatch.setenv(PREFIX + name.upper(), value)
+    assert Settings() == Settings(database="a.db", rate=2.5, burst=7, demo=True)
     assert Settings(burst=8).burst == 8, "what is given goes first"
 
 

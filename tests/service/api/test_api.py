@@ -46,7 +46,7 @@ def test_a_round_from_people_to_labels(live: Live) -> None:
     review = ann.review("loans", waiting.id)
     assert {p.id for p in review.people} == {"p1", "p2"}
     [pair] = review.pairs
-    assert set(pair.differing) == {"score", "debt", "purpose"}
+    assert set(pair.differences) == {"score", "debt", "purpose"}
     facts = {fact.title: fact.value for fact in review.people[0].features}
     assert facts.keys() == {"Bureau score", "Debt", "Purpose"}
     assert facts["Debt"].endswith("% of income")

@@ -189,5 +189,5 @@ def test_lists_hold_only_what_concerns_the_caller(shared: Live) -> None:
 
 
 def test_auditors_are_not_told_of_hidden_features(shared: Live) -> None:
-    assert "secret" in [f.name for f in shared.client("client").docket("loans").features]
-    assert "secret" not in [f.name for f in shared.client("auditor").docket("loans").features]
+    assert "secret" in [f["name"] for f in shared.client("client").docket("loans").features]
+    assert "secret" not in [f["name"] for f in shared.client("auditor").docket("loans").features]

@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from likewise_service.anchors import AnchorTarget, record_anchor
+from likewise_service.dockets.docket import Docket
+
 CONFIG = """
 [ tsa ]
 default_tsa = tsa_config
@@ -28,6 +31,12 @@ EXTENSIONS = (
     "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n"
     "extendedKeyUsage=critical,timeStamping\nsubjectKeyIdentifier=hash\n"
 )
+
+
+def anchor(docket: Docket, target: AnchorTarget) -> None:
+    """Anchor a docket's head at a target now, and record it."""
+    receipt = docket.receipt()
+    record_anchor(docket, target, receipt, target.fix(str(receipt)))
 
 
 def openssl(folder: Path, *words: str) -> None:

@@ -13,13 +13,7 @@ from click.testing import CliRunner
 from likewise.cli.main import main
 from likewise.errors import LikewiseError, ParameterError
 from likewise_service import anchors as targets
-from likewise_service.anchors import (
-    Anchoring,
-    TimeStampTarget,
-    anchor,
-    record_failure,
-    targets_from,
-)
+from likewise_service.anchors import Anchoring, TimeStampTarget, record_failure, targets_from
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.ledger.records import Record
@@ -28,7 +22,7 @@ from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.governance import Trusted
 from likewise_service.verify.replay import replay_evidence
-from tests.service.evidence.authority import Authority, make_authority, serving
+from tests.service.evidence.authority import Authority, anchor, make_authority, serving
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Live, people, small_spec, some_people, until
 

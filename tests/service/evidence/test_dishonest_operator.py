@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from likewise.cli.main import main
-from likewise_service.anchors import FileTarget, anchor
+from likewise_service.anchors import FileTarget
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag, set_member_key
@@ -30,6 +30,7 @@ from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.export import write_export
 from likewise_service.verify.packets import give_packet
 from likewise_service.verify.replay import replay_evidence
+from tests.service.evidence.authority import anchor
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import small_spec, some_people
 
@@ -51,7 +52,7 @@ def docket(tmp_path: Path) -> Docket:
     bank = create_token(store, "client", "bank", "loans")[1]
     with acting(bank.actor):
         open_round(made, some_people("a"))
-    anchor(made, FileTarget(tmp_path / "heads.jsonl"))
+    anchor(made, FileTarget(str(tmp_path / "heads.jsonl")))
     bob = create_token(store, "auditor", "bob", "loans")[1]
     with acting(bob.actor):
         flag(made, Seat("r1", "bob"), ("a0", "a1"), "so alike")
@@ -131,7 +132,7 @@ def test_back_dating_and_post_dating(docket: Docket) -> None:
     docket.clock = lambda: "2999-01-01T00:00:00.000000Z"
     open_round(docket, some_people("late"))
     docket.store.keys.sign(docket.receipt())
-    target = FileTarget(Path(str(docket.store.url.database)).with_name("heads.jsonl"))
+    target = FileTarget(str(Path(str(docket.store.url.database)).with_name("heads.jsonl")))
     anchor(docket, target)
     assert "time" in about(replay_evidence(evidence_of(docket.store, "loans")))
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
-from likewise_service.anchors import FileTarget, TimeStampTarget, anchor
+from likewise_service.anchors import FileTarget, TimeStampTarget
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag, set_member_key
@@ -20,7 +20,7 @@ from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.signatures import PrivateKey, possession
 from likewise_service.ledger.store import Store
-from tests.service.evidence.authority import Authority, make_authority, serving
+from tests.service.evidence.authority import Authority, anchor, make_authority, serving
 from tests.service.live import small_spec, some_people
 
 PAGE = Path(__file__).parents[3] / "docs/reference/regulators.md"
@@ -48,7 +48,7 @@ def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.Mon
     make_authority(tmp_path / "authority")
     with serving(Authority(tmp_path / "authority")) as address:
         anchor(docket, TimeStampTarget(address))
-    anchor(docket, FileTarget(tmp_path / "heads.jsonl"))
+    anchor(docket, FileTarget(str(tmp_path / "heads.jsonl")))
     (tmp_path / "authority" / "root.pem").rename(tmp_path / "authority.pem")
     values = {
         "DATABASE": store.where, "KEY": store.keys.public().text, "ANN": str(ann),

@@ -13,7 +13,7 @@ from likewise_client.responses import (
     DocketResponse,
     DocketSummary,
     Fact,
-    MyObjection,
+    ObjectionResponse,
     ReceiptResponse,
     ReportedPair,
     ReviewPair,
@@ -86,13 +86,13 @@ class Samples:
         pairs = [
             ReviewPair(
                 people[over].id, people[under].id, ROWS[over][0] - ROWS[under][0],
-                [f"f{j}" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]],
-                place in flags, [],
+                place in flags,
+                {f"f{j}": "differs" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]},
             )
             for place, (over, under) in enumerate(PAIRS)
         ]  # fmt: skip
         mine = [
-            MyObjection(pairs[place].over, pairs[place].under, reason or None)
+            ObjectionResponse(pairs[place].over, pairs[place].under, "ann", reason or None)
             for place, reason in flags.items()
         ]
         made = ReviewResponse(
@@ -111,9 +111,9 @@ class Samples:
     def waiting(self) -> list[ReviewSummary]:
         asked, due = "2026-11-14T18:00:00Z", "2026-11-15T18:00:00Z"
         return [
-            ReviewSummary(KEY, 12, "asked", 8, 7, 0, asked, due, None),
-            ReviewSummary("77c0" * 8, 13, "asked", 8, 1, 1, asked, due, None),
-            ReviewSummary("0d11" * 8, 11, "waiting", 6, 4, 2, asked, None, None),
+            ReviewSummary(KEY, 12, "asked", asked, due, None, 8, 7, 0),
+            ReviewSummary("77c0" * 8, 13, "asked", asked, due, None, 8, 1, 1),
+            ReviewSummary("0d11" * 8, 11, "waiting", asked, None, None, 6, 4, 2),
         ]
 
     def past(self) -> list[ReviewResponse]:
@@ -166,8 +166,8 @@ class Samples:
         opened, due = "2026-11-14T04:10:00Z", "2026-11-15T18:00:00Z"
         name, other = self.word("r238", 0), self.word("r240", 5)
         return [
-            RoundSummary(name, 238, "in audit", 8, opened, opened, due, None, 8, None, 2, 1),
-            RoundSummary(other, 240, "in audit", 8, opened, opened, None, None, 8, None, 2, 0),
+            RoundSummary(name, 238, "in audit", opened, opened, due, None, None, 8, 8, 2, 1),
+            RoundSummary(other, 240, "in audit", opened, opened, None, None, None, 8, 8, 2, 0),
         ]
 
     def dashboard(self, number: int = 240, **changes: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from likewise_client.responses import FeatureDifference, ReviewResponse
+from likewise_client.responses import ReviewResponse
 from likewise_service.web.rendering import render
 
 if TYPE_CHECKING:
@@ -155,9 +155,7 @@ def test_differences_are_said_in_words(samples: Samples) -> None:
     rows = re.findall(r'<tr class="(differs|same)"[^>]*>(.*?)</tr>', page, re.DOTALL)
     assert [mark for mark, _ in rows] == ["same", "differs", "same", "differs", "differs"]
     assert all(mark in Seen(row).text for mark, row in rows)
-    pair = replace(
-        samples.review().pairs[6], differences=[FeatureDifference("f1", "3 % apart", 0.03)]
-    )
+    pair = replace(samples.review().pairs[6], differences={"f1": "3 % apart"})
     page = samples.shown(samples.review(pairs=[pair]), 1)
     assert "3 % apart" in Seen(page).text, "how far, not only that there is a difference"
 

@@ -14,7 +14,7 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
 import httpx
@@ -22,8 +22,9 @@ import httpx
 from likewise_client import responses as api
 from likewise_client.errors import LedgerBroken, Unreachable, error_of
 
-T = TypeVar("T")
 People = Mapping[str, Mapping[str, Any]]
+Scores = Mapping[str, float]
+Approvals = Mapping[str, bool]
 Json = dict[str, Any]
 Receipt = api.ReceiptResponse
 # The server, or a proxy before it, is busy: the same request may succeed later.
@@ -36,11 +37,9 @@ class MemberKey(Protocol):
 
     def sign_act(
         self, docket: str, member: str, review: str, act: Any, pair: Any = (), reason: Any = None
-    ) -> Json:
-        """Sign one act of the member."""
+    ) -> Json: ...
 
-    def possession(self, docket: str, member: str, before: Any) -> Json:
-        """Prove that the member has the key, with the consent of the key before it."""
+    def possession(self, docket: str, member: str, before: Any) -> Json: ...
 
 
 class Client:
@@ -64,90 +63,79 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close all connections."""
         self._http.close()
 
     def dockets(self) -> list[api.DocketSummary]:
-        """List the dockets that the token may use."""
-        return self._list(api.DocketSummary, "/v1/dockets", "dockets")
+        return self._send(list[api.DocketSummary], "GET", "/v1/dockets", field="dockets")
 
     def create_docket(self, name: str, spec: Mapping[str, Any]) -> api.DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
-        body = {"name": name, **spec}
-        return self._send(api.DocketResponse, "POST", "/v1/dockets", body, again=False)
+        return self._send(api.DocketResponse, "POST", "/v1/dockets", again=False, name=name, **spec)
 
     def docket(self, docket: str) -> api.DocketResponse:
-        """Return a docket's settings and features."""
         return self._send(api.DocketResponse, "GET", path(docket))
 
     def set_guidelines(self, docket: str, text: str) -> Receipt:
         """Tell the members of the panel what to look for."""
-        return self._write("PUT", path(docket, "guidelines"), {"text": text})
+        return self._write("PUT", path(docket, "guidelines"), text=text)
 
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> Receipt:
         """Let a learner decide from now on, in a docket that was audit-only."""
-        return self._write("PUT", path(docket, "learner"), {"learner": dict(learner)})
+        return self._write("PUT", path(docket, "learner"), learner=dict(learner))
 
     def add_member(self, docket: str, member: str) -> Receipt:
-        """Add a member to the panel."""
-        return self._write("POST", path(docket, "members"), {"member": member})
+        return self._write("POST", path(docket, "members"), member=member)
 
     def remove_member(self, docket: str, member: str) -> Receipt:
-        """Remove a member from the panel."""
         return self._write("DELETE", path(docket, "members", member), again=False)
 
     def set_rule(self, docket: str, rule: str) -> Receipt:
         """Set the rule for rounds that are sealed from now on."""
-        return self._write("PUT", path(docket, "rule"), {"rule": rule})
+        return self._write("PUT", path(docket, "rule"), rule=rule)
 
     def erase(self, docket: str, round_id: str, person: str) -> Receipt:
         """Erase a person's features, and the reasons about them."""
-        return self._write("POST", path(docket, "erasures"), {"round": round_id, "person": person})
+        return self._write("POST", path(docket, "erasures"), round=round_id, person=person)
 
     def set_retention(self, docket: str, features: float | None, reasons: float | None) -> Receipt:
         """Set for how many days after a round has closed features and reasons are kept."""
-        body = {"features": features, "reasons": reasons}
-        return self._write("PUT", path(docket, "retention"), body)
+        return self._write("PUT", path(docket, "retention"), features=features, reasons=reasons)
 
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> str:
         """Place a legal hold on the docket, a round or a person, and return its id."""
-        body = {"why": why, "round": round_id, "person": person}
-        return str(self._send(Json, "POST", path(docket, "holds"), body, again=False)["hold"])
+        body: Json = {"why": why, "round": round_id, "person": person}
+        return self._send(str, "POST", path(docket, "holds"), again=False, field="hold", **body)
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
-        """Lift a legal hold."""
         return self._write("DELETE", path(docket, "holds", hold), again=False)
 
     def open_round(
         self, docket: str, people: People, *, round_id: str | None = None, seal: bool = True,
-        key: str | None = None, scores: Mapping[str, float] | None = None,
-        approved: Mapping[str, bool] | None = None,
+        key: str | None = None, scores: Scores | None = None, approved: Approvals | None = None,
     ) -> api.RoundResponse:  # fmt: skip
         """Open a round and decide on its people (features by id) at once.
 
         ``key`` is the idempotency key, by default a fresh one. In an audit-only docket ``scores``
         are the institution's, by id, and ``approved`` its decisions where they do not follow.
         """
-        body = {"people": _people(people, scores, approved), "round": round_id, "seal": seal}
-        return self._send(api.RoundResponse, "POST", path(docket, "rounds"), body, key=_key(key))
+        body: Json = {"people": _people(people, scores, approved), "round": round_id, "seal": seal}
+        return self._send(api.RoundResponse, "POST", path(docket, "rounds"), once=key or "", **body)
 
     def add_people(
         self, docket: str, round_id: str, people: People, *, key: str | None = None,
-        scores: Mapping[str, float] | None = None, approved: Mapping[str, bool] | None = None,
+        scores: Scores | None = None, approved: Approvals | None = None,
     ) -> api.RoundResponse:  # fmt: skip
-        """Add people to a round that is not sealed."""
+        listed = _people(people, scores, approved)
         target = path(docket, "rounds", round_id, "people")
-        body = {"people": _people(people, scores, approved)}
-        return self._send(api.RoundResponse, "POST", target, body, key=_key(key))
+        return self._send(api.RoundResponse, "POST", target, once=key or "", people=listed)
 
     def seal(self, docket: str, round_id: str) -> api.RoundResponse:
         """Seal a round: nobody else joins it, and the panel is asked."""
         return self._send(api.RoundResponse, "POST", path(docket, "rounds", round_id, "seal"))
 
     def round(self, docket: str, round_id: str) -> api.RoundResponse:
-        """Return a round in full."""
         return self._send(api.RoundResponse, "GET", path(docket, "rounds", round_id))
 
     def rounds(
@@ -160,86 +148,72 @@ class Client:
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
         """Record labels (round, person, label): all of them, or none."""
         items = [{"round": r, "person": p, "label": y} for r, p, y in labels]
-        return self._write("POST", path(docket, "labels"), {"labels": items})
+        return self._write("POST", path(docket, "labels"), labels=items)
 
     def override(
         self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
     ) -> Receipt:
         """Record that somebody decided otherwise, and why."""
-        body = {"person": person, "approved": approved, "reason": reason}
-        return self._write("POST", path(docket, "rounds", round_id, "overrides"), body)
+        target = path(docket, "rounds", round_id, "overrides")
+        return self._write("POST", target, person=person, approved=approved, reason=reason)
 
     def close_round(self, docket: str, round_id: str, *, unaudited: bool = False) -> Receipt:
         """Close a round: no more labels come; ``unaudited`` ends its audit as well."""
-        target = path(docket, "rounds", round_id, "close")
-        return self._write("POST", target, {"unaudited": unaudited})
+        return self._write("POST", path(docket, "rounds", round_id, "close"), unaudited=unaudited)
 
     def packet(self, docket: str, round_id: str, person: str) -> api.PacketResponse:
         """Return everything that led to the decision on one person, in words and signed."""
-        body = {"round": round_id, "person": person}
-        return self._send(api.PacketResponse, "POST", path(docket, "packets"), body)
+        target = path(docket, "packets")
+        return self._send(api.PacketResponse, "POST", target, round=round_id, person=person)
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[api.ReviewSummary]:
-        """List your reviews of one status."""
-        return self._list(api.ReviewSummary, path(docket, "reviews"), "reviews", status=status)
+        target, query = path(docket, "reviews"), {"status": status}
+        return self._send(list[api.ReviewSummary], "GET", target, params=query, field="reviews")
 
     def review(self, docket: str, review_id: str) -> api.ReviewResponse:
-        """Return one review in full."""
         return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
 
     def flag(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
     ) -> Receipt:
-        """Flag a pair: object to it."""
-        body = {"pair": list(pair), "reason": reason}
-        return self._act(docket, review_id, "flag", "objections", body)
+        return self._act(docket, review_id, "flag", "objections", pair=list(pair), reason=reason)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
-        """Withdraw an objection."""
-        return self._act(docket, review_id, "withdraw", "withdrawals", {"pair": list(pair)})
+        return self._act(docket, review_id, "withdraw", "withdrawals", pair=list(pair))
 
     def finish(self, docket: str, review_id: str) -> Receipt:
-        """Finish a review."""
-        return self._act(docket, review_id, "finish", "finish", {})
+        return self._act(docket, review_id, "finish", "finish")
 
     def reopen(self, docket: str, review_id: str) -> Receipt:
-        """Reopen a review that you finished."""
-        return self._act(docket, review_id, "reopen", "reopen", {})
+        return self._act(docket, review_id, "reopen", "reopen")
 
-    def _act(self, docket: str, review_id: str, act: str, resource: str, body: Json) -> Receipt:
+    def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
         if self.member_key is not None:
             member = self.me().name
-            signature = self.member_key.sign_act(docket, member, review_id, act, **body)
-            body = {**body, "signature": signature}
-        target = path(docket, "reviews", review_id, resource)
-        return self._write("POST", target, body, key=_key())
+            body["signature"] = self.member_key.sign_act(docket, member, review_id, act, **body)
+        return self._write("POST", path(docket, "reviews", review_id, resource), once="", **body)
 
     def sign_with(self, docket: str, key: MemberKey, before: MemberKey | None = None) -> Receipt:
-        """Sign all that you say with a key of your own from now on; ``before`` is the last one.
-
-        Publish its public half where others find it, and keep the private half to yourself.
-        """
+        """Sign all that you say with a key of your own from now on; ``before`` is the last one."""
         body = key.possession(docket, self.me().name, before)
-        receipt = self._write("PUT", path(docket, "member-key"), body)
+        receipt = self._write("PUT", path(docket, "member-key"), **body)
         self.member_key = key
         return receipt
 
     def keys(self) -> list[api.KeyResponse]:
-        """List the public keys of the installation."""
-        return self._list(api.KeyResponse, "/.well-known/likewise-keys.json", "keys")
+        target = "/.well-known/likewise-keys.json"
+        return self._send(list[api.KeyResponse], "GET", target, field="keys")
 
     def receipt(self, docket: str) -> Receipt:
         """Return the head of the ledger."""
         return self._send(Receipt, "GET", path(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> api.ReceiptCheck:
-        """Check whether a receipt belongs to the ledger as it is now."""
-        body = {"receipt": receipt}
-        return self._send(api.ReceiptCheck, "POST", path(docket, "receipt", "check"), body)
+        target = path(docket, "receipt", "check")
+        return self._send(api.ReceiptCheck, "POST", target, receipt=receipt)
 
     def metrics(self, docket: str) -> Json:
-        """Return the docket in numbers."""
         return self._send(Json, "GET", path(docket, "metrics"))
 
     def ledger(self, docket: str) -> Iterator[Json]:
@@ -248,9 +222,9 @@ class Client:
         for seq, line in enumerate(self._lines(path(docket, "ledger.jsonl")), start=1):
             try:
                 record = json.loads(line)
-                content = {name: value for name, value in record.items() if name != "hash"}
+                content = canonical({k: v for k, v in record.items() if k != "hash"})
                 links = (record["seq"], record["docket"], record["prev"], record["hash"])
-                holds = links == (seq, docket, previous, _sha256(content))
+                holds = links == (seq, docket, previous, hashlib.sha256(content).hexdigest())
                 holds = holds and canonical(record) == line
             except (ValueError, KeyError, AttributeError, RecursionError):
                 holds = False
@@ -260,55 +234,51 @@ class Client:
             previous = record["hash"]
             yield record
 
-    def me(self) -> api.MeResponse:
-        """Return the owner of the token."""
-        return self._send(api.MeResponse, "GET", "/v1/me")
+    def me(self) -> api.TokenResponse:
+        return self._send(api.TokenResponse, "GET", "/v1/me")
 
     def tokens(self) -> list[api.TokenResponse]:
-        """List all tokens; the tokens themselves are not shown."""
-        return self._list(api.TokenResponse, "/v1/tokens", "tokens")
+        return self._send(list[api.TokenResponse], "GET", "/v1/tokens", field="tokens")
 
     def create_token(self, role: str, name: str, docket: str | None = None) -> api.NewToken:
         """Create a token, which is shown only once."""
-        body = {"role": role, "name": name, "docket": docket}
-        return self._send(api.NewToken, "POST", "/v1/tokens", body, again=False)
+        body: Json = {"role": role, "name": name, "docket": docket}
+        return self._send(api.NewToken, "POST", "/v1/tokens", again=False, **body)
 
     def revoke_token(self, token_id: str) -> api.TokenResponse:
-        """Revoke a token."""
         return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
-    def _list(self, kind: type[T], target: str, name: str, **query: str) -> list[T]:
-        return api.read_response(list[kind], self._send(Json, "GET", target, params=query)[name])  # type: ignore[valid-type]
-
-    def _write(self, method: str, target: str, body: Json | None = None, **how: Any) -> Receipt:
-        return self._send(api.Written, method, target, body, **how).receipt
+    def _write(self, method: str, target: str, **how: Any) -> Receipt:
+        return self._send(Receipt, method, target, field="receipt", **how)
 
     def _send(
-        self, kind: type[T], method: str, target: str, body: Json | None = None, *,
-        key: str | None = None, again: bool = True, params: Mapping[str, Any] | None = None,
-    ) -> T:  # fmt: skip
-        """Send a request; if that fails for now and it may be repeated, send it again."""
-        headers = {} if key is None else {"Idempotency-Key": key}
-        tries = self.retries + 1 if again else 1
-        for number in range(1, tries + 1):
-            wait = 0.1 * 2**number
+        self, kind: type[api.T], method: str, target: str, *, once: str | None = None,
+        again: bool = True, params: Json | None = None, field: str | None = None, **body: Any,
+    ) -> api.T:  # fmt: skip
+        """Send a request, ``again`` if it fails for now, and read the response, or a field of it.
+
+        What is to happen ``once`` has an idempotency key, by default a fresh one.
+        """
+        headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
+        content: Json = {"params": params, "json": body or None, "headers": headers}
+        request = self._http.build_request(method, target, **content)
+        wait, tries = 0.1, self.retries + 1 if again else 1
+        while True:
+            wait, tries = 2 * wait, tries - 1
+            retry_after = ""
             try:
-                response = self._http.request(
-                    method, target, params=params, json=body, headers=headers
-                )
+                response = self._http.send(request)
             except httpx.TransportError as error:
-                if number == tries:
+                if not tries:
                     raise self._unreachable(error) from error
             else:
                 if response.is_success:
-                    return api.read_response(kind, response.json())
-                if response.status_code not in TRANSIENT or number == tries:
+                    return api.read_response(kind, response.json(), field)
+                if response.status_code not in TRANSIENT or not tries:
                     raise error_of(response)
                 retry_after = response.headers.get("Retry-After", "")  # it may also be a date
-                if retry_after.isdecimal():
-                    wait = max(wait, min(float(retry_after), LONGEST_WAIT))
-            self._sleep(wait)
-        raise AssertionError("unreachable: the last try returns or raises")
+            longer = min(float(retry_after), LONGEST_WAIT) if retry_after.isdecimal() else 0
+            self._sleep(max(wait, longer))
 
     def _lines(self, target: str) -> Iterator[bytes]:
         """Stream the lines of a long response; only a line feed ends a line."""
@@ -345,18 +315,7 @@ def canonical(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def _sha256(content: Json) -> str:
-    return hashlib.sha256(canonical(content)).hexdigest()
-
-
-def _key(key: str | None = None) -> str:
-    return key or uuid.uuid4().hex
-
-
-def _people(
-    people: People, scores: Mapping[str, float] | None, approved: Mapping[str, bool] | None
-) -> list[Json]:
-    """List people by id, with the score and decision of the institution where it has them."""
+def _people(people: People, scores: Scores | None, approved: Approvals | None) -> list[Json]:
     return [
         {"id": name, "features": dict(features)}
         | ({} if scores is None else {"score": float(scores[name])})

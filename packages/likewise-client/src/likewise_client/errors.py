@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import httpx
 
-# ruff: noqa: N818 - these names read better without Error
-
 
 class ApiError(Exception):
     """The server refused a request; ``code`` is for programs, the message for people."""
@@ -54,7 +52,6 @@ _KINDS: dict[int, type[ApiError]] = {
 
 
 def error_of(response: httpx.Response) -> ApiError:
-    """Return the error that a response stands for."""
     status = response.status_code
     kind = _KINDS.get(status, Failed)
     try:

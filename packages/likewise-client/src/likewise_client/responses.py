@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
 
 from likewise_client.errors import ApiError
-
-# ruff: noqa: D101 - the fields of a response say what it is
-
 
 T = TypeVar("T")
 
@@ -34,12 +31,6 @@ class ReceiptResponse(Response):
     text: str
 
 
-class Written(Response):
-    """The response to a command that returns nothing else."""
-
-    receipt: ReceiptResponse
-
-
 class ReceiptCheck(Response):
     holds: bool
     message: str
@@ -58,16 +49,11 @@ class PacketResponse(Response):
     words: str
 
 
-class MeResponse(Response):
+class TokenResponse(Response):
     id: str
     role: str
     name: str
     docket: str | None
-
-
-class TokenResponse(MeResponse):
-    """A token as the operator sees it: everything but the token itself."""
-
     created: str
     revoked: str | None
 
@@ -75,16 +61,6 @@ class TokenResponse(MeResponse):
 class NewToken(Response):
     token: str
     identity: TokenResponse
-
-
-class FeatureResponse(Response):
-    name: str
-    title: str
-    kind: str
-    unit: str
-    low: float | None
-    high: float | None
-    levels: list[str]
 
 
 class DocketSummary(Response):
@@ -96,12 +72,12 @@ class DocketSummary(Response):
 class DocketResponse(DocketSummary):
     """A docket's settings; ``notice`` says when its decisions must not be used.
 
-    In an ``audit_only`` docket the institution decides; ``learner_from`` is the record from which
-    on a learner does, if it was given one later.
+    Features are as in the specification of a learner. In an ``audit_only`` docket the institution
+    decides; ``learner_from`` is the record from which on a learner does, if it was given one later.
     """
 
     notice: str | None
-    features: list[FeatureResponse]
+    features: list[dict[str, Any]]
     k: int
     alpha: float
     feedback: str
@@ -131,30 +107,33 @@ class PairResponse(Response):
     under: str
 
 
-class ObjectionResponse(Response):
+class ObjectionResponse(PairResponse):
     """A member's objection; ``reason`` is missing if none was given, or it was erased."""
 
     member: str
-    pair: list[str]
     reason: str | None
 
 
-class RoundSummary(Response):
-    """A round in a list; ``missing`` counts the labels that may still come.
+class RoundState(Response):
+    """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
 
-    Only the operator and regulators see ``seats`` (members) and ``finished`` (those who are).
+    Only the operator and regulators see ``seats``, ``finished`` and ``objections``. In shadow,
+    ``notice`` says that the decisions must not be used.
     """
 
     id: str
     number: int
     status: str
-    people: int
     opened: str
     sealed: str | None
     due: str | None
     outcome: str | None
-    missing: int
     closed: str | None
+
+
+class RoundSummary(RoundState):
+    people: int
+    missing: int
     seats: int | None
     finished: int | None
 
@@ -166,21 +145,7 @@ class RoundList(Response):
     next: int | None
 
 
-class RoundResponse(Response):
-    """A round in full. Only the operator and regulators see ``seats`` and ``objections``.
-
-    ``missing`` are the people whose labels may still come. In shadow, ``notice`` says that the
-    decisions must not be used.
-    """
-
-    id: str
-    number: int
-    status: str
-    opened: str
-    sealed: str | None
-    due: str | None
-    outcome: str | None
-    closed: str | None
+class RoundResponse(RoundState):
     shadow: bool
     notice: str | None
     rule: str | None
@@ -195,18 +160,21 @@ class RoundResponse(Response):
     receipt: ReceiptResponse
 
 
-class ReviewSummary(Response):
-    """A review in a list; ``status`` is asked, waiting (for other members), closed or missed."""
+class ReviewState(Response):
+    """A review; ``status`` is asked, waiting (for other members), closed or missed."""
 
     id: str
     number: int
     status: str
-    people: int
-    pairs: int
-    objections: int
     asked: str
     due: str | None
     ended: str | None
+
+
+class ReviewSummary(ReviewState):
+    people: int
+    pairs: int
+    objections: int
 
 
 class Fact(Response):
@@ -224,25 +192,12 @@ class ReviewPerson(Response):
     erased: bool
 
 
-class FeatureDifference(Response):
-    """How far two people differ in one feature; ``share`` is the share of its range, if bounded."""
-
-    name: str
-    words: str
-    share: float | None
-
-
 class ReviewPair(PairResponse):
-    """A pair that can be reported, and the features in which the two people differ."""
+    """A pair that can be reported; ``differences`` says by feature how far the two differ."""
 
     gap: float
-    differing: list[str]
     flagged: bool
-    differences: list[FeatureDifference]
-
-
-class MyObjection(PairResponse):
-    reason: str | None
+    differences: dict[str, str]
 
 
 class ReportedPair(PairResponse):
@@ -252,53 +207,42 @@ class ReportedPair(PairResponse):
     decisive: bool
 
 
-class ReviewResponse(Response):
+class ReviewResponse(ReviewState):
     """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended."""
 
-    id: str
-    number: int
-    status: str
-    asked: str
-    due: str | None
-    ended: str | None
     shadow: bool
     reason_limit: int
     people: list[ReviewPerson]
     pairs: list[ReviewPair]
-    objections: list[MyObjection]
+    objections: list[ObjectionResponse]
     outcome: str | None
     reported: list[ReportedPair]
     receipt: ReceiptResponse
 
 
-def read_response(kind: type[T], data: Any) -> T:
-    """Parse JSON into a response; fields that a newer server adds are ignored.
+def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
+    """Parse JSON, or one field of it, into a response; fields that a newer server adds are ignored.
 
     >>> read_response(PairResponse, {"over": "ann", "under": "bo", "new": 1})
     PairResponse(over='ann', under='bo')
     """
     try:
-        value: T = _read(kind, data)
+        value: T = _read(kind, data if field is None else data[field])
     except (TypeError, KeyError) as error:
-        raise ApiError(
-            "unreadable", 0,
-            f"The response is no {kind.__name__} ({error}): {str(data)[:100]}. Is the server a "
-            f"Likewise of this version?",
-        ) from error  # fmt: skip
+        fault = f"The response is no {kind.__name__} ({error}): {str(data)[:100]}."
+        message = f"{fault} Is the server a Likewise of this version?"
+        raise ApiError("unreadable", 0, message) from error
     return value
 
 
-@cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+_hints = cache(get_type_hints)
 
 
 def _read(kind: Any, data: Any) -> Any:
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and is_dataclass(kind) and isinstance(data, dict):
-        hints = _hints(kind)
-        return kind(**{name: _read(hints[name], data[name]) for name in hints if name in data})
+        names = data.keys() & kind.__dataclass_fields__.keys()
+        return kind(**{name: _read(_hints(kind)[name], data[name]) for name in names})
     if origin is UnionType:
         return None if data is None else _read(arguments[0], data)  # written as X | None
     if origin is list and isinstance(data, list):

@@ -6,13 +6,12 @@ comes. A failure is recorded once, and tried again at every look until it succee
 
 import asyncio
 import json
-import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,7 +20,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import AnchorState, Governance
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import later, now, seconds_between
+from likewise_service.errors import LOG, later, now, seconds_between
 from likewise_service.ledger import kinds, records, signatures
 
 # Seconds that a target may take; and that an authority's clock may differ from ours.
@@ -38,65 +37,54 @@ class Fixed:
     proof: str | None = None
 
 
-class AnchorTarget(Protocol):
-    """A place outside; ``name`` is what the ledger calls it."""
+@dataclass(frozen=True)
+class AnchorTarget(ABC):
+    """A place outside."""
+
+    where: str
+    kind: ClassVar[str]
 
     @property
     def name(self) -> str:
-        """The name, as the setting has it, without secrets in an address."""
-        ...
+        """The name in the ledger: as the setting has it, without secrets in an address."""
+        return f"{self.kind}:{self.where}"
 
     def fix(self, receipt: str) -> Fixed:
         """Anchor a receipt there, or raise an error of Likewise that says why not."""
-        ...
+        at = now()
+        self._keep(json.dumps({"at": at, "receipt": receipt}))
+        return Fixed(at)
+
+    @abstractmethod
+    def _keep(self, line: str) -> None: ...
 
 
-def _line(receipt: str) -> tuple[str, str]:
-    at = now()
-    return at, json.dumps({"at": at, "receipt": receipt})
-
-
-@dataclass(frozen=True)
-class FileTarget:
+class FileTarget(AnchorTarget):
     """A file to which lines are added: on another machine's disk, or one that is printed."""
 
-    path: Path
+    kind = "file"
 
-    @property
-    def name(self) -> str:
-        """The name, as the setting has it."""
-        return f"file:{self.path}"
-
-    def fix(self, receipt: str) -> Fixed:
-        """Add a line, and wait until it is on the disk."""
-        at, line = _line(receipt)
+    def _keep(self, line: str) -> None:
         try:
-            with self.path.open("a", encoding="utf-8") as file:
+            with open(self.where, "a", encoding="utf-8") as file:
                 file.write(line + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise LikewiseError(f"{self.path} cannot be written: {error.strerror}.") from error
-        return Fixed(at)
+            raise LikewiseError(f"{self.where} cannot be written: {error.strerror}.") from error
 
 
-@dataclass(frozen=True)
-class WebhookTarget:
-    """An address to which receipts are sent as JSON."""
+class WebhookTarget(AnchorTarget):
+    """An address to which receipts are sent as JSON; a status of 200 to 299 means it was kept."""
 
-    url: str
-    kind: ClassVar[str] = "webhook"
+    kind = "webhook"
 
     @property
     def name(self) -> str:
-        """The name, as the setting has it, without secrets."""
-        return f"{self.kind}:{_without_secrets(self.url)}"
+        return f"{self.kind}:{_without_secrets(self.where)}"
 
-    def fix(self, receipt: str) -> Fixed:
-        """Send it; any status of 200 to 299 means that it was kept."""
-        at, line = _line(receipt)
-        _post(self.url, line.encode(), "application/json")
-        return Fixed(at)
+    def _keep(self, line: str) -> None:
+        _post(self.where, line.encode(), "application/json")
 
 
 class TimeStampTarget(WebhookTarget):
@@ -108,7 +96,7 @@ class TimeStampTarget(WebhookTarget):
         """Request a time-stamp; one of something else, or of another time, is refused."""
         request, nonce = signatures.time_stamp_request(receipt.encode())
         began = now()
-        stamp = signatures.TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
+        stamp = signatures.TimeStamp.read(_post(self.where, request, "application/timestamp-query"))
         if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
             raise LikewiseError("The authority's time-stamp is of something else.")
         if abs(seconds_between(began, stamp.at)) > CLOCKS:
@@ -158,7 +146,7 @@ def _target(word: str) -> AnchorTarget:
     kind, _, rest = word.partition(":")
     parts = urlsplit(rest)
     if kind == "file" and rest:
-        return FileTarget(Path(rest))
+        return FileTarget(rest)
     if kind in ("webhook", "rfc3161") and parts.scheme in ("http", "https") and parts.hostname:
         return WebhookTarget(rest) if kind == "webhook" else TimeStampTarget(rest)
     raise ParameterError(
@@ -167,7 +155,6 @@ def _target(word: str) -> AnchorTarget:
     )  # fmt: skip
 
 
-LOG = logging.getLogger("likewise_service")
 # The longest reason in a record.
 LONGEST = 300
 
@@ -193,25 +180,12 @@ class Anchoring:
         in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
         return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
-    async def run(self, workers: Workers, seconds: float, stop: asyncio.Event) -> None:
-        """Look after all dockets, again and again until told to stop."""
-        while not stop.is_set():
-            for name in await self._dockets(workers):
-                for target in self.targets:
-                    if stop.is_set():
-                        return
+    async def look(self, workers: Workers, stop: asyncio.Event) -> None:
+        """Anchor all dockets for which it is time, unless told to stop."""
+        for name in await workers.dockets():
+            for target in self.targets:
+                if not stop.is_set():
                     await self._look(workers, name, target)
-            try:
-                await asyncio.wait_for(stop.wait(), seconds)
-            except TimeoutError:
-                continue
-
-    async def _dockets(self, workers: Workers) -> tuple[str, ...]:
-        try:
-            return await workers.dockets()
-        except Exception:  # the database may be back at the next look
-            LOG.exception("Anchors could not be looked after; it is tried again.")
-            return ()
 
     async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
         try:
@@ -232,7 +206,6 @@ class Anchoring:
             LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
 
     def _receipt(self, docket: Docket, target: AnchorTarget) -> records.Receipt | None:
-        """Return the receipt to anchor, if one is due."""
         governance = docket.projection.governance
         if self.due(governance, target, now()):
             return docket.receipt()
@@ -245,18 +218,9 @@ def _state(governance: Governance, target: AnchorTarget) -> AnchorState:
     return governance.anchors.get(target.name, AnchorState())
 
 
-def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
-    """Anchor a docket's head at a target now, and record it."""
-    receipt = docket.receipt()
-    fixed = target.fix(str(receipt))
-    record_anchor(docket, target, receipt, fixed)
-    return fixed
-
-
 def record_anchor(
     docket: Docket, target: AnchorTarget, receipt: records.Receipt, fixed: Fixed
 ) -> None:
-    """Record that a receipt was anchored."""
     with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
         work.add(kinds.Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
@@ -12,8 +12,6 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from likewise.errors import LikewiseError
-from likewise_client.responses import Response as Value
 from likewise_service import anchors, demo
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets, ledger, reviews, rounds
@@ -21,36 +19,30 @@ from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import ServiceError, StoreError
+from likewise_service.errors import LOG, ServiceError, StoreError
 from likewise_service.ledger.store import Store
-from likewise_service.server import configured, guarded, listening, log_as_json
+from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
 from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
 
 health = APIRouter(tags=["health"])
 
 
-class HealthResponse(Value):
-    """The server responds."""
-
-    status: str
-
-
 @health.get("/healthz")
-async def healthz() -> HealthResponse:
+async def healthz() -> dict[str, str]:
     """Respond."""
-    return HealthResponse("ok")
+    return {"status": "ok"}
 
 
 @health.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
-async def readyz(app: deps.App) -> HealthResponse:
+async def readyz(app: deps.App) -> dict[str, str]:
     """Check that the database can be written to, and that no docket is being loaded."""
     if loading := app.workers.loading():
         raise ServiceError(
             "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
         )
     await asyncio.to_thread(app.store.try_writing)
-    return HealthResponse("ready")
+    return {"status": "ready"}
 
 
 @health.get(
@@ -102,11 +94,11 @@ def create_app(settings: Settings) -> FastAPI:
     )  # fmt: skip
     page_limits = tokens.Buckets(settings.rate, settings.burst)
     provider = sign_ins.provider_from(settings)
-    app.state.context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
+    app.state.error_page = dependencies.error_page
+    context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
+    app.state.context = context
     install_handlers(app)
-    app.add_middleware(deps.AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
-    # The outermost: what the other middleware refuses is a page as well.
-    app.add_middleware(dependencies.ErrorPages)
+    app.add_middleware(deps.AccessMiddleware, context=context)
     for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
         app.router.routes.extend(router.routes)
@@ -120,11 +112,13 @@ def create_app(settings: Settings) -> FastAPI:
 async def _background(
     workers: Workers, settings: Settings, anchoring: anchors.Anchoring
 ) -> AsyncIterator[None]:
-    """Run the periodic tasks while the server runs."""
     stop = asyncio.Event()
-    jobs = [workers.tick(settings.tick_seconds, stop), _retain(workers, stop)]
+    jobs = [
+        workers.tick(settings.tick_seconds, stop),
+        _every(RETENTION_SECONDS, stop, lambda: _retain(workers)),
+    ]
     if anchoring.targets:
-        jobs.append(anchoring.run(workers, ANCHOR_SECONDS, stop))
+        jobs.append(_every(ANCHOR_SECONDS, stop, lambda: anchoring.look(workers, stop)))
     if settings.demo:
         jobs.append(demo.demonstrate(workers, demo.Simulation(workers.store), stop))
     tasks = [asyncio.create_task(job) for job in jobs]
@@ -137,36 +131,32 @@ async def _background(
         workers.store.close()
 
 
-async def _retain(workers: Workers, stop: asyncio.Event) -> None:
-    """Erase what has expired, every hour until told to stop."""
+async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitable[None]]) -> None:
+    """Run a task every so often until told to stop; what fails is logged and tried again."""
     while not stop.is_set():
         try:
-            await asyncio.wait_for(stop.wait(), RETENTION_SECONDS)
+            await asyncio.wait_for(stop.wait(), seconds)
         except TimeoutError:
-            names = await asyncio.to_thread(_with_periods, workers.store)
-            await workers.each("Retention", names, lambda w: erase_expired(w.docket))
+            try:
+                await task()
+            except Exception:  # the database may be back the next time
+                LOG.exception("A periodic task failed; it is tried again.")
 
 
-def _with_periods(store: Store) -> list[str]:
-    try:
-        return [name for name in store.dockets() if has_periods(store, name)]
-    except LikewiseError:  # the log says why; the next check may succeed
-        return []
+async def _retain(workers: Workers) -> None:
+    store = workers.store
+    names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
+    await workers.each("Retention", names, lambda w: erase_expired(w.docket))
 
 
-def from_environment() -> FastAPI:
-    """Return a server with the settings of the environment, for one of several processes."""
+def serving_app(settings: Settings) -> FastAPI:
+    """Return the app of one process, in which garbage is collected seldom."""
     log_as_json()  # every process logs by itself
-    app = create_app(Settings())
-    collect_seldom()
-    return app
-
-
-def collect_seldom() -> None:
-    """Spare a serving process most garbage collections; what is loaded now stays until its end."""
+    app = create_app(settings)
     gc.collect()
-    gc.freeze()
+    gc.freeze()  # what is loaded now stays until the end
     gc.set_threshold(*COLLECTION)
+    return app
 
 
 TIMEOUT = 60.0
@@ -176,10 +166,8 @@ TIMEOUT = 60.0
 def running(settings: Settings) -> Iterator[str]:
     """Run a server on loopback until the end of the block; return its address."""
     with listening("127.0.0.1", 0) as listener:
-        config = uvicorn.Config(
-            create_app(settings), lifespan="on", timeout_graceful_shutdown=5,
-            http=guarded(settings), **configured(settings),  # type: ignore[arg-type] # by name
-        )  # fmt: skip
+        app = create_app(settings)
+        config = Config(app, settings, lifespan="on", timeout_graceful_shutdown=5)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()

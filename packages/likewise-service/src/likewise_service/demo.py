@@ -1,13 +1,11 @@
 """The demo: a lending docket with a stream of applicants, four simulated seats, and one for you."""
 
 import asyncio
-import logging
 import math
 
 from likewise.errors import LikewiseError
 from likewise.learner.settings import Learner
 from likewise.panel.panels import Panel
-from likewise.people.features import Feature
 from likewise.people.schema import People
 from likewise.simulate.loans import Loans
 from likewise_service.dockets import panel, rounds
@@ -16,10 +14,10 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Workers
+from likewise_service.errors import LOG
 from likewise_service.ledger.store import Store
 
 DEMO, YOU = "demo-lending", "you"
-LOG = logging.getLogger("likewise_service")
 # The rounds before you join, and those that wait for you at most.
 HISTORY = 40
 AHEAD = 3
@@ -31,19 +29,17 @@ def applicants(people: People) -> list[rounds.Applicant]:
     >>> applicants(Loans(1).encounter(1).people)[0].features["employment"]
     'self-employed'
     """
-    schema = people.schema
+    features = people.schema.features
     return [
         rounds.Applicant(
-            name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)}
+            name,
+            {
+                f.name: None if math.isnan(v) else f.levels[int(v)] if f.levels else v
+                for f, v in zip(features, row, strict=True)
+            },
         )
         for name, row in zip(people.ids, people.x.tolist(), strict=True)
     ]
-
-
-def _plain(feature: Feature, value: float) -> float | str | None:
-    if math.isnan(value):
-        return None
-    return feature.levels[int(value)] if feature.levels else value
 
 
 class Simulation:

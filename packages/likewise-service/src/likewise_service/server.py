@@ -1,65 +1,52 @@
 """The server's sockets: where it listens, how long it waits for requests, how many it takes."""
 
+from __future__ import annotations
+
 import array
 import asyncio
 import fcntl
 import hashlib
 import json
 import logging
-import os
 import re
 import resource
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 import uvicorn
 import uvloop
+from uvicorn.importer import import_from_string
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
-from likewise_service.errors import write
+from likewise_service.errors import LOG, write
 from likewise_service.settings import Settings
 
-# The number of processes, and the folder that they share.
-PEERS = "LIKEWISE_PEERS"
 # The most bytes that are passed on with a connection.
 MOST = 100_000
-LOG = logging.getLogger("likewise_service")
 _DOCKET = re.compile(rb"[A-Z]{1,10} /v1/dockets/([a-z0-9-]{1,64})[/? ]")
 
 Serve = Callable[[socket.socket, bytes], None]
 
 
-class Loop(Protocol):
-    """The part of an event loop that is used here."""
-
-    def add_reader(self, fd: int, callback: Callable[[], None]) -> object:
-        """Call back whenever there is something to read."""
-
-    def remove_reader(self, fd: int) -> object:
-        """Stop calling back."""
-
-
 class Peers:
-    """One process among its peers; ``place`` is its number, or None if all are taken."""
+    """One process among its peers, which share a folder."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.folder, self.count = folder, count
         self._lock: IO[str] | None = None
         self._socket: socket.socket | None = None
-        self._loop: Loop | None = None
-        self.place = self._claim()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
-    def _claim(self) -> int | None:
-        """Lock a free number; a process that dies releases its own."""
+    @cached_property
+    def place(self) -> int | None:
+        """This process's number, which it locks until it ends; None if all are taken."""
         for place in range(self.count):
             lock = (self.folder / f"{place}.lock").open("w")
             try:
@@ -71,20 +58,17 @@ class Peers:
             return place
         return None
 
-    def home(self, docket: bytes) -> int:
-        """Return the number of the process that is home to a docket."""
-        return int.from_bytes(hashlib.sha256(docket).digest()[:8], "big") % self.count
-
     def elsewhere(self, data: bytes) -> int | None:
         """Return the process that should serve a request; None if this one may as well."""
         match = _DOCKET.match(data)
         if match is None or len(data) > MOST:
             return None
-        place = self.home(match[1])
-        return None if place == self.place else place
+        home = int.from_bytes(hashlib.sha256(match[1]).digest()[:8], "big") % self.count
+        return None if home == self.place else home
 
     def pass_on(self, place: int, connection: int, data: bytes) -> bool:
         """Pass a connection on; return False if that process does not take it."""
+        # socket.send_fds would ignore the address.
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection]))
         address = str(self.folder / f"{place}.sock")
         try:
@@ -95,14 +79,9 @@ class Peers:
             return False
         return True
 
-    @property
-    def taking(self) -> bool:
-        """Tell whether this process takes connections of others."""
-        return self._socket is not None
-
-    def take(self, loop: Loop, serve: Serve) -> None:
+    def take(self, loop: asyncio.AbstractEventLoop, serve: Serve) -> None:
         """Serve what the others pass on from now on."""
-        if self.place is None or self.taking:
+        if self.place is None or self._socket is not None:
             return
         address = self.folder / f"{self.place}.sock"
         receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -126,40 +105,11 @@ class Peers:
             serve(socket.socket(fileno=descriptor), data)
 
     def stop(self) -> None:
-        """Stop taking connections."""
         if self._socket is not None and self._loop is not None:
             self._loop.remove_reader(self._socket.fileno())
             self._socket.close()
             (self.folder / f"{self.place}.sock").unlink(missing_ok=True)
         self._socket = None
-
-    def close(self) -> None:
-        """Stop taking connections, and release the number."""
-        self.stop()
-        if self._lock is not None:
-            self._lock.close()
-        self.place = None
-
-
-@cache
-def peers_from_environment() -> Peers | None:
-    """Return this process among its peers; None if it is alone."""
-    count, _, folder = os.environ.get(PEERS, "").partition(":")
-    return Peers(Path(folder), int(count)) if folder else None
-
-
-@contextmanager
-def gathered(count: int) -> Iterator[None]:
-    """Create a folder for the processes to share, and name it in the environment."""
-    if count == 1:
-        yield
-        return
-    with TemporaryDirectory(prefix="likewise-peers-") as folder:
-        os.environ[PEERS] = f"{count}:{folder}"
-        try:
-            yield
-        finally:
-            del os.environ[PEERS]
 
 
 # Descriptors that are left for databases, files and logs.
@@ -185,25 +135,17 @@ class GuardedProtocol(HttpToolsProtocol):
     _receiving = False  # a request has begun, and is not complete
     _received = b""  # what another process has read of the connection
 
-    @property
-    def limits(self) -> Settings:
-        """Return the settings of the server."""
-        return _from_environment()
-
-    @property
-    def peers(self) -> Peers | None:
-        """Return the other processes of the server, if there are any."""
-        return peers_from_environment()
+    config: Config
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Accept a connection, or close it if there are too many."""
-        if len(self.connections) >= most_connections(self.limits):
+        if len(self.connections) >= most_connections(self.config.settings):
             self._rejected = True
             REJECTED.count()
             transport.abort()
             return
         super().connection_made(transport)
-        self._wait(self.limits.header_seconds)
+        self._wait(self.config.settings.header_seconds)
         if self._received:
             self.data_received(self._received)
 
@@ -213,30 +155,25 @@ class GuardedProtocol(HttpToolsProtocol):
             super().data_received(data)
 
     def shutdown(self) -> None:
-        """Stop the server."""
-        if self.peers is not None:
-            self.peers.stop()
+        if self.config.peers is not None:
+            self.config.peers.stop()
         super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clean up after a connection."""
         self._wait(None)
         if not self._rejected:
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
         self._receiving = True
-        self._wait(self.limits.header_seconds)
+        self._wait(self.config.settings.header_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Begin the body of a request."""
-        self._wait(self.limits.body_seconds)
+        self._wait(self.config.settings.body_seconds)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Complete a request."""
         self._receiving = False
         self._wait(None)
         super().on_message_complete()
@@ -244,20 +181,21 @@ class GuardedProtocol(HttpToolsProtocol):
     def _passed_on(self, data: bytes) -> bool:
         """Pass the connection on if a request for another process begins."""
         busy = self._receiving or (self.cycle is not None and not self.cycle.response_complete)
-        if self.peers is None or busy:
+        peers = self.config.peers
+        if peers is None or busy:
             return False
-        place = self.peers.elsewhere(data)
+        place = peers.elsewhere(data)
         connection = self.transport.get_extra_info("socket")
-        if place is None or not self.peers.pass_on(place, connection.fileno(), data):
+        if place is None or not peers.pass_on(place, connection.fileno(), data):
             return False
         self.transport.abort()  # only this process closes it
         return True
 
     def join_peers(self, loop: asyncio.AbstractEventLoop) -> None:
         """Take connections from other processes, and serve them by protocols like this one."""
-        if self.peers is not None:
+        if self.config.peers is not None:
             self.loop = loop
-            self.peers.take(loop, self._take)
+            self.config.peers.take(loop, self._take)
 
     def _take(self, connection: socket.socket, data: bytes) -> None:
         """Continue a connection that another process accepted."""
@@ -291,7 +229,6 @@ class PeeredLoop(uvloop.Loop):
     """An event loop whose servers take connections from other processes too."""
 
     async def create_server(self, protocol_factory: Any, *args: Any, **options: Any) -> Any:
-        """Create a server, and join the other processes."""
         server = await super().create_server(protocol_factory, *args, **options)
         protocol_factory().join_peers(self)
         return server
@@ -304,7 +241,6 @@ class Rejections:
         self.number, self._logged = 0, 0.0
 
     def count(self) -> None:
-        """Count one more."""
         self.number += 1
         if time.monotonic() - self._logged > 60:
             self._logged = time.monotonic()
@@ -323,17 +259,6 @@ def most_connections(settings: Settings) -> int:
     return max(1, min(settings.connection_limit, descriptors - SPARE))
 
 
-@cache
-def _from_environment() -> Settings:
-    return Settings()
-
-
-def guarded(settings: Settings, peers: Peers | None = None) -> type[GuardedProtocol]:
-    """Return the protocol with the limits of these settings, and with these peers."""
-    attributes = {"limits": property(lambda _: settings), "peers": property(lambda _: peers)}
-    return type("GuardedProtocol", (GuardedProtocol,), attributes)
-
-
 def listening(host: str, port: int) -> socket.socket:
     """Return a listening socket without Nagle's delay, which its connections inherit."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -345,27 +270,40 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def configured(settings: Settings) -> dict[str, object]:
-    """Return the settings of uvicorn; only proxies that are named are believed."""
-    return {
-        "log_config": None, "access_log": False, "server_header": False, "ws": "none",
-        "proxy_headers": bool(settings.trusted_proxies),
-        "forwarded_allow_ips": settings.trusted_proxies or None,
-    }  # fmt: skip
+class Config(uvicorn.Config):
+    """uvicorn's settings and ours, which each of several processes gets with its peers.
 
+    Only proxies that are named are believed.
+    """
 
-def serve(settings: Settings, host: str, port: int, workers: int) -> None:
-    """Serve until told to stop; all processes read the settings from the environment."""
-    with listening(host, port) as listener, gathered(workers):
-        config = uvicorn.Config(
-            "likewise_service.app:from_environment", factory=True, workers=workers,
-            http=GuardedProtocol, loop=LOOP if workers > 1 else "auto",
-            **configured(settings),  # type: ignore[arg-type] # by name
+    def __init__(
+        self, app: Any, settings: Settings, peers: Peers | None = None, **options: Any
+    ) -> None:
+        super().__init__(
+            app, http=GuardedProtocol, loop="auto" if peers is None else LOOP, log_config=None,
+            access_log=False, server_header=False, ws="none",
+            proxy_headers=bool(settings.trusted_proxies),
+            forwarded_allow_ips=settings.trusted_proxies or None, **options,
         )  # fmt: skip
+        self.settings, self.peers = settings, peers
+
+    def load(self) -> None:
+        """Load the app; a function that makes one gets the settings."""
+        if self.factory:
+            self.app = partial(import_from_string(self.app), self.settings)
+        super().load()
+
+
+def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:
+    """Serve until told to stop; several processes meet in a folder."""
+    peers = Peers(Path(folder), workers) if workers > 1 else None
+    with listening(host, port) as listener:
+        # By name: a process that imports the app before it begins would seem to be dead.
+        app = "likewise_service.app:serving_app"
+        config = Config(app, settings, peers, factory=True, workers=workers)
         if workers > 1:
             Multiprocess(config, sockets=[listener]).run()
         else:
-            config.load_app()
             uvicorn.Server(config).run([listener])
 
 
@@ -376,7 +314,6 @@ class JsonLines(logging.Formatter):
     """One JSON object a line: the time, the level, the message, and the fields in ``said``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
         line: dict[str, object] = {
             "at": write(datetime.fromtimestamp(record.created, UTC), "milliseconds"),
             "level": record.levelname.lower(),

@@ -21,6 +21,10 @@ def database_url(text: str) -> str:
     return text if "://" in text else f"sqlite:///{text}"
 
 
+def _setting(default: Any, description: str) -> Any:
+    return Field(default, description=description)
+
+
 class Settings(BaseSettings):
     """The limits of a server, and where it keeps its ledgers.
 
@@ -34,68 +38,59 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
-    database: str = Field(
-        DEFAULT_DATABASE,
-        description="where everything is kept: a file, or postgresql://USER@HOST/NAME",
+    database: str = _setting(
+        DEFAULT_DATABASE, "where everything is kept: a file, or postgresql://USER@HOST/NAME"
     )
-    body_limit: PositiveInt = Field(1_000_000, description="bytes of a request")
-    people_limit: PositiveInt = Field(
-        200, description="people of a request, and the largest k of a docket"
+    body_limit: PositiveInt = _setting(1_000_000, "bytes of a request")
+    people_limit: PositiveInt = _setting(200, "people of a request, and the largest k of a docket")
+    labels_limit: PositiveInt = _setting(5_000, "labels of a request")
+    feature_limit: PositiveInt = _setting(200, "features of a person")
+    reason_limit: PositiveInt = _setting(REASON_LIMIT, "characters of a reason")
+    rate: PositiveFloat = _setting(50.0, "requests a second of a caller")
+    burst: PositiveInt = _setting(100, "requests of a caller that may come at once")
+    anonymous_rate: PositiveFloat = _setting(
+        5.0, "requests a second without a known token, by address"
     )
-    labels_limit: PositiveInt = Field(5_000, description="labels of a request")
-    feature_limit: PositiveInt = Field(200, description="features of a person")
-    reason_limit: PositiveInt = Field(REASON_LIMIT, description="characters of a reason")
-    rate: PositiveFloat = Field(50.0, description="requests a second of a caller")
-    burst: PositiveInt = Field(100, description="requests of a caller that may come at once")
-    anonymous_rate: PositiveFloat = Field(
-        5.0, description="requests a second without a known token, by address"
+    anonymous_burst: PositiveInt = _setting(
+        30, "requests without a known token that may come at once"
     )
-    anonymous_burst: PositiveInt = Field(
-        30, description="requests without a known token that may come at once"
+    connection_limit: PositiveInt = _setting(
+        1_000, "connections of a process; fewer, if it may open fewer files"
     )
-    connection_limit: PositiveInt = Field(
-        1_000, description="connections of a process; fewer, if it may open fewer files"
+    header_seconds: PositiveFloat = _setting(10.0, "how long the head of a request may take")
+    body_seconds: PositiveFloat = _setting(60.0, "how long its body may take")
+    trusted_proxies: str = _setting(
+        "", "addresses of proxies whose X-Forwarded-For is believed, with commas"
     )
-    header_seconds: PositiveFloat = Field(
-        10.0, description="how long the head of a request may take"
+    waiting_limit: PositiveInt = _setting(200, "requests that may wait for one docket")
+    tick_seconds: PositiveFloat = _setting(1.0, "how often deadlines are looked after")
+    session_seconds: PositiveFloat = _setting(12 * 3600.0, "how long somebody stays signed in")
+    public_url: str = _setting(
+        "", "the address that people use, where a proxy is before the server"
     )
-    body_seconds: PositiveFloat = Field(60.0, description="how long its body may take")
-    trusted_proxies: str = Field(
-        "", description="addresses of proxies whose X-Forwarded-For is believed, with commas"
+    webhook: str = _setting("", "an address that is told what awaits a member")
+    smtp: str = _setting("", "HOST:PORT of a mail server, to tell members by e-mail")
+    mail_from: str = _setting("likewise@localhost", "the sender of e-mails")
+    notice_seconds: PositiveFloat = _setting(4 * 3600.0, "how long a member is not told again")
+    anchors: str = _setting(
+        "", "where heads are fixed: file:PATH, webhook:URL, rfc3161:URL, with spaces"
     )
-    waiting_limit: PositiveInt = Field(200, description="requests that may wait for one docket")
-    tick_seconds: PositiveFloat = Field(1.0, description="how often deadlines are looked after")
-    session_seconds: PositiveFloat = Field(
-        12 * 3600.0, description="how long somebody stays signed in"
+    anchor_minutes: PositiveFloat = _setting(
+        60.0, "minutes between two anchors of a docket that grows"
     )
-    public_url: str = Field(
-        "", description="the address that people use, where a proxy is before the server"
+    oidc_issuer: str = _setting("", "the organisation's sign-on: its issuer's address")
+    oidc_client_id: str = _setting("", "the client that was registered there for this")
+    oidc_client_secret: str = _setting("", "its secret")
+    oidc_role_claim: str = _setting(
+        "likewise_role", "the claim with operator, auditor or regulator"
     )
-    webhook: str = Field("", description="an address that is told what awaits a member")
-    smtp: str = Field("", description="HOST:PORT of a mail server, to tell members by e-mail")
-    mail_from: str = Field("likewise@localhost", description="the sender of e-mails")
-    notice_seconds: PositiveFloat = Field(
-        4 * 3600.0, description="how long a member is not told again"
+    oidc_name_claim: str = _setting(
+        "preferred_username", "the claim with the name; an auditor's is the member's"
     )
-    anchors: str = Field(
-        "", description="where heads are fixed: file:PATH, webhook:URL, rfc3161:URL, with spaces"
+    oidc_docket_claim: str = _setting(
+        "likewise_docket", "the claim with the docket that a seat is for"
     )
-    anchor_minutes: PositiveFloat = Field(
-        60.0, description="minutes between two anchors of a docket that grows"
-    )
-    oidc_issuer: str = Field("", description="the organisation's sign-on: its issuer's address")
-    oidc_client_id: str = Field("", description="the client that was registered there for this")
-    oidc_client_secret: str = Field("", description="its secret")
-    oidc_role_claim: str = Field(
-        "likewise_role", description="the claim with operator, auditor or regulator"
-    )
-    oidc_name_claim: str = Field(
-        "preferred_username", description="the claim with the name; an auditor's is the member's"
-    )
-    oidc_docket_claim: str = Field(
-        "likewise_docket", description="the claim with the docket that a seat is for"
-    )
-    demo: bool = Field(False, description="a docket with a simulated stream")
+    demo: bool = _setting(False, "a docket with a simulated stream")
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -113,7 +108,3 @@ class Settings(BaseSettings):
     @classmethod
     def _address(cls, text: str) -> str:
         return database_url(text)
-
-    def to_environment(self) -> dict[str, str]:
-        """Return the same settings for the environment of another process."""
-        return {PREFIX + name.upper(): str(value) for name, value in self.model_dump().items()}

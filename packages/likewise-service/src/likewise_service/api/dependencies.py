@@ -1,15 +1,14 @@
 """Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
 import asyncio
-import logging
 import secrets
 import time
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-from fastapi import APIRouter, Depends, Header, Path, Request, Security
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -17,13 +16,12 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise_client.responses import Written
 from likewise_service.api import errors
 from likewise_service.auth.sign_ins import Provider
-from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache, too_large
+from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker, Workers
-from likewise_service.errors import ServiceError
+from likewise_service.errors import LOG, ServiceError
 from likewise_service.ledger import kinds, records
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
@@ -75,8 +73,6 @@ class Body(BaseModel):
 
 
 class PersonBody(Body):
-    """A person of a round, to be erased or to be given the file of a decision."""
-
     round: RoundName
     person: PersonId
 
@@ -122,7 +118,6 @@ class AppContext:
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
 async def app_context(request: Request) -> AppContext:
-    """Return the objects that all routes of the app share."""
     context: AppContext = request.app.state.context
     return context
 
@@ -140,7 +135,6 @@ class DocketAccess:
 
     @property
     def actor(self) -> kinds.Actor:
-        """Return the caller as an actor of the ledger."""
         return self.caller.actor
 
     @property
@@ -157,11 +151,10 @@ class DocketAccess:
         command: Callable[Concatenate[Docket, P], records.Receipt],
         *args: P.args,
         **options: P.kwargs,
-    ) -> Written:
+    ) -> errors.Written:
         """Run a command that returns a receipt alone."""
-        return errors.written(
-            await self.run(lambda worker: command(worker.docket, *args, **options))
-        )
+        receipt = await self.run(lambda worker: command(worker.docket, *args, **options))
+        return errors.written(receipt)
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -211,8 +204,6 @@ AuditorAccess = Annotated[DocketAccess, Depends(_access("auditor"))]
 OperatorAccess = Annotated[DocketAccess, Depends(_access("operator"))]
 
 
-LOG = logging.getLogger("likewise_service")
-
 HEADERS = {
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
     b"x-content-type-options": b"nosniff",
@@ -227,13 +218,6 @@ DISCONNECTED = 499  # the caller disconnected before the request was complete
 GUARDED = ("/v1/", "/metrics")
 
 
-def _request_ids() -> Iterator[str]:
-    """Yield random ids of requests; randomness is read for 128 of them at a time."""
-    while True:
-        digits = secrets.token_hex(8 * 128)
-        yield from (digits[start : start + 16] for start in range(0, len(digits), 16))
-
-
 class AccessMiddleware:
     """Recognises the caller, enforces the limits, adds headers, logs and counts.
 
@@ -241,20 +225,18 @@ class AccessMiddleware:
     one nobody learns anything, not even which addresses exist.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: errors.Telemetry
-    ) -> None:
-        self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
-        self.tokens, self._ids = TokenCache.of(store), _request_ids()
+    def __init__(self, app: ASGIApp, context: AppContext) -> None:
+        settings = context.settings
+        self.app, self.settings, self.telemetry = app, settings, context.telemetry
+        self.tokens = TokenCache.of(context.store)
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, request_id = time.perf_counter(), 0, next(self._ids)
+        began, status, request_id = time.perf_counter(), 0, secrets.token_hex(8)
         scope.setdefault("state", {})["caller"] = None
 
         async def respond(message: Message) -> None:
@@ -279,7 +261,7 @@ class AccessMiddleware:
             if status:
                 raise  # the response has begun; the connection has to break
             sentence = f"Something failed here. Tell the operator this number: {request_id}."
-            await errors.problem("internal", 500, sentence)(scope, receive, respond)
+            await errors.Problem("internal", 500, sentence)(scope, receive, respond)
         finally:
             self._log(scope, status, request_id, time.perf_counter() - began)
 
@@ -310,17 +292,17 @@ class AccessMiddleware:
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """Return a receiver that refuses the body as soon as it is too large."""
-        limit, read = self.settings.body_limit, 0
-        length = _header(scope, b"content-length")
-        if length.isdecimal() and int(length) > limit:
-            raise too_large(limit)
+        limit, read, declared = self.settings.body_limit, 0, _header(scope, b"content-length")
+        declared_too_large = declared.isdecimal() and int(declared) > limit
 
         async def counted() -> Message:
             nonlocal read
-            message = await receive()
+            message = {} if declared_too_large else await receive()
             read += len(message.get("body", b""))
-            if read > limit:
-                raise errors.BodyTooLarge(limit)
+            if declared_too_large or read > limit:
+                # Of this kind, since FastAPI turns others into one of its own.
+                sentence = f"A request may have {limit} bytes. Send less of it at a time."
+                raise HTTPException(413, sentence)
             return message
 
         return counted

@@ -1,7 +1,6 @@
 """Dockets: their list, how one begins, its panel, and its end; tokens that open the API."""
 
 import asyncio
-import math
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -10,8 +9,8 @@ from pydantic import Field
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import fill, receipt_response
-from likewise_service.auth.tokens import Role, create_token, list_tokens, revoke_token
+from likewise_service.api.errors import Written, fill, receipt_response
+from likewise_service.auth.tokens import Role, check_member, create_token, list_tokens, revoke_token
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.spec import DocketSpec
@@ -25,6 +24,8 @@ router = deps.api_router("/v1/dockets", "dockets")
 DECIDED_ELSEWHERE = "This docket audits decisions that are taken elsewhere."
 IN_SHADOW = "This docket runs in shadow: do not use its decisions."
 
+Seconds = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
+RepeatShare = Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)]
 MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=deps.PRINTABLE)]
 
 
@@ -37,13 +38,9 @@ class DocketBody(deps.Body):
     members: Annotated[list[deps.Text], Field(max_length=100)]
     rule: deps.Rule = DocketSpec.rule
     quorum: Annotated[int, Field(ge=1, le=100)] = DocketSpec.quorum
-    deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = (
-        DocketSpec.deadline
-    )
+    deadline: Seconds | None = DocketSpec.deadline
     shadow: bool = DocketSpec.shadow
-    repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
-        DocketSpec.repeat_share
-    )
+    repeat_share: RepeatShare = DocketSpec.repeat_share
     audit_only: Annotated[
         bool, Field(description="You decide, and scores come with people; learner needs schema.")
     ] = DocketSpec.audit_only
@@ -57,20 +54,14 @@ class LearnerBody(deps.Body):
 
 
 class GuidelinesBody(deps.Body):
-    """Guidelines for the members of the panel: what to look for."""
-
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class MemberBody(deps.Body):
-    """A member who joins the panel."""
-
     member: deps.Text
 
 
 class RuleBody(deps.Body):
-    """A rule for rounds that are sealed from now on."""
-
     rule: deps.Rule
 
 
@@ -81,8 +72,6 @@ class RevealBody(deps.Body):
 
 
 class DocketList(responses.Response):
-    """The dockets that a token may use."""
-
     dockets: list[responses.DocketSummary]
 
 
@@ -105,10 +94,7 @@ def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketRe
         notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
         learner_from=projection.learner_from or None,
         features=[
-            fill(
-                responses.FeatureResponse, feature, low=_finite(feature.low),
-                high=_finite(feature.high), levels=list(feature.levels),
-            )
+            feature.spec()
             for feature in learner.hypotheses.schema.features
             if all_features or feature.visible
         ],
@@ -120,10 +106,6 @@ def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketRe
         seed_commitment=projection.commitment,
         receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
-
-
-def _finite(bound: float) -> float | None:
-    return bound if math.isfinite(bound) else None
 
 
 @router.get("")
@@ -169,37 +151,37 @@ async def get_docket(access: deps.AnyAccess) -> responses.DocketResponse:
 
 
 @router.post("/{docket}/members")
-async def add_member(body: MemberBody, access: deps.OperatorAccess) -> responses.Written:
+async def add_member(body: MemberBody, access: deps.OperatorAccess) -> Written:
     """Add a member to the panel, for rounds that are sealed from now on."""
     return await access.write(panel.join, body.member)
 
 
 @router.delete("/{docket}/members/{member}")
-async def remove_member(member: MemberName, access: deps.OperatorAccess) -> responses.Written:
+async def remove_member(member: MemberName, access: deps.OperatorAccess) -> Written:
     """Remove a member from the panel; rounds that are under way keep them."""
     return await access.write(panel.leave, member)
 
 
 @router.put("/{docket}/rule")
-async def set_rule(body: RuleBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_rule(body: RuleBody, access: deps.OperatorAccess) -> Written:
     """Set the rule for rounds that are sealed from now on."""
     return await access.write(panel.change_rule, body.rule)
 
 
 @router.put("/{docket}/guidelines")
-async def set_guidelines_(body: GuidelinesBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_guidelines_(body: GuidelinesBody, access: deps.OperatorAccess) -> Written:
     """Tell the members of the panel what to look for."""
     return await access.write(panel.set_guidelines, body.text)
 
 
 @router.put("/{docket}/learner")
-async def set_learner(body: LearnerBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_learner(body: LearnerBody, access: deps.OperatorAccess) -> Written:
     """Let a learner decide from now on, in a docket that was audit-only."""
     return await access.write(rounds.give_learner, body.learner)
 
 
 @router.post("/{docket}/erasures")
-async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> responses.Written:
+async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> Written:
     """Erase a person's features, and the reasons about them."""
     response = await access.write(erasure.erase, body.round, body.person)
     await asyncio.to_thread(access.app.store.scrub_soon)
@@ -207,7 +189,7 @@ async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> re
 
 
 @router.post("/{docket}/seed")
-async def publish_seed(body: RevealBody, access: deps.OperatorAccess) -> responses.Written:
+async def publish_seed(body: RevealBody, access: deps.OperatorAccess) -> Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
         raise ServiceError(
@@ -232,15 +214,13 @@ class TokenBody(deps.Body):
 
 
 class TokenList(responses.Response):
-    """All tokens, including revoked ones."""
-
     tokens: list[responses.TokenResponse]
 
 
 @tokens.get("/me")
-async def who_am_i(caller: deps.AnyCaller) -> responses.MeResponse:
+async def who_am_i(caller: deps.AnyCaller) -> responses.TokenResponse:
     """Return the owner of your token."""
-    return fill(responses.MeResponse, caller)
+    return fill(responses.TokenResponse, caller)
 
 
 @tokens.get("/tokens")
@@ -257,12 +237,8 @@ async def new_token(
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
     if body.docket is not None:
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
-        if body.role == "auditor" and body.name not in members:
-            raise ServiceError(
-                "no-member", 422,
-                f"{body.name!r} does not sit on the panel of {body.docket!r}. Add the member "
-                f"first, or correct the name.",
-            )  # fmt: skip
+        if body.role == "auditor":
+            check_member(body.name, body.docket, members)
     with acting(caller.actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket

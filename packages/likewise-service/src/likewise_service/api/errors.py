@@ -1,6 +1,5 @@
 """Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
-import logging
 import os
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -9,26 +8,25 @@ from typing import Any, TypeVar
 
 import prometheus_client as prometheus
 import sqlalchemy as sa
-from fastapi import FastAPI, HTTPException, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.types import Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise_client.responses import ReceiptResponse, Response, Written
-from likewise_service.auth.tokens import TooMany, too_large
-from likewise_service.errors import ServiceError, StoreError, store_unavailable
+from likewise_client.responses import ReceiptResponse, Response
+from likewise_service.auth.tokens import TooMany
+from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
 from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
 
 T = TypeVar("T", bound=Response)
 
 
 class ErrorBody(Response):
-    """A code for programs, and a sentence that says what to do."""
-
     code: str
     message: str
 
@@ -46,12 +44,14 @@ def fill(kind: type[T], source: object, **values: Any) -> T:
 
 
 def receipt_response(receipt: Receipt) -> ReceiptResponse:
-    """Return a receipt, with the line to keep."""
     return ReceiptResponse(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
 
 
+class Written(Response):
+    receipt: ReceiptResponse
+
+
 def written(receipt: Receipt) -> Written:
-    """Return the response to a command that returns nothing but its receipt."""
     return Written(receipt_response(receipt))
 
 
@@ -60,8 +60,6 @@ def reason_text(payloads: Mapping[str, Payload], digest: str | None) -> str | No
     payload = None if digest is None else payloads.get(digest)
     return None if payload is None else str(payload.content["text"])
 
-
-LOG = logging.getLogger("likewise_service")
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
 UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
@@ -86,45 +84,43 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
 _HTTP_ERRORS = {
     400: ("bad-request", "The request cannot be read. Send JSON in UTF-8."),
     404: ("not-found", "There is nothing at this address. /v1/openapi.json lists what there is."),
+    413: ("too-large", ""),
     405: ("wrong-method", "This address takes other methods; the header Allow names them."),
 }
 
 
-class BodyTooLarge(HTTPException):
-    """A body that grew too large while it was read; FastAPI lets this kind of error through."""
+class Problem(JSONResponse):
+    """An error: JSON for programs, and a page where a browser asks for one."""
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(413)
-        self.limit = limit
+    def __init__(
+        self, code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        # Text from a request may hold characters that UTF-8 cannot encode.
+        self.code, self.sentence = code, sentence.encode("utf-8", "replace").decode()
+        super().__init__({"error": {"code": code, "message": self.sentence}}, status, headers)
 
-
-def problem(
-    code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
-) -> JSONResponse:
-    """Return the JSON of an error."""
-    # Text from a request may hold characters that UTF-8 cannot encode.
-    plain = sentence.encode("utf-8", "replace").decode()
-    return JSONResponse({"error": {"code": code, "message": plain}}, status, headers)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        page = scope["app"].state.error_page(scope, self)
+        await (super().__call__ if page is None else page)(scope, receive, send)
 
 
-def error_response(error: Exception) -> JSONResponse:
+def error_response(error: Exception) -> Problem:
     """Return the response to an error that is expected: a refusal, or a database that is gone."""
     match error:
         case ServiceError():
-            return problem(error.code, error.status, error.sentence, _headers(error))
+            return Problem(error.code, error.status, error.sentence, _headers(error))
         case LedgerBroken() | StoreError():
             LOG.error("The store cannot be used.", exc_info=error)
             sentence = "The ledger cannot be read. Tell the operator; the log says why."
-            return problem("store-broken", 500, sentence)
+            return Problem("store-broken", 500, sentence)
         case LikewiseError():
-            return problem("refused", 422, str(error))
+            return Problem("refused", 422, str(error))
         case RequestValidationError():
-            return problem("invalid", 422, _faults(error))
-        case BodyTooLarge():
-            return error_response(too_large(error.limit))
+            return Problem("invalid", 422, _faults(error))
         case AnyHTTPException():
-            code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", str(error.detail)))
-            return problem(code, error.status_code, sentence, error.headers)
+            code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", ""))
+            sentence = sentence or str(error.detail)
+            return Problem(code, error.status_code, sentence, error.headers)
         case _:
             LOG.error("The database cannot be reached.", exc_info=error)
             return error_response(store_unavailable())
@@ -149,12 +145,11 @@ def _faults(error: RequestValidationError) -> str:
     return f"The request does not fit: {listed}{more}. Correct it and send it again."
 
 
-async def _handle(_: Request, error: Exception) -> JSONResponse:
+async def _handle(_: Request, error: Exception) -> Problem:
     return error_response(error)
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Let the app respond to errors in this way."""
     for kind in (LikewiseError, RequestValidationError, AnyHTTPException, *UNAVAILABLE):
         app.add_exception_handler(kind, _handle)
 
@@ -192,12 +187,10 @@ class Telemetry:
         self._waiting = lru_cache(maxsize=None)(waiting.labels)
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
-        """Count one response."""
         self._requests(route, method, str(status), role).inc()
         self._seconds.observe(seconds)
 
     def waiting(self, docket: str, number: int) -> None:
-        """Record how many requests wait for a docket."""
         self._waiting(docket).set(number)
 
     def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
@@ -229,7 +222,6 @@ class _Dockets(Collector):
         self.dockets = dockets
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Yield one gauge for each number."""
         for name, description in DOCKETS.items():
             family = GaugeMetricFamily(f"likewise_{name}", description, labels=["docket"])
             for docket, numbers in self.dockets.items():

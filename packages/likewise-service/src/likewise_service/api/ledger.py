@@ -14,7 +14,7 @@ from pydantic import Field
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
-from likewise_service.api.errors import DOCUMENTED, fill, receipt_response
+from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
 from likewise_service.dockets import erasure, panel
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Receipt, Record
@@ -29,8 +29,6 @@ After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with nu
 
 
 class ReceiptBody(deps.Body):
-    """A receipt as it was printed."""
-
     receipt: Annotated[str, Field(min_length=1, max_length=400)]
 
 
@@ -44,15 +42,12 @@ async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
 async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> responses.ReceiptCheck:
     """Check whether a receipt belongs to this ledger as it is now."""
     receipt = Receipt.parse(body.receipt)
-    seq = receipt.head.seq
     fault = await asyncio.to_thread(_fault, receipt, access)
-    if fault is not None:
-        return responses.ReceiptCheck(False, fault)
-    return responses.ReceiptCheck(
-        True,
-        f"Record {seq} is what it was when this receipt was given. That all before it is so too "
-        f"is shown by: likewise verify RECEIPT.",
+    message = (
+        f"Record {receipt.head.seq} is what it was when this receipt was given. That all before it "
+        f"is so too is shown by: likewise verify RECEIPT."
     )
+    return responses.ReceiptCheck(fault is None, fault or message)
 
 
 def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:
@@ -176,9 +171,7 @@ class KeyList(responses.Response):
     keys: list[responses.KeyResponse]
 
 
-class NewHold(responses.Written):
-    """The id of a new legal hold."""
-
+class NewHold(Written):
     hold: str
 
 
@@ -208,7 +201,7 @@ async def give_decision_packet(
 
 
 @router.put("/retention")
-async def set_periods(body: RetentionBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_periods(body: RetentionBody, access: deps.OperatorAccess) -> Written:
     """Set how long features and reasons are kept after a round has closed."""
     return await access.write(erasure.set_retention, body.features, body.reasons)
 
@@ -223,13 +216,13 @@ async def new_hold(body: HoldBody, access: deps.OperatorAccess) -> NewHold:
 
 
 @router.delete("/holds/{hold}")
-async def end_hold(hold: HoldId, access: deps.OperatorAccess) -> responses.Written:
+async def end_hold(hold: HoldId, access: deps.OperatorAccess) -> Written:
     """Lift a legal hold."""
     return await access.write(erasure.lift_hold, hold)
 
 
 @router.put("/member-key")
-async def take_key_into_use(body: MemberKeyBody, access: deps.AuditorAccess) -> responses.Written:
+async def take_key_into_use(body: MemberKeyBody, access: deps.AuditorAccess) -> Written:
     """Sign what you say from now on; nothing is accepted from you without a signature."""
     key = signatures.PublicKey(body.key)
     return await access.write(

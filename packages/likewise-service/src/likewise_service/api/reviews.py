@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -16,10 +16,11 @@ from likewise.panel.reports import decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import fill, reason_text, receipt_response, written
+from likewise_service.api.errors import Written, fill, reason_text, receipt_response, written
 from likewise_service.dockets import learner, panel
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.ledger import records, signatures
 
@@ -28,7 +29,6 @@ router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 Status = Literal["asked", "waiting", "closed", "missed"]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
-Values = Mapping[str, tuple[float, ...]]
 
 
 class SignatureBody(deps.Body):
@@ -59,8 +59,6 @@ class ObjectionBody(WithdrawalBody):
 
 
 class ReviewList(responses.Response):
-    """Reviews, and a receipt."""
-
     reviews: list[responses.ReviewSummary]
     receipt: responses.ReceiptResponse
 
@@ -84,8 +82,7 @@ def _summary(review: Review) -> responses.ReviewSummary:
 def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
     """Return a round as a member sees it: no labels, nothing of others before the panel closes."""
     round_, aliases, objections = review.round, review.aliases, review.target.objections
-    values = _values(docket, review)
-    facts = _facts(docket, values)
+    values, features = _values(docket, round_), docket.schema.features
     payloads = docket.payloads(objections.values())
     return fill(
         responses.ReviewResponse,
@@ -97,13 +94,21 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         people=[
             responses.ReviewPerson(
                 alias, from_units(round_.decisions[person].score),
-                list(facts[person].values()), person in round_.erased,
+                facts(features, values[person]), person in round_.erased,
             )
             for person, alias in aliases.items()
         ],
-        pairs=_pairs(docket, review, values, facts),
+        pairs=[
+            responses.ReviewPair(
+                aliases[over], aliases[under], from_units(gap), Pair(over, under) in objections,
+                differences(features, values[over], values[under]),
+            )
+            for over, under, gap in round_.reportable()
+        ],
         objections=[
-            responses.MyObjection(aliases[over], aliases[under], reason_text(payloads, digest))
+            responses.ObjectionResponse(
+                aliases[over], aliases[under], review.target.member, reason_text(payloads, digest)
+            )
             for pair, digest in objections.items()
             for over, under in [round_.favoured_first(pair)]
         ],
@@ -113,33 +118,8 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
     )  # fmt: skip
 
 
-def _pairs(
-    docket: Docket,
-    review: Review,
-    values: Values,
-    facts: Mapping[str, Mapping[str, responses.Fact]],
-) -> list[responses.ReviewPair]:
-    """List the pairs that can be reported, each with the features in which the two differ."""
-    aliases, visible = review.aliases, _visible(docket)
-    return [
-        responses.ReviewPair(
-            aliases[over], aliases[under], from_units(gap),
-            [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
-            Pair(over, under) in review.target.objections,
-            [
-                _difference(feature, values[over][column], values[under][column])
-                for column, feature in visible
-                if values[over] and values[under]
-                and facts[over][feature.name] != facts[under][feature.name]
-            ],
-        )
-        for over, under, gap in review.round.reportable()
-    ]  # fmt: skip
-
-
-def _values(docket: Docket, review: Review) -> dict[str, tuple[float, ...]]:
+def _values(docket: Docket, round_: Round) -> dict[str, tuple[float, ...]]:
     """Return everybody's features; of those who were erased nothing."""
-    round_ = review.round
     # What the learner holds is not read from the database.
     values = dict(learner.features_known(docket.state, round_.id))
     absent = {p: digest for p, digest in round_.people.items() if p not in values}
@@ -150,43 +130,37 @@ def _values(docket: Docket, review: Review) -> dict[str, tuple[float, ...]]:
     return {p: () if p in round_.erased else values[p] for p in round_.people}
 
 
-def _visible(docket: Docket) -> list[tuple[int, Feature]]:
-    return [(i, feature) for i, feature in enumerate(docket.schema.features) if feature.visible]
+def facts(features: Sequence[Feature], values: Sequence[float]) -> list[responses.Fact]:
+    """Return a person's visible features in words; of somebody erased there are no values."""
+    pairs = zip(features, values, strict=bool(values))
+    return [responses.Fact(f.name, f.title, f.say(value)) for f, value in pairs if f.visible]
 
 
-def _facts(docket: Docket, values: Values) -> dict[str, dict[str, responses.Fact]]:
-    """Return everybody's visible features in words."""
-    visible = _visible(docket)
+def differences(
+    features: Sequence[Feature], over: Sequence[float], under: Sequence[float]
+) -> dict[str, str]:
+    """Say by feature how far two people differ; nothing if one of them was erased."""
     return {
-        person: {
-            feature.name: responses.Fact(feature.name, feature.title, feature.say(features[column]))
-            for column, feature in visible
-            if features
-        }
-        for person, features in values.items()
+        feature.name: _apart(feature, abs(first - second))
+        for feature, first, second in zip(features, over, under, strict=False)
+        if feature.visible and first != second and feature.say(first) != feature.say(second)
     }
 
 
-def _difference(feature: Feature, over: float, under: float) -> responses.FeatureDifference:
-    """Say how large a difference is: 579 against 581 is not 579 against 200."""
-    amount = abs(over - under)
-    if feature.kind in ("category", "flag") or math.isnan(amount):
-        return responses.FeatureDifference(feature.name, "differs", None)
-    low, high = feature.limits
-    share = amount / (high - low) if math.isfinite(high - low) else None
-    return responses.FeatureDifference(feature.name, apart(feature.say(amount), share), share)
+def _apart(feature: Feature, amount: float) -> str:
+    """Say how large a difference is: 579 against 581 is not 579 against 200.
 
-
-def apart(amount: str, share: float | None) -> str:
-    """Say how far apart two values are.
-
-    >>> apart("3", 0.005), apart("3", None)
+    >>> _apart(Feature("score", low=300, high=850), 3.0), _apart(Feature("debt"), 3.0)
     ('3 apart, under 1\\u202f% of the range', '3 apart')
     """
-    if share is None:
-        return f"{amount} apart"
+    if feature.kind in ("category", "flag") or math.isnan(amount):
+        return "differs"
+    low, high = feature.limits
+    if not math.isfinite(high - low):
+        return f"{feature.say(amount)} apart"
+    share = amount / (high - low)
     percent = "under 1" if share < 0.01 else f"{100 * share:.0f}"
-    return f"{amount} apart, {percent}\u202f% of the range"
+    return f"{feature.say(amount)} apart, {percent}\u202f% of the range"
 
 
 def _reported(review: Review) -> list[responses.ReportedPair]:
@@ -227,24 +201,25 @@ class OwnReview:
     key: str | None
 
     async def act(
-        self, act: signatures.Act, body: ActBody | None, command: Command
-    ) -> responses.Written:
+        self, act: signatures.Act, command: Callable[..., records.Receipt], body: ActBody | None,
+        **options: str | None,
+    ) -> Written:  # fmt: skip
         """Run a command on the review, with the member's signature if there is one."""
+        pair = body.pair if isinstance(body, WithdrawalBody) else None
         signed = None
         if body is not None and body.signature is not None:
-            sent = body.signature
-            pair = (body.pair[0], body.pair[1]) if isinstance(body, WithdrawalBody) else None
+            sent, aliases = body.signature, None if pair is None else (pair[0], pair[1])
             salt = bytes.fromhex(sent.salt)
-            signed = panel.SignedAct(self.id, act, sent.at, sent.key, sent.signature, pair, salt)
+            signed = panel.SignedAct(self.id, act, sent.at, sent.key, sent.signature, aliases, salt)
 
-        def task(worker: Worker) -> responses.Written:
+        def task(worker: Worker) -> Written:
             review = worker.board.find(self.access.caller.name, self.id)
-            return written(command(worker.docket, review, signed))
+            people = () if pair is None else (review.people(pair),)
+            return written(
+                command(worker.docket, review.seat, *people, signed=signed, key=self.key, **options)
+            )
 
         return await self.access.run(task)
-
-
-Command = Callable[[Docket, Review, panel.SignedAct | None], records.Receipt]
 
 
 async def _own_review(
@@ -257,34 +232,24 @@ Own = Annotated[OwnReview, Depends(_own_review)]
 
 
 @router.post("/{review_id}/objections")
-async def flag_pair(body: ObjectionBody, own: Own) -> responses.Written:
+async def flag_pair(body: ObjectionBody, own: Own) -> Written:
     """Flag a pair, or change the reason."""
-    return await own.act(
-        "flag", body,
-        lambda docket, review, signed: panel.flag(
-            docket, review.seat, review.people(body.pair), body.reason, signed, key=own.key
-        ),
-    )  # fmt: skip
+    return await own.act("flag", panel.flag, body, reason=body.reason)
 
 
 @router.post("/{review_id}/withdrawals")
-async def withdraw_objection(body: WithdrawalBody, own: Own) -> responses.Written:
+async def withdraw_objection(body: WithdrawalBody, own: Own) -> Written:
     """Withdraw an objection, before the panel closes."""
-    return await own.act(
-        "withdraw", body,
-        lambda docket, review, signed: panel.withdraw(
-            docket, review.seat, review.people(body.pair), signed, key=own.key
-        ),
-    )  # fmt: skip
+    return await own.act("withdraw", panel.withdraw, body)
 
 
 @router.post("/{review_id}/finish")
-async def finish_review(own: Own, body: ActBody | None = None) -> responses.Written:
+async def finish_review(own: Own, body: ActBody | None = None) -> Written:
     """Finish a review; the last member of the panel to do so closes it."""
-    return await own.act("finish", body, lambda d, r, s: panel.finish(d, r.seat, s, key=own.key))
+    return await own.act("finish", panel.finish, body)
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(own: Own, body: ActBody | None = None) -> responses.Written:
+async def reopen_review(own: Own, body: ActBody | None = None) -> Written:
     """Reopen a review that you finished, before the panel closes."""
-    return await own.act("reopen", body, lambda d, r, s: panel.reopen(d, r.seat, s, key=own.key))
+    return await own.act("reopen", panel.reopen, body)

@@ -11,7 +11,7 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
-from likewise_service.api.errors import fill, reason_text, receipt_response
+from likewise_service.api.errors import Written, fill, reason_text, receipt_response
 from likewise_service.dockets import learner, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.round import Round
@@ -41,8 +41,6 @@ class ApplicantBody(deps.Body):
 
 
 class PeopleBody(deps.Body):
-    """People who join a round."""
-
     people: Annotated[list[ApplicantBody], Field(min_length=1, max_length=10_000)]
 
 
@@ -54,28 +52,20 @@ class RoundBody(PeopleBody):
 
 
 class LabelBody(deps.PersonBody):
-    """The label of a person."""
-
     label: Annotated[int, Field(ge=0, le=1)]
 
 
 class LabelsBody(deps.Body):
-    """Labels, of which all are recorded, or none."""
-
     labels: Annotated[list[LabelBody], Field(min_length=1, max_length=10_000)]
 
 
 class OverrideBody(deps.Body):
-    """A decision that somebody took otherwise, and why."""
-
     person: deps.PersonId
     approved: bool
     reason: deps.Reason | None = None
 
 
 class ClosedBody(deps.Body):
-    """The end of a round; ``unaudited`` ends an audit that is under way."""
-
     unaudited: bool = False
 
 
@@ -129,15 +119,14 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
 
 
 def _objections(docket: Docket, round_: Round) -> list[responses.ObjectionResponse]:
-    objections = [
-        (member, pair, digest)
-        for member, digests in round_.objections.items()
-        for pair, digest in digests.items()
-    ]
-    payloads = docket.payloads(digest for _, _, digest in objections)
+    objections = round_.objections.items()
+    payloads = docket.payloads(d for _, digests in objections for d in digests.values())
     return [
-        responses.ObjectionResponse(member, list(pair), reason_text(payloads, digest))
-        for member, pair, digest in objections
+        responses.ObjectionResponse(
+            *round_.favoured_first(pair), member, reason_text(payloads, digest)
+        )
+        for member, digests in objections
+        for pair, digest in digests.items()
     ]
 
 
@@ -157,14 +146,12 @@ def _applicants(
 
 
 def check_count(noun: str, items: Sequence[object], limit: int) -> None:
-    """Refuse a list that is too long for one request."""
     if len(items) > limit:
         sentence = f"A request may have {limit} {noun}; this one has {len(items)}. Split it."
         raise ServiceError("too-many", 422, sentence)
 
 
 async def _respond(access: deps.DocketAccess, command: Command) -> responses.RoundResponse:
-    """Run a command, and return its round."""
     return await access.run(
         lambda w: round_response(w.docket, command(w.docket), with_panel=access.sees_panel)
     )
@@ -230,7 +217,7 @@ async def seal_round(round_id: deps.RoundId, access: deps.ClientAccess) -> respo
 @router.post("/rounds/{round_id}/overrides")
 async def override_decision(
     round_id: deps.RoundId, body: OverrideBody, access: deps.ClientAccess
-) -> responses.Written:
+) -> Written:
     """Record that somebody decided otherwise on a person."""
     return await access.write(rounds.override, round_id, body.person, body.approved, body.reason)
 
@@ -238,7 +225,7 @@ async def override_decision(
 @router.post("/rounds/{round_id}/close")
 async def close_round(
     round_id: deps.RoundId, body: ClosedBody, access: deps.ClientAccess
-) -> responses.Written:
+) -> Written:
     """Close a round; labels that are missing stay missing.
 
     Only an operator may end an audit that is under way (``unaudited``): those whom a panel audits
@@ -254,7 +241,7 @@ async def close_round(
 
 
 @router.post("/labels")
-async def add_labels(body: LabelsBody, access: deps.ClientAccess) -> responses.Written:
+async def add_labels(body: LabelsBody, access: deps.ClientAccess) -> Written:
     """Record labels of people of any rounds: all of them, or none."""
     check_count("labels", body.labels, access.app.settings.labels_limit)
     return await access.write(

@@ -6,7 +6,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
@@ -44,7 +43,6 @@ class Session(NamedTuple):
 
     @property
     def signed_in(self) -> SignedIn:
-        """Return the sign-in as ledgers record it."""
         identity, issuer, subject = self.identity, self.issuer or None, self.subject or None
         return SignedIn(
             self.id, identity.id, identity.role, identity.name, issuer, subject, self.expires
@@ -52,7 +50,6 @@ class Session(NamedTuple):
 
     @property
     def actor(self) -> Actor:
-        """Return the person who is signed in as an actor of the ledger."""
         return Actor.signed_in(self.identity.issued, self.signed_in)
 
 
@@ -114,7 +111,6 @@ def find_session(store: Store, cookie: str) -> Session | None:
 
 
 def end_session(store: Store, cookie: str) -> None:
-    """Sign out."""
     with store.changing() as connection:
         end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
 
@@ -136,7 +132,6 @@ def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -
 
 
 def cookie_hash(cookie: str) -> str:
-    """Return the hash that is stored of a cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()
 
 
@@ -227,18 +222,12 @@ ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One attempt to sign on, which the browser carries as a cookie until it comes back."""
 
     state: str
     nonce: str
     verifier: str
-
-    @property
-    def cookie(self) -> str:
-        """Return the value of the cookie."""
-        return ".".join((self.state, self.nonce, self.verifier))
 
     @classmethod
     def read(cls, cookie: str) -> Attempt | None:
@@ -315,7 +304,6 @@ class Provider:
         return _address(self._describe()[0], name)
 
     def _describe(self) -> tuple[Mapping[str, Any], KeySet]:
-        """Return the provider's configuration and its keys."""
         moment = time.monotonic()
         if self._cached is None or moment - self._cached[0] > CACHED:
             url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -412,7 +400,6 @@ def list_seats(store: Store, cookie: str) -> list[Identity]:
 
 
 def add_seat(store: Store, cookie: str, token: str) -> None:
-    """Add a member's token to a session."""
     identity = recognise(store, token)
     if identity is None or identity.role != "auditor":
         raise ServiceError(
@@ -429,7 +416,6 @@ def add_seat(store: Store, cookie: str, token: str) -> None:
 
 
 def choose_seat(store: Store, cookie: str, token_id: str) -> None:
-    """Let a session speak for another of its seats."""
     if token_id not in {seat.id for seat in list_seats(store, cookie)}:
         raise ServiceError("no-seat", 404, "You have no such seat here. Add it by its token.")
     session = sessions.c.hash == cookie_hash(cookie)

@@ -8,8 +8,8 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 from weakref import WeakKeyDictionary, proxy
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.panel.rules import checked_name
+from likewise.validation import choice
 from likewise_service.dockets.spec import checked_docket_name
 from likewise_service.errors import ServiceError, now
 from likewise_service.ledger import kinds, records, signatures
@@ -47,16 +48,13 @@ class Identity:
 
     @property
     def issued(self) -> kinds.TokenIssued:
-        """Return the token as ledgers record it."""
         return kinds.TokenIssued(self.id, self.role, self.name, self.docket, self.created)
 
     @property
     def actor(self) -> kinds.Actor:
-        """Return the owner as an actor of the ledger."""
         return kinds.Actor.with_token(self.issued)
 
     def concerns(self, docket: str) -> bool:
-        """Tell whether the owner may use a docket."""
         return self.docket is None or self.docket == docket
 
 
@@ -65,8 +63,7 @@ def create_token(
 ) -> tuple[str, Identity]:
     """Create a token, which is shown now and never again: store its hash, and record it."""
     token = f"lw_{role}_{secrets.token_urlsafe(32)}"
-    if role not in ROLES:
-        raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
+    choice("role", role, ROLES, "Choose one.")
     checked_name(name, "name")
     if len(name) > 200 or not name.isprintable():
         raise ParameterError("name", "must be at most 200 printable characters", name, "")
@@ -78,14 +75,18 @@ def create_token(
         checked_docket_name(docket)
     identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
-        connection.execute(
-            tokens.insert().values(
-                id=identity.id, hash=_hash(token), role=role, name=name, docket=docket,
-                created=identity.created,
-            )
-        )  # fmt: skip
+        connection.execute(tokens.insert().values(hash=_hash(token), **asdict(identity)))
         notify(connection, docket, store.dockets_of(connection), identity.issued)
     return token, identity
+
+
+def check_member(name: str, docket: str, members: Collection[str]) -> None:
+    if name not in members:
+        raise ServiceError(
+            "no-member", 422,
+            f"{name!r} does not sit on the panel of {docket!r}; there are "
+            f"{', '.join(members) or 'nobody'}. Add the member first, or correct the name.",
+        )  # fmt: skip
 
 
 def first_operator(store: Store) -> str | None:
@@ -145,7 +146,6 @@ class TokenCache:
         return identity if expires > time.monotonic() else None
 
     def recognise(self, token: str) -> Identity | None:
-        """Return the owner of a token from the database."""
         identity = recognise(self.store, token)
         if identity is not None:
             if len(self._entries) >= self.MOST:
@@ -154,7 +154,6 @@ class TokenCache:
         return identity
 
     def forget(self) -> None:
-        """Read the database again from now on."""
         self._entries.clear()
 
 
@@ -167,13 +166,6 @@ def list_tokens(store: Store) -> list[Identity]:
 
 def revoke_token(store: Store, token_id: str) -> Identity:
     """Revoke a token, and with it the sessions that it began."""
-    try:
-        return _revoke(store, token_id)
-    finally:
-        TokenCache.of(store).forget()
-
-
-def _revoke(store: Store, token_id: str) -> Identity:
     select = sa.select(tokens).where(tokens.c.id == token_id)
     with store.changing() as connection:
         row = connection.execute(select).first()
@@ -194,11 +186,12 @@ def _revoke(store: Store, token_id: str) -> Identity:
             )  # fmt: skip
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         notify(connection, row.docket, store.dockets_of(connection), kinds.TokenEnded(token_id))
-        return identity_of(connection.execute(select).one())
+        identity = identity_of(connection.execute(select).one())
+    TokenCache.of(store).forget()
+    return identity
 
 
 def identity_of(row: sa.Row[Any]) -> Identity:
-    """Return the identity of a row of the table of tokens."""
     return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
 
 
@@ -250,13 +243,6 @@ class Buckets:
             self._buckets.popitem(last=False)
         if not allowed:
             raise TooMany((1 - tokens) / self.rate)
-
-
-def too_large(limit: int) -> ServiceError:
-    """Return the refusal of a request whose body is too large."""
-    return ServiceError(
-        "too-large", 413, f"A request may have {limit} bytes. Send less of it at a time."
-    )
 
 
 class MemberKey(signatures.PrivateKey):

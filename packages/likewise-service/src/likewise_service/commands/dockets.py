@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 from collections.abc import Callable
 from functools import wraps
 from importlib.resources import files
@@ -17,7 +17,6 @@ from likewise_service.commands import serve
 
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
-    from likewise_service.dockets.projection import Governance
     from likewise_service.settings import Settings
 
 
@@ -38,21 +37,14 @@ def token() -> None:
 def create(role: Any, name: str, docket_name: str | None, database: str) -> None:
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     # Only an operator's token may come before everything else.
-    store_at = serve.begun_store if role == "operator" else serve.opened_store
-    with store_at(database) as store:
-        from likewise_service.auth.tokens import create_token
+    with serve.opened_store(database, begin=role == "operator") as store:
+        from likewise_service.auth.tokens import check_member, create_token
         from likewise_service.dockets.docket import Docket
 
         if docket_name is not None and docket_name not in store.dockets():
             raise LikewiseError(f"There is no docket {docket_name!r} in {store.where}.")
         if role == "auditor" and docket_name is not None:
-            members = Docket(store, docket_name).projection.members
-            if name not in members:
-                raise LikewiseError(
-                    f"{name!r} does not sit on the panel of {docket_name!r}; there are "
-                    f"{', '.join(members) or 'nobody'}. Add the member first: likewise docket "
-                    f"change {docket_name} --join {name!r}."
-                )
+            check_member(name, docket_name, Docket(store, docket_name).projection.members)
         text, identity = create_token(store, role, name, docket_name)
     click.echo(text)
     click.echo(f"Shown this once. To revoke it: likewise token revoke {identity.id}", err=True)
@@ -107,7 +99,7 @@ def _json_object(path: Path) -> dict[str, Any]:
 @serve.DATABASE
 def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
-    with serve.begun_store(database) as store:
+    with serve.opened_store(database, begin=True) as store:
         from likewise_service.dockets.rounds import open_docket
         from likewise_service.dockets.spec import DocketSpec
 
@@ -157,27 +149,21 @@ def change(
     """Change the panel or the learner of docket NAME, for rounds that are sealed from now on."""
     from likewise_service.dockets import panel, rounds
 
-    lines: list[object] = []
-    if join is not None:
-        lines.append(panel.join(opened, join))
-    if leave is not None:
-        lines.append(panel.leave(opened, leave))
-    if rule is not None:
-        lines.append(panel.change_rule(opened, rule))
-    if guidelines is not None:
-        lines.append(panel.set_guidelines(opened, guidelines.read_text(encoding="utf-8")))
-    if learner is not None:
-        lines.append(rounds.give_learner(opened, _json_object(learner)))
-    if contact is not None:
-        lines.append(_keep_contact(opened, *contact))
+    text = guidelines and guidelines.read_text(encoding="utf-8")
+    changes: dict[Callable[[Docket, Any], object], object] = {
+        panel.join: join, panel.leave: leave, panel.change_rule: rule, panel.set_guidelines: text,
+        rounds.give_learner: learner and _json_object(learner), _keep_contact: contact,
+    }  # fmt: skip
+    lines = [str(act(opened, value)) for act, value in changes.items() if value is not None]
     if not lines:
         raise click.UsageError("Say what to change: --join, --leave, --rule, ….")
-    return "\n".join(map(str, lines))
+    return "\n".join(lines)
 
 
-def _keep_contact(opened: Docket, member: str, email: str) -> str:
+def _keep_contact(opened: Docket, contact: tuple[str, str]) -> str:
     from likewise_service.dockets.worker import keep_contact
 
+    member, email = contact
     if member not in opened.projection.members:
         raise LikewiseError(f"{member!r} does not sit on the panel of {opened.name!r}.")
     keep_contact(opened.store, opened.name, member, email)
@@ -234,10 +220,10 @@ def init(folder: Path, database: str) -> None:
     address = database_url(database)
     if address.startswith("sqlite:///") and not address.startswith("sqlite:////"):
         address = f"sqlite:///{(folder / address.removeprefix('sqlite:///')).resolve()}"
-    _write(folder / SETTINGS, _settings_text(Settings, address), 0o600)
+    serve.write_new(folder / SETTINGS, _settings_text(Settings, address))
     kit = files("likewise_service").joinpath("kit")
     for name in KIT:
-        _write(folder / name, kit.joinpath(name).read_text(encoding="utf-8"), 0o644)
+        serve.write_new(folder / name, kit.joinpath(name).read_text(encoding="utf-8"), 0o644)
     for name in (SETTINGS, *KIT):
         click.echo(str(folder / name))
     click.echo(
@@ -257,11 +243,6 @@ def _settings_text(settings: type[Settings], address: str) -> str:
         else:
             lines += [f"#LIKEWISE_{name.upper()}={field.default}", ""]
     return "\n".join(lines)
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
-        file.write(text)
 
 
 @click.command(short_help="Copy a whole store to one file, while servers go on.")
@@ -290,7 +271,7 @@ def backup(path: Path, database: str) -> None:
 @serve.DATABASE
 def restore(path: Path, database: str) -> None:
     """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
-    with serve.begun_store(database) as store:
+    with serve.opened_store(database, begin=True) as store:
         from likewise_service.ledger.backups import restore as read_backup
 
         restored = read_backup(path, store)
@@ -319,18 +300,12 @@ def upgrade(database: str) -> None:
         click.echo(f"The database was brought from revision {before} to revision {after}.")
 
 
-ALWAYS = "always"
-Period = float | str
-
-
-def _days(_: click.Context, param: click.Parameter, value: str | None) -> Period | None:
-    """A number of days, which is checked where it is recorded, or ``always``."""
-    if value is None or value == ALWAYS:
-        return value
+def _days(_: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A number of days, which is checked where it is recorded; infinity for ``always``."""
     try:
-        return float(value)
+        return None if value is None else math.inf if value == "always" else float(value)
     except ValueError as error:
-        message = f"{value!r} is no number of days; give one, or {ALWAYS}."
+        message = f"{value!r} is no number of days; give one, or always."
         raise click.BadParameter(message, param=param) from error
 
 
@@ -339,7 +314,7 @@ def _days(_: click.Context, param: click.Parameter, value: str | None) -> Period
               help="Erase people's features so long after their round has closed.")  # fmt: skip
 @click.option("--reasons", callback=_days, metavar="DAYS",
               help="Erase the words of reasons so long after the round has closed.")  # fmt: skip
-def retention(opened: Docket, features: Period | None, reasons: Period | None) -> object:
+def retention(opened: Docket, **options: float | None) -> object:
     """Set how long docket NAME keeps features and reasons, in days or `always`.
 
     What is not named stays as it is; with neither, the periods and the holds are shown. Regulation
@@ -348,29 +323,20 @@ def retention(opened: Docket, features: Period | None, reasons: Period | None) -
     from likewise_service.dockets.erasure import set_retention
 
     governance = opened.refresh().governance
-    if features is None and reasons is None:
-        return "\n".join(_lines(governance))
-    periods = _period(features, governance.features_days), _period(reasons, governance.reasons_days)
-    return set_retention(opened, *periods)
-
-
-def _period(period: Period | None, current: float | None) -> float | None:
-    if period is None:
-        return current
-    return None if period == ALWAYS else float(period)
-
-
-def _lines(governance: Governance) -> list[str]:
     periods = {"features": governance.features_days, "reasons": governance.reasons_days}
+    changes = {name: days for name, days in options.items() if days is not None}
+    if changes:
+        periods |= {name: None if days == math.inf else days for name, days in changes.items()}
+        return set_retention(opened, **periods)
     lines = [
-        f"{name}: kept " + (ALWAYS if days is None else f"{days:g} days after a round has closed")
+        f"{name}: kept " + ("always" if days is None else f"{days:g} days after a round has closed")
         for name, days in periods.items()
     ]
     for name, hold in governance.holds.items():
         scope = "everything" if hold.of_round is None else f"round {hold.of_round}"
         person = "" if hold.person is None else f", {hold.person}"
         lines.append(f"hold {name}: {scope}{person}, for {hold.why}")
-    return lines
+    return "\n".join(lines)
 
 
 @docket_command("hold", "A legal hold: nothing is erased until it is released.")

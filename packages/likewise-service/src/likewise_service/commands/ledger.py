@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise_service.commands.serve import DATABASE, opened_store, without_password
+from likewise_service.commands.serve import DATABASE, opened_store, without_password, write_new
 
 if TYPE_CHECKING:
     from likewise_service.ledger.store import Store
@@ -144,9 +143,7 @@ def _write_packet(
     folder.mkdir(parents=True, exist_ok=True)
     texts = (json.dumps(packet, ensure_ascii=False, indent=2) + "\n", packet_words(packet))
     for path, text in zip(paths, texts, strict=True):
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        write_new(path, text)
     return paths
 
 
@@ -187,10 +184,5 @@ def _create(path: Path) -> str:
     from likewise_service.ledger.signatures import PrivateKey
 
     private = PrivateKey.fresh()
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from error
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(private.raw.hex() + "\n")
+    write_new(path, private.raw.hex() + "\n")
     return private.public.text

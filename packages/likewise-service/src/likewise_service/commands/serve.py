@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -70,18 +71,21 @@ def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
             f"address right, is the server running, and is the folder there?"
         ) from error
     try:
+        if store.begun:
+            note(f"{store.where} was empty; a new store begins there.")
         yield store
     finally:
         store.close()
 
 
-@contextmanager
-def begun_store(database: str) -> Iterator[Store]:
-    """Open the store at an address; if a new one begins there, say so."""
-    with opened_store(database, begin=True) as store:
-        if store.begun:
-            note(f"{store.where} was empty; a new store begins there.")
-        yield store
+def write_new(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write a file that was not there before, by default for its owner alone."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 @click.command(short_help="The live system: an API for decisions and for auditors.")
@@ -115,39 +119,26 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     url_host = f"[{host}]" if ":" in host else host
     _greet(settings, f"http://{url_host}:{port}")
     server.log_as_json()
-    # Other processes read the settings from the environment.
-    os.environ.update(settings.to_environment())
-    with _counting_together(workers):
+    name = "PROMETHEUS_MULTIPROC_DIR"
+    with TemporaryDirectory(prefix="likewise-", dir=os.environ.get(name)) as folder:
+        if workers > 1:  # they count for /metrics together
+            os.environ[name] = folder
         try:
-            server.serve(settings, host, port, workers)
+            server.serve(settings, host, port, workers, folder)
         finally:
             # Processes that end together may each have left a SQLite file's log to the others.
             fold_log_of(settings.database)
 
 
-@contextmanager
-def _counting_together(workers: int) -> Iterator[None]:
-    """Give several processes a shared folder in which they count for /metrics."""
-    if workers == 1:
-        yield
-        return
-    name = "PROMETHEUS_MULTIPROC_DIR"
-    with TemporaryDirectory(prefix="likewise-metrics-", dir=os.environ.get(name)) as folder:
-        os.environ[name] = folder
-        yield
-
-
-def _window(settings: Settings) -> str:
-    """Say for how long records can be rewritten unseen by those who run the server."""
-    if not settings.anchors:
-        return (
-            "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that "
-            "somebody holds can be rewritten by whoever runs this."
-        )
-    return (
-        f"Heads are fixed outside every {settings.anchor_minutes:g} minutes: no longer than that, "
-        f"while it succeeds, can anything be rewritten unseen."
-    )
+# For how long records can be rewritten unseen by those who run the server.
+NOT_ANCHORED = (
+    "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that somebody "
+    "holds can be rewritten by whoever runs this."
+)
+ANCHORED = (
+    "Heads are fixed outside every {:g} minutes: no longer than that, while it succeeds, can "
+    "anything be rewritten unseen."
+)
 
 
 def _greet(settings: Settings, address: str) -> None:
@@ -169,7 +160,7 @@ def _greet(settings: Settings, address: str) -> None:
         click.echo(f"Receipts are signed by the key {key.id}: {key.text}")
         public = settings.public_url or address
         click.echo(f"It is published at {public.rstrip('/')}/.well-known/likewise-keys.json")
-        click.echo(_window(settings))
+        click.echo(ANCHORED.format(settings.anchor_minutes) if settings.anchors else NOT_ANCHORED)
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")
     if seat is not None:

@@ -15,20 +15,11 @@ from likewise_service.dockets.docket import check_snapshot
 from likewise_service.ledger import records, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
-from likewise_service.verify import governance, packets, replay
-from likewise_service.verify.evidence import (
-    PRINTED,
-    Difference,
-    Evidence,
-    Replayed,
-    evidence_of,
-    walked,
-)
+from likewise_service.verify import evidence, governance, packets, replay
 from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
     KnownKeys,
-    Verified,
     check_acknowledgement,
     contradictions,
     keys_in,
@@ -53,8 +44,7 @@ def _refusals() -> Iterator[None]:
 
 def _evidence(
     docket: str | None, database: str | None, folder: Path | None, *, personal: bool = True
-) -> Evidence:
-    """Read the ledger, wherever it is."""
+) -> evidence.Evidence:
     if folder is not None:
         return read_export(folder)
     if database is None:
@@ -64,7 +54,7 @@ def _evidence(
         if len(names) != 1:
             listed = ", ".join(names) or "none"
             raise LikewiseError(f"Say which docket; the database has: {listed}.")
-        return evidence_of(store, names[0], personal=personal)
+        return evidence.evidence_of(store, names[0], personal=personal)
 
 
 def _trust(
@@ -87,36 +77,37 @@ def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None
 
 
 def export(store: Store, docket: str, folder: Path, *, personal: bool, seed: bool) -> list[Path]:
-    """Write a docket to a folder; return the files."""
     with _refusals():
-        evidence = evidence_of(store, docket)
-    return write_export(evidence, folder, store.keys, personal=personal, seed=seed)
+        ledger = evidence.evidence_of(store, docket)
+    return write_export(ledger, folder, store.keys, personal=personal, seed=seed)
 
 
 def replayed(
     docket: str | None, database: str | None, folder: Path | None, snapshot: bool, **trust: Any
-) -> Replayed:
+) -> evidence.Replayed:
     """Replay a ledger; an export's signature and a snapshot are among the findings."""
     with _refusals():
-        evidence = _evidence(docket, database, folder)
-        if docket not in (None, evidence.docket):
-            raise LikewiseError(f"{folder} holds the docket {evidence.docket!r}, not {docket!r}.")
+        ledger = _evidence(docket, database, folder)
+        if docket not in (None, ledger.docket):
+            raise LikewiseError(f"{folder} holds the docket {ledger.docket!r}, not {docket!r}.")
         keys, trusted = _trust(**trust)
-        findings = replay.replay_evidence(evidence, trusted)
+        findings = replay.replay_evidence(ledger, trusted)
         exported = _exported(folder, keys)
         if exported is not None:
-            faults = [Difference(0, "export", fault, "as signed.") for fault in exported.faults]
+            faults = [
+                evidence.Difference(0, "export", fault, "as signed.") for fault in exported.faults
+            ]
             findings.differences[:0] = faults
             if exported.sentence:
                 (findings.kept if exported.signed else findings.unkept).append(exported.sentence)
         if snapshot:
             if folder is not None or database is None:
                 raise LikewiseError("Snapshots are in a database: give --database.")
-            _check_snapshot(findings, evidence.docket, database)
+            _check_snapshot(findings, ledger.docket, database)
     return findings
 
 
-def _check_snapshot(findings: Replayed, docket: str, database: str) -> None:
+def _check_snapshot(findings: evidence.Replayed, docket: str, database: str) -> None:
     """Add to the findings if the snapshot says what the records say."""
     with closing(Store.read_only(database_url(database))) as store:
         check = check_snapshot(store, docket)
@@ -127,11 +118,10 @@ def _check_snapshot(findings: Replayed, docket: str, database: str) -> None:
     else:
         fault = f"the snapshot says otherwise about {', '.join(check.differing)}."
         mend = "what the records say. Stop the servers, and delete the docket's rows in snapshots."
-        findings.differences.append(Difference(check.seq, "snapshot", fault, mend))
+        findings.differences.append(evidence.Difference(check.seq, "snapshot", fault, mend))
 
 
-def findings_json(findings: Replayed) -> dict[str, Any]:
-    """Return the findings as JSON."""
+def findings_json(findings: evidence.Replayed) -> dict[str, Any]:
     return {
         "docket": findings.receipt.docket, "receipt": str(findings.receipt),
         **{name: getattr(findings, name) for name in COUNTS},
@@ -156,18 +146,18 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
                 receipts += [records.Receipt.parse(_receipt_in(line)) for line in lines]
         if FAILS in outcomes:
             return FAILS
-        evidence = None
+        ledger = None
         if (folder or database) is not None or not (documents or len(receipts) > 1):
             dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in documents]
             docket = dockets[0] if dockets else None
-            evidence = _evidence(docket, database, folder, personal=bool(documents))
-        outcomes += [_print_packet(packet, keys, evidence) for packet in documents]
+            ledger = _evidence(docket, database, folder, personal=bool(documents))
+        outcomes += [_print_packet(packet, keys, ledger) for packet in documents]
         if receipts or not documents:
-            trusted_keys = keys or keys_in(() if evidence is None else evidence.records)
-            outcomes.append(_print_contradictions(receipts, trusted_keys, alone=evidence is None))
-            if evidence is not None:
-                outcomes.append(_print_receipts(evidence, receipts, trusted_keys))
-                outcomes.append(_print_ledger(evidence, trusted, _exported(folder, keys)))
+            trusted_keys = keys or keys_in(() if ledger is None else ledger.records)
+            outcomes.append(_print_contradictions(receipts, trusted_keys, alone=ledger is None))
+            if ledger is not None:
+                outcomes.append(_print_receipts(ledger, receipts, trusted_keys))
+                outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys)))
     return FAILS if FAILS in outcomes else max(outcomes)
 
 
@@ -200,17 +190,19 @@ def _print_acknowledgement(
     return HOLDS
 
 
-def _print_packet(packet: dict[str, Any], keys: KnownKeys | None, evidence: Evidence | None) -> int:
+def _print_packet(
+    packet: dict[str, Any], keys: KnownKeys | None, ledger: evidence.Evidence | None
+) -> int:
     """Print if the packet of a decision is as it was given, and follows from the ledger."""
     try:
-        faults = packets.check_packet(packet, keys, evidence)
+        faults = packets.check_packet(packet, keys, ledger)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
     for fault in faults:
         click.echo(f"THE PACKET DOES NOT HOLD. {fault}")
     if not faults:
         key = f"the key {packet['key']}" + (", which you named" if keys else "")
-        derived = "" if evidence is None else ", and every part of it follows from the ledger"
+        derived = "" if ledger is None else ", and every part of it follows from the ledger"
         click.echo(f"THE PACKET HOLDS. It is as it was given, signed by {key}{derived}.")
     return FAILS if faults else HOLDS
 
@@ -235,11 +227,14 @@ def _print_contradictions(receipts: list[records.Receipt], known: KnownKeys, *, 
     return UNKNOWN if alone else HOLDS
 
 
-def _print_receipts(evidence: Evidence, receipts: list[records.Receipt], known: KnownKeys) -> int:
-    verdicts = verify_all(evidence, receipts, known)
+def _print_receipts(
+    ledger: evidence.Evidence, receipts: list[records.Receipt], known: KnownKeys
+) -> int:
+    verdicts = verify_all(ledger, receipts, known)
     for verdict in verdicts:
-        sentence = known.sentence(verdict.receipt)
-        click.echo(f"{_headline(verdict)} {verdict.sentence} {sentence}")
+        verb = "HOLDS" if verdict.holds else "DOES NOT HOLD"
+        headline = f"THE RECEIPT {verb}." if verdict.counts else "THIS IS NO RECEIPT TO GO BY."
+        click.echo(f"{headline} {verdict.sentence} {known.sentence(verdict.receipt)}")
     signed = {verdict.holds for verdict in verdicts if verdict.signature == "signed"}
     if len(signed) > 1:
         click.echo(
@@ -251,19 +246,13 @@ def _print_receipts(evidence: Evidence, receipts: list[records.Receipt], known: 
     return HOLDS if all(verdict.counts for verdict in verdicts) else UNKNOWN
 
 
-def _headline(verdict: Verified) -> str:
-    if not verdict.counts:
-        return "THIS IS NO RECEIPT TO GO BY."
-    return "THE RECEIPT HOLDS." if verdict.holds else "THE RECEIPT DOES NOT HOLD."
-
-
 def _print_ledger(
-    evidence: Evidence, trusted: governance.Trusted, exported: ExportCheck | None
+    ledger: evidence.Evidence, trusted: governance.Trusted, exported: ExportCheck | None
 ) -> int:
     """Print if chain, signatures, anchors and actors of the ledger itself hold."""
-    witnesses = governance.Witnesses(evidence, trusted)
-    faults = [f"Record {seq:,}: {why}" for seq, why in evidence.unreadable.items()]
-    for record, difference in walked(evidence):
+    witnesses = governance.Witnesses(ledger, trusted)
+    faults = [f"Record {seq:,}: {why}" for seq, why in ledger.unreadable.items()]
+    for record, difference in evidence.walked(ledger):
         faults += [] if difference is None else [str(difference)]
         faults += map(str, witnesses.take(record))
     proved, unproved = witnesses.proved(), witnesses.unproved()
@@ -275,14 +264,14 @@ def _print_ledger(
         click.echo("THE LEDGER DOES NOT HOLD.")
     else:
         click.echo(
-            f"THE LEDGER HOLDS IN ITSELF: its {len(evidence.records):,} records are a hash chain, "
+            f"THE LEDGER HOLDS IN ITSELF: its {len(ledger.records):,} records are a hash chain, "
             f"and whoever acted, signatures and anchors fit them. Decisions are taken again by "
             f"likewise replay."
         )
-    for fault in faults[:PRINTED]:
+    for fault in faults[: evidence.PRINTED]:
         click.echo(f"DOES NOT HOLD: {fault}")
-    if len(faults) > PRINTED:
-        click.echo(f"… and {len(faults) - PRINTED:,} more.")
+    if len(faults) > evidence.PRINTED:
+        click.echo(f"… and {len(faults) - evidence.PRINTED:,} more.")
     for title, lines in (("Shown:", proved), ("Not shown:", unproved)):
         if lines:
             click.echo("\n".join((title, *(f"  {line}" for line in lines))))

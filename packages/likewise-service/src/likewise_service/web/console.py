@@ -17,9 +17,10 @@ from likewise_service.dockets import board, panel
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.verify.receipts import acknowledge
-from likewise_service.web import dependencies, rendering
+from likewise_service.web import rendering
+from likewise_service.web.dependencies import Auditor, PageRequest, file_response, page_router
 
-router = dependencies.page_router("/console")
+router = page_router("/console")
 
 # The most reviews in a list, and on a page of the history.
 LISTED, PAGE = 500, 50
@@ -30,23 +31,24 @@ Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
 
 
 @router.get("/")
-async def awaiting(request: dependencies.Auditor) -> Response:
-    """Show the rounds that await the member."""
+async def awaiting(request: Auditor) -> Response:
     return await request.show(
         "console/awaiting.html",
-        lambda w: {"reviews": review_list(w.board, request.reader, board.OPEN, LISTED).reviews},
+        lambda w: {
+            "reviews": review_list(w.board, request.caller.name, board.OPEN, LISTED).reviews
+        },
     )
 
 
 @router.get("/rounds/{key}")
 async def review_page(
-    request: dependencies.Auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
+    request: Auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
 ) -> Response:
     """Show one round, with one pair in focus; a number out of range means the nearest pair."""
 
     def load(worker: Worker) -> tuple[ReviewResponse, rendering.PageContext]:
         docket = worker.docket
-        review = review_response(docket, worker.board.find(request.reader, key))
+        review = review_response(docket, worker.board.find(request.caller.name, key))
         page = request.page(docket.projection.settings.title, str(docket.receipt()))
         return replace(review, pairs=rendering.by_points(review)), page
 
@@ -63,9 +65,7 @@ async def review_page(
     )  # fmt: skip
 
 
-def _mark_seen(
-    request: dependencies.PageRequest, review: ReviewResponse, position: int
-) -> dict[str, str]:
+def _mark_seen(request: PageRequest, review: ReviewResponse, position: int) -> dict[str, str]:
     """Return the marks of a review, and mark the pair in focus as seen."""
     store, docket = request.app.store, request.docket
     marks = board.read_marks(store, docket, review.id)
@@ -82,7 +82,7 @@ def _unseen(review: ReviewResponse, marks: Mapping[str, str]) -> int:
 
 
 @router.post("/rounds/{key}/{act}")
-async def act_on_review(request: dependencies.Auditor, key: Key, act: Act) -> Response:
+async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, withdraw that, mark pairs as seen, finish a review, or reopen it."""
     form = await request.form()
     if key == rendering.PRACTICE:  # nothing of it is recorded
@@ -91,7 +91,7 @@ async def act_on_review(request: dependencies.Auditor, key: Key, act: Act) -> Re
         return request.go("/guidelines?practised=1" if act == "finish" else f"/rounds/{key}")
 
     def task(worker: Worker) -> str:
-        review = worker.board.find(request.reader, key)
+        review = worker.board.find(request.caller.name, key)
         if act != "marks":
             _act(worker, review, act, form)
         return str(worker.docket.receipt())
@@ -143,10 +143,8 @@ def _check_all_seen(worker: Worker, review: board.Review) -> None:
 
 @router.get("/guidelines")
 async def guidelines(
-    request: dependencies.Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
+    request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
 ) -> Response:
-    """Show the guidelines with examples, and a round to practise with."""
-
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
         paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
@@ -161,12 +159,12 @@ async def guidelines(
 
 @router.get("/history")
 async def history(
-    request: dependencies.Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.reader, board.ENDED, PAGE + 1, before)
+        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, before)
         return {
             "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
@@ -176,7 +174,7 @@ async def history(
 
 
 @router.get("/receipts.json")
-async def receipts(request: dependencies.Auditor) -> Response:
+async def receipts(request: Auditor) -> Response:
     """Return a signed file with all that the member has said, and a receipt of the ledger."""
 
     def task(worker: Worker) -> dict[str, Any]:
@@ -190,24 +188,23 @@ async def receipts(request: dependencies.Auditor) -> Response:
                 ],
             }
             for statuses in (board.OPEN, board.ENDED)
-            for review in worker.board.listed(request.reader, statuses, LISTED)
+            for review in worker.board.listed(request.caller.name, statuses, LISTED)
         ]
-        return acknowledge(request.reader, reviews, docket.receipt(), worker.store.keys.current())
+        return acknowledge(
+            request.caller.name, reviews, docket.receipt(), worker.store.keys.current()
+        )
 
     text = json.dumps(await request.run(task), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")
-    return dependencies.file_response(response, f"{request.docket}-receipts.json")
+    return file_response(response, f"{request.docket}-receipts.json")
 
 
 @router.get("/seats")
-async def seats_page(request: dependencies.Auditor) -> Response:
-    """Show the seats of the person who is signed in."""
+async def seats_page(request: Auditor) -> Response:
     return await _seats_page(request)
 
 
-async def _seats_page(
-    request: dependencies.PageRequest, problem: str = "", status: int = 200
-) -> Response:
+async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
     current, page = request.caller.id, request.page("Your seats")
     return rendering.html(
@@ -216,8 +213,7 @@ async def _seats_page(
 
 
 @router.post("/seats/add")
-async def add(request: dependencies.Auditor) -> Response:
-    """Add a seat by its token."""
+async def add(request: Auditor) -> Response:
     token = (await request.form()).get("token", "").strip()
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
@@ -227,8 +223,7 @@ async def add(request: dependencies.Auditor) -> Response:
 
 
 @router.post("/seats/choose")
-async def choose(request: dependencies.Auditor) -> Response:
-    """Speak for another seat from now on."""
+async def choose(request: Auditor) -> Response:
     seat = (await request.form()).get("seat", "")
     await asyncio.to_thread(choose_seat, request.app.store, request.cookie, seat)
     return request.go("/")

@@ -1,6 +1,7 @@
 """The operator's dashboard: the state of a docket, its numbers as JSON, its ledger as files."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi.responses import RedirectResponse, Response
@@ -8,15 +9,22 @@ from fastapi.responses import RedirectResponse, Response
 from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dockets import docket_list, docket_response
 from likewise_service.dockets.worker import Worker
-from likewise_service.web import dependencies, rendering
+from likewise_service.errors import ServiceError
+from likewise_service.web import rendering
+from likewise_service.web.dependencies import PageRequest, Supervisor, file_response, page_router
 
-router = dependencies.page_router("/dashboard")
+router = page_router("/dashboard")
 
 LISTED = 100
+FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
+    "ledger.jsonl": ledger.export_jsonl,
+    "ledger.csv": ledger.export_csv,
+    "agreement.csv": ledger.get_agreement,
+}
 
 
 @router.get("/")
-async def dockets(request: dependencies.Supervisor) -> Response:
+async def dockets(request: Supervisor) -> Response:
     """List the dockets; a single one is shown at once."""
     docket = request.caller.docket
     names = (docket,) if docket else await request.app.workers.dockets()
@@ -27,9 +35,7 @@ async def dockets(request: dependencies.Supervisor) -> Response:
 
 
 @router.get("/{docket}/")
-async def dashboard(request: dependencies.Supervisor) -> Response:
-    """Show the state of the docket."""
-
+async def dashboard(request: Supervisor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
@@ -44,28 +50,13 @@ async def dashboard(request: dependencies.Supervisor) -> Response:
 
 
 @router.get("/{docket}/data")
-async def data(request: dependencies.Supervisor) -> metrics.MetricsResponse:
+async def data(request: Supervisor) -> metrics.MetricsResponse:
     """Return the same numbers, for the charts of a page that refreshes itself."""
     return await request.run(lambda worker: metrics.measure(worker, with_panel=True))
 
 
-@router.get("/{docket}/ledger.jsonl")
-async def ledger_lines(request: dependencies.Supervisor) -> Response:
-    """Return all records, one a line."""
-    response = await ledger.export_jsonl(request)
-    return dependencies.file_response(response, f"{request.docket}-ledger.jsonl")
-
-
-@router.get("/{docket}/ledger.csv")
-async def ledger_table(request: dependencies.Supervisor) -> Response:
-    """Return all records as a table."""
-    return dependencies.file_response(
-        await ledger.export_csv(request), f"{request.docket}-ledger.csv"
-    )
-
-
-@router.get("/{docket}/agreement.csv")
-async def agreement(request: dependencies.Supervisor) -> Response:
-    """Return agreement and disagreement by member and month."""
-    response = await ledger.get_agreement(request)
-    return dependencies.file_response(response, f"{request.docket}-agreement.csv")
+@router.get("/{docket}/{file}")
+async def download(request: Supervisor, file: str) -> Response:
+    if file not in FILES:
+        raise ServiceError("not-found", 404, "There is no such file of a docket.")
+    return file_response(await FILES[file](request), f"{request.docket}-{file}")

@@ -2,9 +2,8 @@
 
 import asyncio
 import hmac
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -12,9 +11,10 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from likewise_service.api.dependencies import DOCKET_NAME, AppContext, DocketAccess, app_context
+from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
@@ -25,12 +25,10 @@ SESSION = "likewise_session"
 
 
 def session_cookie(request: Request) -> str:
-    """Return the value of the session's cookie, or nothing."""
     return request.cookies.get(SESSION, "")
 
 
 def file_response(response: Response, name: str) -> Response:
-    """Let the browser save a response as a file."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -45,13 +43,7 @@ class PageRequest(DocketAccess):
 
     @property
     def actor(self) -> Actor:
-        """Return the person who is signed in as an actor of the ledger."""
         return self.session.actor
-
-    @property
-    def reader(self) -> str:
-        """Return the name of the person who is signed in."""
-        return self.caller.name
 
     @property
     def wants_json(self) -> bool:
@@ -60,7 +52,6 @@ class PageRequest(DocketAccess):
 
     @property
     def cookie(self) -> str:
-        """Return the value of the session's cookie."""
         return session_cookie(self.request)
 
     async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
@@ -84,11 +75,9 @@ class PageRequest(DocketAccess):
         return fields
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
-        """Return the context of a page."""
-        return PageContext(self.base, self.session.csrf, title, self.reader, receipt)
+        return PageContext(self.base, self.session.csrf, title, self.caller.name, receipt)
 
     def go(self, path: str) -> RedirectResponse:
-        """Redirect to another page, after a form."""
         return RedirectResponse(f"{self.base}{path}", 303)
 
 
@@ -109,14 +98,10 @@ def check_origin(request: Request, app: AppContext) -> None:
         raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
 
 
-class SignedIn:
-    """Admits sessions of certain roles; others are told why not."""
+def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[PageRequest]]:
+    """Admit sessions of certain roles; others are told why not."""
 
-    def __init__(self, base: str, *roles: tokens.Role) -> None:
-        self.base, self.roles = base, roles
-
-    async def __call__(self, request: Request) -> PageRequest:
-        """Return the request of somebody who may see the page."""
+    async def check(request: Request) -> PageRequest:
         app = await app_context(request)
         session = await asyncio.to_thread(sign_ins.find_session, app.store, session_cookie(request))
         if session is None:
@@ -124,10 +109,10 @@ class SignedIn:
         identity = session.identity
         request.state.caller = identity  # for the log
         app.page_limits.take(identity.id)
-        if identity.role not in self.roles:
+        if identity.role not in roles:
             raise ServiceError(
                 "wrong-role", 403,
-                f"This page is for {' and '.join(self.roles)}s; you are signed in as "
+                f"This page is for {' and '.join(roles)}s; you are signed in as "
                 f"{identity.role}. Sign in with another token.",
             )  # fmt: skip
         docket = request.path_params.get("docket") or identity.docket or ""
@@ -135,18 +120,20 @@ class SignedIn:
             raise ServiceError("no-docket", 404, "There is no such docket.")
         if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
-        base = self.base.format(docket=docket).rstrip("/")
+        base = path.format(docket=docket).rstrip("/")
         return PageRequest(identity, docket, app, request, session, base)
 
+    return check
 
-Auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
+
+Reader = Annotated[PageRequest, Depends(_signed_in("/console", *sign_ins.PEOPLE))]
+Auditor = Annotated[PageRequest, Depends(_signed_in("/console", "auditor"))]
 Supervisor = Annotated[
-    PageRequest, Depends(SignedIn("/dashboard/{docket}", "operator", "regulator"))
+    PageRequest, Depends(_signed_in("/dashboard/{docket}", "operator", "regulator"))
 ]
 
 
 def page_router(prefix: str = "") -> APIRouter:
-    """Return a router of pages."""
     return APIRouter(prefix=prefix, include_in_schema=False)
 
 
@@ -163,66 +150,26 @@ FOR_PEOPLE = {
 }
 
 
-def error_page(path: str, status: int, sentence: str) -> Response:
-    """Render a page that says what went wrong and what to do."""
-    base = "/dashboard" if path.startswith("/dashboard") else "/console"
-    way_out, label = f"{base}/", "Back to the beginning"
-    if status == 403:
-        way_out, label = "/console/sign-in", "Sign in with another token"
-    return html(
-        "problem.html", PageContext(base), status, sentence=sentence, way_out=way_out,
-        title=TITLES.get(status, "That did not work"), label=label,
-    )  # fmt: skip
-
-
-class ErrorPages:
-    """Turns JSON errors into pages for browsers; programs and the pages' scripts get the JSON."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
-        if scope["type"] != "http" or not _wants_page(scope):
-            await self.app(scope, receive, send)
-            return
-        start: Message | None = None
-        content = b""
-
-        async def respond(message: Message) -> None:
-            nonlocal start, content
-            if message["type"] == "http.response.start" and _is_problem(message):
-                start = message
-                return
-            if start is None:
-                await send(message)
-                return
-            content += message.get("body", b"")
-            if not message.get("more_body"):
-                await _page(scope["path"], start, content)(scope, receive, send)
-
-        await self.app(scope, receive, respond)
-
-
-def _wants_page(scope: Scope) -> bool:
+def error_page(scope: Scope, problem: Problem) -> Response | None:
+    """Render a page that says what went wrong and what to do; None for programs and scripts."""
     path, accept = scope["path"], Headers(scope=scope).get("accept", "")
     if path.startswith(("/console", "/dashboard")):
-        return accept != "application/json"
-    return not path.startswith("/v1/") and "text/html" in accept
-
-
-def _is_problem(message: Message) -> bool:
-    kind = Headers(raw=message.get("headers", [])).get("content-type", "")
-    return bool(message["status"] >= 400 and kind.startswith("application/json"))
-
-
-def _page(path: str, start: Message, content: bytes) -> Response:
-    """Return the page of an error, with the headers of its response."""
-    error = json.loads(content)["error"]
-    if error["code"] == "signed-out":
+        for_people = accept != "application/json"
+    else:
+        for_people = not path.startswith("/v1/") and "text/html" in accept
+    if not for_people:
+        return None
+    if problem.code == "signed-out":
         return RedirectResponse("/console/sign-in", 303)
-    sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
-    response = error_page(path, start["status"], sentence)
-    for name, value in Headers(raw=start["headers"]).items():
-        response.headers.setdefault(name, value)
-    return response
+    base = "/dashboard" if path.startswith("/dashboard") else "/console"
+    way_out, label = f"{base}/", "Back to the beginning"
+    if problem.status_code == 403:
+        way_out, label = "/console/sign-in", "Sign in with another token"
+    page = html(
+        "problem.html", PageContext(base), problem.status_code, way_out=way_out, label=label,
+        title=TITLES.get(problem.status_code, "That did not work"),
+        sentence=FOR_PEOPLE.get(problem.code, problem.sentence),
+    )  # fmt: skip
+    for name, value in problem.headers.items():
+        page.headers.setdefault(name, value)
+    return page

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import metrics, reviews
 from likewise_service.errors import now, parse, seconds_between
@@ -104,7 +105,6 @@ def person(alias: str) -> str:
 
 
 def by_id(people: Sequence[responses.ReviewPerson]) -> dict[str, responses.ReviewPerson]:
-    """Return people by their aliases."""
     return {p.id: p for p in people}
 
 
@@ -119,56 +119,39 @@ def share(value: float | None) -> str:
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
-TITLES = ("Bureau score", "Debt", "Purpose")
-# Chance, then the features: the first two are alike and treated apart, the last two are not alike.
-PEOPLE = (
-    (0.81, 702, 31, "car"),
-    (0.34, 699, 32, "car"),
-    (0.78, 760, 12, "home"),
-    (0.22, 430, 71, "home"),
+FEATURES = (
+    Feature("f0", "integer", low=300, high=850, label="Bureau score"),
+    Feature("f1", "integer", low=0, high=100, label="Debt"),
+    Feature("f2", "category", levels=("car", "home"), label="Purpose"),
 )
-PAIRS = ((0, 3), (2, 3), (0, 1), (2, 1))
-RANGES = (550, 100)
+# Chance, then the features: the first two are alike and treated apart, the last two are not alike.
+PEOPLE = {
+    "p1": (0.81, 702, 31, 0),
+    "p2": (0.34, 699, 32, 0),
+    "p3": (0.78, 760, 12, 1),
+    "p4": (0.22, 430, 71, 1),
+}
+PAIRS = (("p1", "p4"), ("p3", "p4"), ("p1", "p2"), ("p3", "p2"))
 
 
 def practice_review() -> responses.ReviewResponse:
     """Return a round to practise with: one of its four pairs is of two people nearly the same."""
     people = [
-        responses.ReviewPerson(
-            f"p{number}", chance,
-            [responses.Fact(f"f{i}", title, str(facts[i])) for i, title in enumerate(TITLES)],
-            erased=False,
+        responses.ReviewPerson(alias, chance, reviews.facts(FEATURES, values), erased=False)
+        for alias, (chance, *values) in PEOPLE.items()
+    ]
+    pairs = [
+        responses.ReviewPair(
+            over, under, PEOPLE[over][0] - PEOPLE[under][0], False,
+            reviews.differences(FEATURES, PEOPLE[over][1:], PEOPLE[under][1:]),
         )
-        for number, (chance, *facts) in enumerate(PEOPLE, start=1)
+        for over, under in PAIRS
     ]  # fmt: skip
     return responses.ReviewResponse(
         id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
-        shadow=False, reason_limit=2000, people=people,
-        pairs=[_pair(over, under) for over, under in PAIRS], objections=[], outcome=None,
+        shadow=False, reason_limit=2000, people=people, pairs=pairs, objections=[], outcome=None,
         reported=[], receipt=responses.ReceiptResponse("practice", 0, "", ""),
     )  # fmt: skip
-
-
-def _pair(over: int, under: int) -> responses.ReviewPair:
-    first, second = PEOPLE[over], PEOPLE[under]
-    differences = []
-    for i in range(2):
-        amount = abs(int(first[i + 1]) - int(second[i + 1]))
-        if amount:
-            share = amount / RANGES[i]
-            differences.append(
-                responses.FeatureDifference(f"f{i}", reviews.apart(str(amount), share), share)
-            )
-    if first[3] != second[3]:
-        differences.append(responses.FeatureDifference("f2", "differs", None))
-    names = [difference.name for difference in differences]
-    gap = first[0] - second[0]
-    return responses.ReviewPair(f"p{over + 1}", f"p{under + 1}", gap, names, False, differences)
-
-
-def difference_text(pair: responses.ReviewPair, feature: str) -> str:
-    """Say how far two people differ in a feature."""
-    return next((d.words for d in pair.differences if d.name == feature), "differs")
 
 
 def pair_key(pair: responses.PairResponse) -> str:
@@ -199,7 +182,16 @@ def review_data(
         "csrf": page.csrf,
         "position": position,
         "editable": review.status == "asked",
-        "people": {p.id: _person(p) for p in review.people},
+        "people": {
+            p.id: {
+                "name": person(p.id),
+                "percent": percent(p.chance),
+                "rounded": rounded(p.chance),
+                "erased": p.erased,
+                "facts": [fact.value for fact in p.features],
+            }
+            for p in review.people
+        },
         "pairs": [
             {
                 "over": pair.over,
@@ -208,22 +200,10 @@ def review_data(
                 "flagged": pair.flagged,
                 "reason": reasons.get(pair_key(pair)) or "",
                 "mark": marks.get(pair_key(pair), ""),
-                "differences": {
-                    columns[name]: difference_text(pair, name) for name in pair.differing
-                },
+                "differences": {columns[name]: text for name, text in pair.differences.items()},
             }
             for pair in review.pairs
         ],
-    }
-
-
-def _person(response: responses.ReviewPerson) -> dict[str, Any]:
-    return {
-        "name": person(response.id),
-        "percent": percent(response.chance),
-        "rounded": rounded(response.chance),
-        "erased": response.erased,
-        "facts": [fact.value for fact in response.features],
     }
 
 
@@ -271,7 +251,6 @@ class PageContext:
 
 @cache
 def environment() -> Environment:
-    """Return the environment, which is built on first use."""
     jinja = Environment(
         loader=PackageLoader("likewise_service.web"),
         autoescape=True,
@@ -279,21 +258,16 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    jinja.filters.update(
-        {f.__name__: f for f in (by_id, moment, percent, person, rounded, share, span)}
-    )
+    filters = (
+        by_id, metrics.evenly_spread, moment, percent, person, review_data, rounded, share, span,
+    )  # fmt: skip
+    jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (count, points, until)})
-    jinja.filters.update(
-        evenly_spread=metrics.evenly_spread,
-        difference_text=difference_text,
-        review_data=review_data,
-    )
     jinja.globals.update(htmx_config=HTMX, static="/static")
     return jinja
 
 
 def render(template: str, page: PageContext, **values: Any) -> str:
-    """Render a template, for example "console/awaiting.html"."""
     return environment().get_template(template).render(page=page, **values)
 
 
@@ -310,7 +284,6 @@ class StaticPages(StaticFiles):
         super().__init__(directory=Path(__file__).parent / "static")
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return the file, with the time for which it may be cached."""
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = "public, max-age=3600"
         return response

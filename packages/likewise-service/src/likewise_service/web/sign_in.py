@@ -41,7 +41,6 @@ async def _begin(request: Request, app: AppContext, response: Response, cookie: 
 
 @router.get("/")
 async def front() -> RedirectResponse:
-    """Redirect to the sign-in page."""
     return RedirectResponse(SIGN_IN, 303)
 
 
@@ -49,13 +48,11 @@ async def front() -> RedirectResponse:
 @router.get("/dashboard")
 @router.get("/dashboard/{docket}")
 async def with_slash(request: Request) -> RedirectResponse:
-    """Redirect to the address with a slash, which people leave out."""
     return RedirectResponse(f"{request.url.path}/", 308)
 
 
 @router.get(SIGN_IN)
 async def sign_in_page(request: Request, app: App) -> Response:
-    """Show the page on which to paste a token."""
     return _sign_in(request, app)
 
 
@@ -72,7 +69,6 @@ def _sign_in(request: Request, app: AppContext, problem: str = "", status: int =
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "") -> Response:
-    """Exchange a token for a session."""
     dependencies.check_origin(request, app)
     secret = request.cookies.get(FORM, "")
     if not secret or not dependencies.same_secret(secret, csrf):
@@ -114,7 +110,7 @@ async def sign_on(request: Request, app: App) -> Response:
     response = RedirectResponse(address, 303)
     # Lax: the browser comes back from another site, and has to bring it.
     options = {**_cookies(request, app), "samesite": "lax", "path": SIGN_ON}
-    response.set_cookie(ATTEMPT, attempt.cookie, max_age=600, **options)
+    response.set_cookie(ATTEMPT, ".".join(attempt), max_age=600, **options)
     return response
 
 
@@ -161,19 +157,9 @@ async def logged_out(
 
 
 @router.post("/console/sign-out")
-async def sign_out(request: dependencies.Auditor) -> Response:
-    """Sign out an auditor."""
-    return await _leave(request)
-
-
 @router.post("/dashboard/{docket}/sign-out")
 @router.post("/dashboard/sign-out")
-async def sign_out_of_dashboard(request: dependencies.Supervisor) -> Response:
-    """Sign out an operator or regulator."""
-    return await _leave(request)
-
-
-async def _leave(request: dependencies.PageRequest) -> Response:
+async def sign_out(request: dependencies.Reader) -> Response:
     """End the session; somebody who signed on by a provider leaves everywhere."""
     await request.form()
     session, app, provider_page = request.session, request.app, None
