@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from scipy import sparse
+
 from likewise.errors import ParameterError
 from likewise.hypotheses.base import HypothesisClass
+from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.simulate.hindsight import Faced, all_pairs, checked_rounds, form_of, replayed
-from likewise.simulate.programs import solve
+from likewise.simulate.programs import VIOLATED_BY, Constraints, Form, Rows, solve_program
 from likewise.validation import real, reals
 
 PRICES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
@@ -46,7 +50,6 @@ def priced_policies(
     Two people whom the panel holds equal, one of whom should be approved: unequal treatment saves
     an error. At a price below 1 the policy takes it and pays; above 1 it treats them alike.
 
-    >>> import numpy as np
     >>> from likewise.hypotheses import Pool
     >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     >>> alike = np.zeros((2, 2), dtype=np.int64)
@@ -63,10 +66,60 @@ def priced_policies(
         if not 0 <= price < 1e9:
             raise ParameterError("prices", "must be in [0, 10^9)", price, "0 charges nothing.")
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
-    pairs = all_pairs(form.points, place, rounds, alpha)
+    ends = np.cumsum([len(faced.labels) for faced in rounds])[:-1]
+    people = np.split(place, ends)
+    pairs = [
+        all_pairs(form.points, own, [faced], alpha)
+        for own, faced in zip(people, rounds, strict=True)
+    ]
     policies = []
     for price in prices:
-        error, excess = replayed(solve(form, pairs, price).policy, rounds, alpha)
+        error, excess = replayed(_best_policy(form, pairs, price), rounds, alpha)
         violations = int((excess > COUNTED).sum())
         policies.append(PricedPolicy(price, error / len(place), violations, float(sum(excess))))
     return policies
+
+
+def _best_policy(form: Form, rounds: Sequence[Constraints], price: float) -> FloatArray:
+    """Solve the program by cutting planes: the most violated pair of every round is added."""
+    left, right, bounds = (
+        np.concatenate([getattr(pairs, name) for pairs in rounds])
+        for name in ("left", "right", "bounds")
+    )
+    round_ = np.repeat(np.arange(len(rounds)), [len(pairs.bounds) for pairs in rounds])
+    width = int(round_.max(initial=-1)) + 1  # an e for every round up to the last with a pair
+    costs = np.concatenate(
+        [form.objective(np.sum([p.costs for p in rounds], axis=0)), np.full(width, price)]
+    )
+    order, total = form.order(), form.total()
+    rows = _with_excess(order, np.empty(0, dtype=np.int64), width)
+    limits = np.zeros(order.shape[0])
+    added = np.zeros((2, len(bounds)), dtype=np.bool_)
+    if total is not None:
+        total = _with_excess(total, np.empty(0, dtype=np.int64), width)
+    while True:
+        solution = np.asarray(solve_program(costs, rows, limits, total, form.upper).x)
+        policy = form.settle(solution[: form.variables])
+        scores = form.scores(policy)
+        gaps = scores[left] - scores[right]
+        sides = (gaps < 0).astype(np.int64)
+        beyond = np.abs(gaps) - bounds - solution[form.variables :][round_]
+        new = ~added[sides, np.arange(len(gaps))]
+        pairs = np.flatnonzero((beyond > VIOLATED_BY) & new)
+        if not len(pairs):
+            return policy
+        worst = pairs[np.lexsort((-beyond[pairs], round_[pairs]))]
+        pairs = worst[np.unique(round_[worst], return_index=True)[1]]
+        added[sides[pairs], pairs] = True
+        upper = np.where(sides[pairs] == 0, left[pairs], right[pairs])
+        lower = np.where(sides[pairs] == 0, right[pairs], left[pairs])
+        differences = _with_excess(form.differences(upper, lower), round_[pairs], width)
+        rows = sparse.vstack([rows, differences], format="csr")
+        limits = np.concatenate([limits, bounds[pairs]])
+
+
+def _with_excess(rows: Rows, round_: IntArray, width: int) -> Rows:
+    """The rows with columns for e: −1 in the round of each row, where rows have one."""
+    entries = (np.full(len(round_), -1.0), (np.arange(len(round_)), round_))
+    excess = sparse.csr_array(entries, shape=(rows.shape[0], width))
+    return sparse.hstack([rows, excess], format="csr")

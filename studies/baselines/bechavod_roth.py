@@ -25,7 +25,7 @@ from likewise.learner.players import ExponentialWeights, Perturbed
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
-from likewise.simulate.baselines import baseline
+from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import VIEW_DRAWS
 from likewise.validation import choice, real
 from studies.baselines.encoding import (
@@ -86,11 +86,6 @@ class PerturbedPredecessor(EncodedPredecessor):
             "copies": self.copies, "draws": self.elicited, "redraws": self.redraws,
             "scale": self.scale,
         }  # fmt: skip
-
-    @property
-    def draws(self) -> int:
-        """R."""
-        return self.elicited
 
     def _law(self) -> Perturbed:
         scales = np.array([self.scale])

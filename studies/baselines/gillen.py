@@ -34,10 +34,9 @@ from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.reports import AllPairs
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.baselines import baseline
+from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from likewise.simulate.settings import setting
-from likewise.simulate.world import Encounter, Steady, numbered
+from likewise.simulate.world import Encounter, Steady, numbered, setting
 from studies.baselines.encoding import Predecessor, check_divisor, horizon_of
 
 

@@ -16,8 +16,7 @@ from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.rules import Rule
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema
-from likewise.simulate.settings import setting
-from likewise.simulate.world import Encounter, Steady, numbered
+from likewise.simulate.world import Encounter, Steady, numbered, setting
 
 MODELS = 12
 CUTS = 33

@@ -25,8 +25,7 @@ from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.panels import Panel
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.settings import setting
-from likewise.simulate.world import Encounter, draw_round, encounter_of, pool_of_cuts
+from likewise.simulate.world import Encounter, draw_round, encounter_of, pool_of_cuts, setting
 from studies.people.files import OfFiles, Source, check_paths, panel_file
 from studies.people.surveys import Survey, read_wide_survey
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 from likewise.errors import ParameterError
 from likewise.panel.rules import Rule
-from likewise.simulate.settings import setting
-from likewise.simulate.world import MissingDataError, Steady
+from likewise.simulate.world import MissingDataError, Steady, setting
 
 FOLDER = "LIKEWISE_PANELS"
 

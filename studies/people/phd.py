@@ -22,8 +22,14 @@ from likewise.panel.rules import Rule
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from likewise.people.tables import read_table
-from likewise.simulate.settings import setting
-from likewise.simulate.world import Encounter, Steady, draw_round, encounter_of, pool_of_cuts
+from likewise.simulate.world import (
+    Encounter,
+    Steady,
+    draw_round,
+    encounter_of,
+    pool_of_cuts,
+    setting,
+)
 from studies.people.files import check_paths, panel_file
 from studies.people.surveys import Survey
 

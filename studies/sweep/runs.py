@@ -161,8 +161,15 @@ def _played(run: Run, game: Game, stage: _Stage) -> Iterator[Row]:
             played = _play(run, game, stage, learner, rounds)
         else:
             long_game = long_game or _play(run, game, stage, longest, game.rounds)
-            played = long_game.first(rounds)
+            played = first_rounds(long_game, rounds)
         yield _row(run, summarise(played, _comparators(run, stage, learner, played)))
+
+
+def first_rounds(played: Transcript, rounds: int) -> Transcript:
+    """The first rounds of a game whose learner does not know the horizon."""
+    columns = {name: getattr(played, name)[:rounds] for name in played.COLUMNS}
+    moments = tuple(moment for moment in played.moments if moment.t <= rounds)
+    return replace(played, moments=moments, encounters=played.encounters[:rounds], **columns)
 
 
 def _play(

@@ -28,7 +28,7 @@ from likewise.registry import (
     WORLDS,
     Registry,
 )
-from likewise.simulate import Encounter, Steady
+from likewise.simulate import Baseline, Encounter, Steady
 from likewise.testing import (
     check_baseline,
     check_hypotheses,
@@ -604,30 +604,26 @@ def test_worlds(register: Register, kind: type[SoundWorld], said: str) -> None:
     caught(check_world, register(WORLDS, kind)(1), match=said)
 
 
-@dataclass(frozen=True)
-class SoundBaseline:
+def a_baseline(summary: str = "much noise", shift: int = 0, other: bool = False) -> Baseline:
     """A learner with much noise."""
 
-    name: str = "broken"
-    summary: str = "much noise"
-    shift: int = 0
-    other: bool = False
-
-    def __call__(
-        self, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    def make(
+        hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
         rounds: int | None = None,
     ) -> Learner:  # fmt: skip
-        chosen = Pool.from_table([[1, 1, 1, 1, 1]]) if self.other else hypotheses
-        return Learner(chosen, k, alpha, eps, seed + self.shift, SelfTuned(x=9.0))
+        chosen = Pool.from_table([[1, 1, 1, 1, 1]]) if other else hypotheses
+        return Learner(chosen, k, alpha, eps, seed + shift, SelfTuned(x=9.0))
+
+    return Baseline("broken", summary, make)
 
 
 @pytest.mark.parametrize(
     ("baseline", "said"),
-    [(SoundBaseline(shift=1), "k, alpha, eps and seed must be"),
-     (SoundBaseline(summary=""), "must have a summary"),
-     (SoundBaseline(other=True), "over the features of the class")],
+    [(a_baseline(shift=1), "k, alpha, eps and seed must be"),
+     (a_baseline(summary=""), "must have a summary"),
+     (a_baseline(other=True), "over the features of the class")],
 )  # fmt: skip
-def test_baselines(register: Register, baseline: SoundBaseline, said: str) -> None:
-    check_baseline(register(BASELINES, SoundBaseline()))
+def test_baselines(register: Register, baseline: Baseline, said: str) -> None:
+    check_baseline(register(BASELINES, a_baseline()))
     caught(check_baseline, register(BASELINES, baseline), match=said)
-    caught(check_baseline, SoundBaseline(), match="another baseline is registered")
+    caught(check_baseline, a_baseline(), match="another baseline is registered")

@@ -35,7 +35,7 @@ def some_rounds(stairs: Staircases, seed: int, far: float, rounds: int = 6) -> l
 
 
 def form_of(stairs: Staircases) -> Grids:
-    return Grids(stairs.grids, stairs.cells, stairs.columns)
+    return Grids(stairs.grids, stairs.rows, stairs.columns)
 
 
 def a_monotone_policy(stairs: Staircases, seed: int) -> FloatArray:

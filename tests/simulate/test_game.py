@@ -24,10 +24,11 @@ from likewise.simulate import (
     best_fair_policy,
     faced_rounds,
 )
-from likewise.simulate.baselines import accuracy_only, constant, untaught
 from likewise.simulate.counts import summarise, trace_csv
+from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
 from studies.growth import growth_exponent
+from studies.sweep.runs import first_rounds
 
 ROUNDS = 400
 
@@ -116,8 +117,8 @@ def test_any_choice_of_the_reported_pair_can_be_played(world: Steady, selection:
 
 def test_the_first_rounds_of_a_long_game_are_a_short_game(world: Steady) -> None:
     long, short = (play(world, learner(world, "auto"), n) for n in (60, 25))
-    assert (long.first(25).error == short.error).all()
-    assert (long.first(25).lam == short.lam).all()
+    assert (first_rounds(long, 25).error == short.error).all()
+    assert (first_rounds(long, 25).lam == short.lam).all()
 
 
 @pytest.mark.usefixtures("kernels")
@@ -182,8 +183,9 @@ def test_regret_is_against_the_best_fair_policy(world: Steady) -> None:
 
 
 def test_oracle_calls_are_the_draws_and_one_decision_a_round(world: Steady) -> None:
-    played = play(world, learner(world, "context-ftpl"), 10, keep=everything)
-    assert played.calls[-1] == sum(moment.draws + 1 for moment in played.moments)
+    drawing = learner(world, "context-ftpl")
+    played = play(world, drawing, 10)
+    assert played.calls[-1] == sum(drawing.draws(t) + 1 for t in range(1, 11))
     assert play(world, learner(world, "exponential-weights"), 10).calls[-1] == 0
 
 

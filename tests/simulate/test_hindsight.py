@@ -123,7 +123,8 @@ def test_a_policy_near_constant_is_warned_about_with_its_cost_and_remedies() -> 
     assert near_constant(learner, summary(NEAR_CONSTANT)) is None
     found = near_constant(learner, summary(0.03))
     assert found is not None
-    assert found.costs == pytest.approx((0.01, 0.05))
+    assert found.error_above_alpha_less_kappa == pytest.approx(0.01)
+    assert found.error_above_alpha == pytest.approx(0.05)
     for word in ("0.030 in the mean", "0.050 above", "larger eta", "smaller kappa", "larger alpha"):
         assert word in found.text
 

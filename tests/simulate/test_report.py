@@ -21,7 +21,6 @@ from likewise.simulate.demo import (
     DEFAULT_ETA,
     SHOWN,
     Demo,
-    Part,
     case_of,
     explain,
     games,
@@ -80,8 +79,8 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-def text_of(parts: tuple[Part, ...]) -> str:
-    return " ".join(sentence for part in parts for sentence in part.sentences)
+def text_of(parts: dict[str, tuple[str, ...]]) -> str:
+    return " ".join(sentence for sentences in parts.values() for sentence in sentences)
 
 
 def with_words(moment: Moment, feature: Feature, ids: tuple[str, ...]) -> Moment:

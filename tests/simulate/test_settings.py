@@ -11,7 +11,7 @@ import pytest
 from likewise.errors import LikewiseError, ParameterError
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import WORLDS, Adversarial, Drift, Loans, settings_of
-from likewise.simulate.settings import check_settings, known_setting, setting
+from likewise.simulate.world import check_settings, known_setting, setting
 from tests.files_of_people import HERE
 
 EACH = pytest.mark.parametrize("name", WORLDS)

@@ -14,7 +14,7 @@ from likewise.learner.rounds import deploy
 from likewise.people import Feature, FeatureSchema
 from likewise.registry import BASELINES
 from likewise.simulate import Loans
-from likewise.simulate.baselines import Baseline, constant
+from likewise.simulate.learners import Baseline, constant
 from likewise.simulate.rounds import Algorithm, play
 from studies.people.admissions import Admissions
 

@@ -20,7 +20,7 @@ from studies.baselines.bechavod_roth import (
     exp2,
     fixed_trade_off,
 )
-from studies.baselines.encoding import Copies, power_of
+from studies.baselines.encoding import Copies, Predecessor, power_of
 from studies.baselines.gillen import Ellipsoid, Linear, fair_choice, gillen, squared_features
 
 PEOPLE = 3
@@ -120,6 +120,7 @@ def test_each_plays_the_same_game_twice_and_counts_its_calls(name: str, feedback
     world = Loans(4)
     game = Game("loans", name, 40, 3, feedback=feedback)
     made = game.make_learner(world.hypotheses(), 8)
+    assert isinstance(made, Predecessor)
     one, two = (play(world, made, 40) for _ in range(2))
     assert one.error.tolist() == two.error.tolist()
     assert one.calls[-1] == pytest.approx(40 * made.calls_a_round(40))

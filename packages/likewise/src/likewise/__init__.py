@@ -21,55 +21,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.audits.result import Audit
-    from likewise.audits.run import audit
-    from likewise.audits.survey import Survey
-    from likewise.hypotheses.pool import Pool
-    from likewise.hypotheses.segments import Segments
-    from likewise.learner.fold import apply, decide
-    from likewise.learner.rounds import deploy, learn
-    from likewise.learner.schedules import Paper, SelfTuned
-    from likewise.learner.settings import Learner
-    from likewise.learner.state import State
-    from likewise.learner.state_files import load_state, save_state
-    from likewise.panel.objections import Objections
-    from likewise.panel.panels import MetricAuditor, Panel
-    from likewise.panel.reports import Report, report
-    from likewise.panel.rule_language import parse_rule
-    from likewise.panel.rules import at_least, veto
-    from likewise.people.features import Feature
-    from likewise.people.schema import FeatureSchema, People
+    from likewise.audits import Audit, Survey, audit
+    from likewise.hypotheses import Pool, Segments
+    from likewise.learner import (
+        Learner, Paper, SelfTuned, State, apply, decide, deploy, learn, load_state, save_state,
+    )  # fmt: skip
+    from likewise.panel import (
+        MetricAuditor, Objections, Panel, Report, at_least, parse_rule, report, veto,
+    )  # fmt: skip
+    from likewise.people import Feature, FeatureSchema, People
     from likewise.sklearn import LikewiseClassifier
 
 __all__ = [
-    "Audit",
-    "Feature",
-    "FeatureSchema",
-    "Learner",
-    "LikewiseClassifier",
-    "MetricAuditor",
-    "Objections",
-    "Panel",
-    "Paper",
-    "People",
-    "Pool",
-    "Report",
-    "Segments",
-    "SelfTuned",
-    "State",
-    "Survey",
-    "apply",
-    "at_least",
-    "audit",
-    "decide",
-    "deploy",
-    "learn",
-    "load_state",
-    "parse_rule",
-    "report",
-    "save_state",
-    "veto",
-]
+    "Audit", "Feature", "FeatureSchema", "Learner", "LikewiseClassifier", "MetricAuditor",
+    "Objections", "Panel", "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State",
+    "Survey", "apply", "at_least", "audit", "decide", "deploy", "learn", "load_state",
+    "parse_rule", "report", "save_state", "veto",
+]  # fmt: skip
 
 
 # Names are looked up when they are first used, so that the command line starts at once.

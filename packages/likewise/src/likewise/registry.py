@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from likewise.learner.schedules import Schedule
     from likewise.panel.metrics import Metric
     from likewise.panel.reports import Selection
-    from likewise.simulate.baselines import Baseline
+    from likewise.simulate.learners import Baseline
     from likewise.simulate.world import World
 
 
@@ -194,7 +194,7 @@ ATTENTIONS: Registry[type[Attention]] = _registry("attentions", "attention", "le
     "everything": "Everything", "share": "Share", "possible": "EveryPossiblePair",
     "dominance": "Dominance", "model": "PanelModel",
 })  # fmt: skip
-BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.baselines", {
+BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.learners", {
     "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
 })  # fmt: skip
 WORLDS: Registry[type[World]] = _registry("worlds", "world", "simulate.loans", {

@@ -59,7 +59,6 @@ class Group(click.Group):
     """Shows a refusal as a sentence, not as a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         try:
             with _warnings_as_notes():
                 return super().invoke(ctx)
@@ -71,7 +70,6 @@ class Program(Group):
     """The program: its commands, and those that installed packages bring."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands of this package and of others."""
         return sorted({*super().list_commands(ctx), *_installed().names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -9,40 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from likewise.registry import SELECTIONS, WORLDS
 from likewise.simulate.game import Game
 
 if TYPE_CHECKING:  # generic to the type checker, and in newer versions of click alone
-    _Name = click.ParamType[str]
+    _Choice = click.Choice[str]
     _Pair = click.ParamType[tuple[str, str]]
 else:
-    _Name = _Pair = click.ParamType
+    _Choice, _Pair = click.Choice, click.ParamType
 
 
-class Registered(_Name):
+class Registered(_Choice):
     """A registered name, ours or an installed package's; looked up when somebody asks for it."""
 
-    def __init__(self, noun: str, names: Callable[[], Iterable[str]]) -> None:
-        self.name, self._names = noun, names
+    case_sensitive = True
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
-        """All of the names, for the help."""
-        return f"[{'|'.join(self._names())}]"
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name, if it is one."""
-        names = list(self._names())
-        if value not in names:
-            self.fail(f"{value!r} is not one of {', '.join(names)}.", param, ctx)
-        return str(value)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str  # noqa: ARG002
-    ) -> list[CompletionItem]:  # fmt: skip
-        """The names that begin so."""
-        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override] # read-only, and late
+        return tuple(self._names())
 
 
 def _learner_names() -> Iterable[str]:
@@ -60,7 +48,6 @@ class Pair(_Pair):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """The name and the text of the value."""
         name, sign, text = str(value).partition("=")
         if not name or not sign:
             self.fail(f"{value!r} is not of the form NAME=VALUE, such as spell=200.", param, ctx)
@@ -76,7 +63,6 @@ class OutputFile(click.Path):
         )
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path, in a folder that is there."""
         path = Path(str(super().convert(value, param, ctx)))
         if self.allow_dash and str(path) == "-":
             return path
@@ -119,7 +105,7 @@ def _option(field: Any) -> Callable[..., Any]:
     if field.metadata["choices"]:
         kind = click.Choice(field.metadata["choices"])
     elif field.name in _REGISTERED:
-        kind = Registered(field.name, _REGISTERED[field.name])
+        kind = Registered(_REGISTERED[field.name])
     elif field.name == "seed":
         kind = int
     return click.option(
@@ -154,7 +140,7 @@ def game_of(
 ) -> Game:
     """The game that the options describe."""
     from likewise.simulate.learners import learner_setting
-    from likewise.simulate.settings import known_setting
+    from likewise.simulate.world import known_setting
 
     world, learner = WORLDS[values["world"]], values.get("learner", Game.learner)
     return Game(

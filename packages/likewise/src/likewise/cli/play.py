@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,11 @@ from likewise.cli import options as shared
 from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
 from likewise.cli.options import OutputFile, game_options
 from likewise.errors import HypothesisError, LikewiseError, MissingLibraryError, absent, missing
-from likewise.simulate.game import Game, class_from_file
+from likewise.registry import HYPOTHESES, METRICS, SELECTIONS, WORLDS, Registry
+from likewise.simulate.game import Game, PreparedGame, class_from_file
 
 if TYPE_CHECKING:
     from likewise.simulate.demo import Demo
-    from likewise.simulate.game import PreparedGame
     from likewise.simulate.hindsight import Comparators
     from likewise.simulate.propose import Proposal
     from likewise.simulate.rounds import Transcript
@@ -114,7 +115,7 @@ def _write(
     data = {
         "learner": game.game.learner,
         **summary_json(played, summary, seconds),
-        "near_constant": None if warning is None else warning.to_json(),
+        "near_constant": None if warning is None else asdict(warning),
     }
     if trace is not None:
         write_text(trace, trace_csv(played))
@@ -177,7 +178,6 @@ def demo(rounds: int, seed: int, jobs: int, out: Path) -> None:
     takes two minutes: pip install 'likewise[fast,study]'.
     """
     from likewise.simulate.demo import games, run_demo
-    from likewise.simulate.game import Game
 
     lacking = absent("study")
     if lacking:
@@ -340,44 +340,36 @@ RULES = (
 @main.command("list", short_help="Worlds, learners, classes, rules, metrics and selections.")
 def list_() -> None:
     """List worlds with their settings and classes, learners, rules, and what packages add."""
-    from likewise.registry import HYPOTHESES, METRICS, SELECTIONS, WORLDS
-    from likewise.simulate.learners import learner_names, learner_summary
+    from likewise.simulate import learners
+
+    def parts(registry: Registry[Any]) -> Iterator[tuple[str, str]]:
+        return _summaries(registry, lambda name: learners.summary_of(registry[name]))
 
     worlds: list[tuple[str, str]] = []
     explained: dict[tuple[str, str], str] = {}
     for name in WORLDS:
-        lines = _world_lines(WORLDS, name, explained)
+        lines = _world_lines(name, explained)
         worlds += [(name if n == 0 else "", line) for n, line in enumerate(lines)]
+    # The settings of ``auto``, which our other names share, and those of the paper's learner.
+    settings = {**learners.learner_settings("auto"), **learners.learner_settings("paper")}
     _section("Worlds (--world), with their classes (--hypotheses) and settings (--set)", worlds)
-    learners = [(name, _summary(learner_summary, name)) for name in learner_names()]
-    _section("Learners (--learner)", learners)
-    _section("Settings of learners (--with)", _learner_settings())
+    _section("Learners (--learner)", _summaries(learners.learner_names(), learners.learner_summary))
+    _section("Settings of learners (--with)", [(s.text, s.about) for s in settings.values()])
     _section("Rules (--set rule=…); join them with `and`, `or` and parentheses", RULES)
-    _section("Selections (--selection): which violating pair is reported", _summaries(SELECTIONS))
-    _section("Hypothesis classes, for --hypotheses FILE.json", _summaries(HYPOTHESES))
-    _section("Metrics, for panels in Python", _summaries(METRICS))
+    _section("Selections (--selection): which violating pair is reported", parts(SELECTIONS))
+    _section("Hypothesis classes, for --hypotheses FILE.json", parts(HYPOTHESES))
+    _section("Metrics, for panels in Python", parts(METRICS))
 
 
-def _learner_settings() -> list[tuple[str, str]]:
-    """The settings of ``auto``, which our other names share, and those of the paper's learner."""
-    from likewise.simulate.learners import learner_settings
-
-    settings = {**learner_settings("auto"), **learner_settings("paper")}
-    return [(setting.text, setting.about) for setting in settings.values()]
-
-
-def _world_lines(
-    worlds: Mapping[str, Any], name: str, explained: dict[tuple[str, str], str]
-) -> Iterator[str]:
+def _world_lines(name: str, explained: dict[tuple[str, str], str]) -> Iterator[str]:
     """A world in a few lines: its summary, its classes, and its settings.
 
     A setting that an earlier world ``explained`` is named, and not explained again.
     """
-    from likewise.simulate.settings import settings_of
-    from likewise.simulate.world import MissingDataError
+    from likewise.simulate.world import MissingDataError, settings_of
 
     try:
-        world = worlds[name]
+        world = WORLDS[name]
     except LikewiseError as error:
         yield str(error)
         return
@@ -398,18 +390,13 @@ def _world_lines(
     explained.update((pair, name) for pair in new)
 
 
-def _summaries(registry: Mapping[str, Any]) -> list[tuple[str, str]]:
-    from likewise.simulate.learners import summary_of
-
-    return [(name, _summary(lambda name: summary_of(registry[name]), name)) for name in registry]
-
-
-def _summary(about: Callable[[str], str], name: str) -> str:
-    """A line about a part, or that its package cannot be loaded; the list goes on."""
-    try:
-        return about(name)
-    except LikewiseError as error:
-        return str(error)
+def _summaries(names: Iterable[str], about: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """A line about each part, or that its package cannot be loaded; the list goes on."""
+    for name in names:
+        try:
+            yield name, about(name)
+        except LikewiseError as error:
+            yield name, str(error)
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> None:

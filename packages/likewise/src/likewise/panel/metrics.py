@@ -123,7 +123,8 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     It is called with everybody on both sides, which measures more pairs than needed.
     """
     if not sides.paired:
-        return _of_all(distance, sides.left, sides.right)
+        alike = sides.right is sides.left
+        return distance(sides.left) if alike else _of_all(distance, sides.left, sides.right)
     distances = []
     for start in range(0, len(sides.left), _PAIRS_AT_ONCE):
         places = np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))
@@ -186,32 +187,21 @@ class Metric(Specified, ABC):
         """The distances of the left to the right: a block of pairs, where there are many people.
 
         The same numbers as those of a call with everybody, which is the default. Override it in a
-        metric that is to measure many pairs.
+        metric that is to measure many pairs, or that can reuse what other auditors have computed
+        of these sides (:meth:`Sides.once`).
         """
         return joined(self, sides)
-
-    def among(self, sides: Sides) -> FloatArray:
-        """The distances of people among each other, both sides being the same.
-
-        Override it in a metric that can reuse what other auditors have computed of these sides.
-        """
-        return self(sides.left)
 
 
 class BySides(Metric):
     """A metric that is made of :meth:`between`, which a subclass gives."""
 
     def __call__(self, people: People, /) -> FloatArray:
-        """The distances of all pairs."""
         return self.between(Sides.of(people))
 
     @abstractmethod
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-
-    def among(self, sides: Sides) -> FloatArray:
-        """The same, unless a subclass has a call of its own."""
-        return self.between(sides) if type(self).__call__ is BySides.__call__ else self(sides.left)
 
 
 def metric_to_spec(metric: Distance) -> dict[str, Any]:
@@ -366,7 +356,6 @@ class WeightedL1(BySides):
             object.__setattr__(self, part, checked)
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         scales = dict(self.scales)
         total, weighted = np.zeros(sides.shape), np.empty(sides.shape)
         for name, weight in self.weights:
@@ -439,7 +428,6 @@ class Mahalanobis(BySides):
                     a[j][c] -= factor * a[i][c]
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         for name in self.features:
             if sides.left.schema[name].kind == "category":
                 remedy = "Use WeightedL1."
@@ -465,7 +453,7 @@ class Mahalanobis(BySides):
 
 
 @dataclass(frozen=True, init=False)
-class Masked(Metric):
+class Masked(BySides):
     """A distance that sees some features only; to it, everybody lacks the others.
 
     As two missing values do not differ, a hidden feature adds nothing to any distance; a function
@@ -491,37 +479,30 @@ class Masked(Metric):
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "features", checked_features(features, "Masked.features"))
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.base(self._masked(people))
-
-    def among(self, sides: Sides) -> FloatArray:
-        """Without the features that are hidden, where the metric behind can do without them."""
-        return self(sides.left) if self._bare is None else self._bare.between(sides)
-
     @cached_property
     def _bare(self) -> WeightedL1 | None:
+        """The metric behind without the hidden features, if it can do without them."""
         return self.base.seeing(self.features) if type(self.base) is WeightedL1 else None
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
-        masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
-        base = self.base
+        places = [sides.left.schema.place(name) for name in self.features]
+        if self._bare is not None:
+            return self._bare.between(sides)
+        left = self._masked(sides.left, places)
+        right = left if sides.right is sides.left else self._masked(sides.right, places)
+        base, masked = self.base, Sides(left, right, sides.paired)
         return base.between(masked) if isinstance(base, Metric) else joined(base, masked)
 
-    def _masked(self, people: People) -> People:
-        places = [people.schema.place(name) for name in self.features]
+    def _masked(self, people: People, places: list[int]) -> People:
         x = np.full_like(people.x, math.nan)
         x[:, places] = people.x[:, places]
         return people.with_values(x)
 
     def spec(self) -> dict[str, Any]:
-        """The metric behind, and the features that it sees."""
         return {**super().spec(), "base": metric_to_spec(self.base)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON."""
         fields = members(cls.name, spec, (cls.kind, "base", "features"))
         return cls(metric_from_spec(fields["base"]), fields["features"])
 
@@ -576,7 +557,6 @@ class Ratings(BySides):
         return float(rating)
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         column = self._column(sides.left)
         opposite = column if sides.right is sides.left else self._column(sides.right)
         left, right = sides.spread(column, opposite)
@@ -618,7 +598,7 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 
 @dataclass(frozen=True)
-class _OfTwo:
+class _OfTwo(ABC):
     """A function of two people or sets of columns; subclasses define how it is called."""
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
@@ -627,11 +607,29 @@ class _OfTwo:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"{type(self).__name__}.function",
-                f"must be a function of {self.two}",
-                self.function,
-                "Write lambda one, other: ….",
-            )
+                f"{type(self).__name__}.function", f"must be a function of {self.two}",
+                self.function, "Write lambda one, other: ….",
+            )  # fmt: skip
+
+    def __call__(self, people: People) -> FloatArray:
+        return self.between(Sides.of(people))
+
+    @abstractmethod
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+
+
+def _larger(forward: FloatArray, backward: FloatArray, sides: Sides) -> FloatArray:
+    """The larger of the distances in both orders, which must be the same up to rounding."""
+    uneven = np.argwhere(np.abs(forward - backward) > _ROUNDING)
+    if len(uneven):
+        place = tuple(uneven[0].tolist())
+        pair = (sides.left.ids[place[0]], sides.right.ids[place[-1]])
+        raise AuditError(
+            f"A distance must be symmetric; the function says {float(forward[place])!r} for {pair} "
+            f"and {float(backward[place])!r} the other way round. Take their mean, or the larger."
+        )
+    return np.maximum(forward, backward)
 
 
 @dataclass(frozen=True)
@@ -650,34 +648,18 @@ class FromFunction(_OfTwo):
 
     two = "two people"
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        rows = _rows(people)
-        d = np.zeros((len(rows), len(rows)))
-        for i, first in enumerate(rows):
-            for j, second in enumerate(rows[:i]):
-                d[i, j] = d[j, i] = self._both(second, first, (people.ids[j], people.ids[i]))
-        return d
-
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right, a pair after the other."""
-        if not sides.paired:
-            return joined(self, sides)
-        pairs = zip(_rows(sides.left), _rows(sides.right), strict=True)
-        names = zip(sides.left.ids, sides.right.ids, strict=True)
-        return np.array([self._both(*rows, pair) for rows, pair in zip(pairs, names, strict=True)])
-
-    def _both(
-        self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, str]
-    ) -> float:
-        forward, backward = self._ask(first, second, pair), self._ask(second, first, pair[::-1])
-        if abs(forward - backward) > _ROUNDING:
-            raise AuditError(
-                f"A distance must be symmetric; the function says {forward!r} for "
-                f"({pair[0]!r}, {pair[1]!r}) and {backward!r} the other way round. Take their "
-                f"mean, or the larger."
-            )
-        return max(forward, backward)
+        left, right = _rows(sides.left), _rows(sides.right)
+        forward, backward = np.zeros(sides.shape), np.zeros(sides.shape)
+        same = sides.right is sides.left and not sides.paired
+        for place in np.ndindex(sides.shape):
+            i, j = place[0], place[-1]
+            pair = sides.left.ids[i], sides.right.ids[j]
+            if pair[0] != pair[1] and not (same and i > j):
+                forward[place] = self._ask(left[i], right[j], pair)
+                backward[place] = self._ask(right[j], left[i], pair[::-1])
+        d = _larger(forward, backward, sides)
+        return np.maximum(d, d.T) if same else d
 
     def _ask(
         self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, ...]
@@ -714,12 +696,7 @@ class FromColumns(_OfTwo):
 
     two = "two sets of columns"
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.between(Sides.of(people))
-
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
         spread = [
             (name, sides.spread(_texts(sides.left, name), _texts(sides.right, name)))
             for name in sides.left.schema.names
@@ -727,16 +704,7 @@ class FromColumns(_OfTwo):
         first = {name: left for name, (left, _) in spread}
         second = {name: right for name, (_, right) in spread}
         forward = self._ask(first, second, sides.shape)
-        backward = self._ask(second, first, sides.shape)
-        uneven = np.abs(forward - backward) > _ROUNDING
-        if uneven.any():
-            place = tuple(np.argwhere(uneven)[0])
-            raise AuditError(
-                f"A distance must be symmetric; the function says {float(forward[place])!r} for a "
-                f"pair and {float(backward[place])!r} the other way round. Take their mean, or the "
-                f"larger."
-            )
-        return np.maximum(forward, backward)
+        return _larger(forward, self._ask(second, first, sides.shape), sides)
 
     def _ask(
         self, first: Mapping[str, Any], second: Mapping[str, Any], shape: tuple[int, ...]

@@ -18,8 +18,8 @@ import numpy.typing as npt
 from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel import reports
-from likewise.panel.metrics import Distance, Metric, Sides, joined, metric_from_spec, metric_to_spec
+from likewise.panel import metrics, reports
+from likewise.panel.metrics import BySides, Distance, Sides, joined
 from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
@@ -88,12 +88,7 @@ class MetricAuditor:
         measure = getattr(self.distance, "between", None)
         if measure is None:
             return np.asarray(joined(self.distances, sides))
-        d = self._measured(measure, sides)
-        if d.shape != sides.shape:
-            raise AuditError(
-                f"Auditor {self.name!r}: distances between must be an array of shape "
-                f"{sides.shape}; got shape {d.shape}."
-            )
+        d = self._measured(measure, sides, sides.shape)
         if d.size and not (d.min() >= 0.0 and d.max() <= 1.0):
             odd = float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])
             raise AuditError(
@@ -109,17 +104,13 @@ class MetricAuditor:
 
     def measured(self, sides: Sides) -> FloatArray:
         """The distances of people among each other, both sides being the same, unchecked."""
-        if isinstance(self.distance, Metric):
-            return self._measured(self.distance.among, sides)
-        return self._measured(self.distance, sides.left)
+        distance = self.distance
+        # A subclass may have a call of its own.
+        if isinstance(distance, BySides) and type(distance).__call__ is BySides.__call__:
+            return self._measured(distance.between, sides, sides.shape)
+        return self._measured(distance, sides.left, sides.shape)
 
     def _checked(self, people: People, d: FloatArray) -> IntArray:
-        k = len(people)
-        if d.shape != (k, k):
-            raise AuditError(
-                f"Auditor {self.name!r}: the distances of {k} people must be an array of shape "
-                f"({k}, {k}); got shape {d.shape}. A function of two people goes into FromFunction."
-            )
         np.fill_diagonal(d, 0.0)
         for wrong, rule, remedy in (
             (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", ""),
@@ -135,7 +126,9 @@ class MetricAuditor:
                 )
         return distance_units(np.maximum(d, d.T))
 
-    def _measured(self, distance: Callable[..., Any], whom: People | Sides) -> FloatArray:
+    def _measured(
+        self, distance: Callable[..., Any], whom: People | Sides, shape: tuple[int, ...]
+    ) -> FloatArray:
         """Call the distance; whatever it raises, the error names the auditor."""
         try:
             measured = np.array(distance(whom))
@@ -146,42 +139,22 @@ class MetricAuditor:
                 f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
                 f"Repair it, or take another one."
             ) from error
-        if measured.dtype.kind not in "fiub":
+        if measured.dtype.kind not in "fiub" or measured.shape != shape:
             raise AuditError(
-                f"Auditor {self.name!r}: distances must be an array of numbers; got "
-                f"{measured.dtype} of shape {measured.shape}."
+                f"Auditor {self.name!r}: distances must be an array of numbers of shape {shape}; "
+                f"got {measured.dtype} of shape {measured.shape}. A function of two people goes "
+                f"into FromFunction."
             )
         return measured.astype(np.float64, copy=False)
 
     def spec(self) -> dict[str, Any]:
         """The auditor as JSON; a distance that is a plain function cannot be written down."""
-        return {"name": self.name, "distance": metric_to_spec(self.distance)}
+        return {"name": self.name, "distance": metrics.metric_to_spec(self.distance)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
-        """Read an auditor from their JSON."""
         fields = members("auditor", spec, ("name", "distance"))
-        return cls(fields["name"], metric_from_spec(fields["distance"]))
-
-
-def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
-    """Every auditor's distances, (m, k, k): those of each, checked all at once.
-
-    The differences of a feature that several auditors use are computed once.
-    """
-    instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    k, sides = len(people), Sides.of(people)
-    measured = [auditor.measured(sides) for auditor in auditors]
-    if all(d.shape == (k, k) for d in measured):
-        d = np.stack(measured)
-        d[:, np.arange(k), np.arange(k)] = 0.0
-        turned = d.transpose(0, 2, 1)
-        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
-        if within and not (np.abs(d - turned) > _ROUNDING).any():
-            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
-    # Something is wrong: find out what, and with whom.
-    pairs = zip(auditors, measured, strict=True)
-    return np.stack([auditor._checked(people, d) for auditor, d in pairs])
+        return cls(fields["name"], metrics.metric_from_spec(fields["distance"]))
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
@@ -228,7 +201,6 @@ class Panel:
 
     @cached_property
     def members(self) -> tuple[str, ...]:
-        """The auditors' names, in order."""
         return tuple(auditor.name for auditor in self.auditors)
 
     @cached_property
@@ -237,11 +209,23 @@ class Panel:
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
-        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
-        return distances_of(self.auditors, people)
+        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1.
+
+        The differences of a feature that several auditors use are computed once.
+        """
+        instance("people", people, People, "Make them with a schema: schema.people(rows).")
+        sides, everybody = Sides.of(people), np.arange(len(people))
+        d = np.stack([auditor.measured(sides) for auditor in self.auditors])
+        d[:, everybody, everybody] = 0.0
+        turned = d.transpose(0, 2, 1)
+        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
+        if within and not (np.abs(d - turned) > _ROUNDING).any():
+            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
+        # Something is wrong: find out what, and with whom.
+        pairs = zip(self.auditors, d, strict=True)
+        return np.stack([auditor._checked(people, measured) for auditor, measured in pairs])
 
     def pivots(self, people: People) -> Pivots:
-        """The pivot of every pair."""
         distance, auditor = self.rule.pivot(self.distances(people), self.members)
         return Pivots(distance, auditor, self.members)
 

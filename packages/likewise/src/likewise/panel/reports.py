@@ -76,7 +76,6 @@ class LargestGap(Selection):
     summary = "the pair whose chances are furthest apart"
 
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:  # noqa: ARG002
-        """The first of the largest."""
         return [int(np.argmax(gaps))]
 
 
@@ -88,7 +87,6 @@ class FirstPair(Selection):
     summary = "the first, in the order of the people"
 
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:  # noqa: ARG002
-        """The first."""
         return [0]
 
 
@@ -107,11 +105,9 @@ class RandomPair(Selection):
 
     @classmethod
     def make(cls, seed: int) -> Self:
-        """With the seed of the game."""
         return cls(seed)
 
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:
-        """Each with the same probability."""
         if round is None:
             remedy = "Without it every round would make the same choice."
             raise ParameterError("round", "must be given to RandomPair", round, remedy)
@@ -126,7 +122,6 @@ class AllPairs(Selection):
     summary = "all of them, averaged into one"
 
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:  # noqa: ARG002
-        """All of them."""
         return list(range(len(gaps)))
 
 

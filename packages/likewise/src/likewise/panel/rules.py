@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +44,6 @@ def checked_name(name: object, where: str) -> str:
 
 def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     """Names of some members, at least one and all different."""
-    if isinstance(names, str):
-        raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
     if (values := as_list(names)) is None:
         raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
     listed = tuple(checked_name(name, where) for name in values)
@@ -253,6 +251,8 @@ class _Joined(Rule):
     """Several rules under one word; parts of the same kind are taken in, so a|(b|c) = (a|b)|c."""
 
     parts: tuple[Rule, ...]
+    join_votes: ClassVar[np.ufunc]
+    join_ranks: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
         kind = type(self)
@@ -269,19 +269,20 @@ class _Joined(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The members all parts name, each once."""
         return tuple(dict.fromkeys(name for part in self.parts for name in part.names))
+
+    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
+        return reduce(self.join_votes, (part._fires(votes, seats) for part in self.parts))
+
+    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
+        return reduce(self.join_ranks, (part._rank(ranks, seats, top) for part in self.parts))
 
 
 @dataclass(frozen=True, repr=False)
 class Or(_Joined):
     """One of several rules suffices. Pivot: the min of theirs."""
 
-    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
-        return reduce(np.logical_or, (part._fires(votes, seats) for part in self.parts))
-
-    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
-        return reduce(np.minimum, (part._rank(ranks, seats, top) for part in self.parts))
+    join_votes, join_ranks = np.logical_or, np.minimum
 
     def _text(self, alone: bool) -> str:
         texts = (part._text(alone) for part in self.parts)
@@ -299,11 +300,7 @@ class And(_Joined):
     veto(a) or (objects(b) and objects(c))
     """
 
-    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
-        return reduce(np.logical_and, (part._fires(votes, seats) for part in self.parts))
-
-    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
-        return reduce(np.maximum, (part._rank(ranks, seats, top) for part in self.parts))
+    join_votes, join_ranks = np.logical_and, np.maximum
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002
         return " and ".join(part._text(alone=False) for part in self.parts)
@@ -327,7 +324,6 @@ class Objects(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The one member."""
         return (self.member,)
 
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
@@ -351,7 +347,6 @@ class Never(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Nobody."""
         return ()
 
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:  # noqa: ARG002
@@ -430,7 +425,6 @@ class Share:
             )
 
     def votes(self, n: int) -> int:
-        """How many votes of n the share is."""
         n = integer("n", n, 0, None, "It is the size of a panel.")
         return math.floor(self.fraction * n) + 1 if self.strict else math.ceil(self.fraction * n)
 
@@ -491,11 +485,9 @@ class AtLeast(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The members named after "of"; none where the full panel counts."""
         return self.of or ()
 
     def needed(self, n: int) -> int:
-        """How many votes of n are needed."""
         return self.votes.votes(n) if isinstance(self.votes, Share) else self.votes
 
     def _places(self, seats: Seats) -> list[int]:
@@ -561,7 +553,6 @@ class Weighted(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The members with a weight."""
         return tuple(name for name, _ in self.weights)
 
     def _integers(self, dimensions: int) -> tuple[npt.NDArray[np.int64], int]:

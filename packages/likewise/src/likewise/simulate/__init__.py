@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 from likewise.registry import WORLDS
 
 if TYPE_CHECKING:
-    from likewise.simulate.baselines import Baseline, accuracy_only, baseline, constant, untaught
     from likewise.simulate.hindsight import (
         BestFair, ColumnPolicy, Comparators, Faced, best_fair_by_columns, best_fair_policy,
         best_passing_policy, compare_with_fixed, exact_search, faced_rounds, slacks_of,
     )  # fmt: skip
+    from likewise.simulate.learners import Baseline, accuracy_only, baseline, constant, untaught
     from likewise.simulate.loans import Adaptive, Adversarial, Drift, Loans, Strategic, Turnover
     from likewise.simulate.programs import ComparatorError, Constraints
     from likewise.simulate.rounds import (
         AT_ONCE, EVALUATION_DRAWS, Delay, Delays, Moment, PolicyView, Transcript, parse_delay, play,
     )  # fmt: skip
-    from likewise.simulate.settings import Setting, setting, settings_of
     from likewise.simulate.world import (
-        Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Steady, View, World,
+        Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Setting, Steady, View,
+        World, setting, settings_of,
     )  # fmt: skip
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Looked up when they are first used, so that help is instant; the last module needs scipy.
-    for module in ("settings", "world", "rounds", "loans", "baselines", "hindsight"):
+    for module in ("world", "rounds", "loans", "learners", "hindsight"):
         if name in __all__ and hasattr(home := import_module(f"{__name__}.{module}"), name):
             return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -114,7 +114,9 @@ def named_lines(
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=counts))
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     places = [float(axes.transData.transform((0, y))[1]) for y, _, _ in ends]
-    moves = spread(places, 17, axes.bbox.y0 + 8)  # well above what the x axis says
+    low = axes.bbox.y0 + 8 - HIGH / 2  # well above what the x axis says
+    # From below, so that of equal ends the first is on top.
+    moves = side_by_side(places[::-1], [HIGH] * len(places), (low, math.inf))[::-1]
     for moved, place, (y, text, colour) in zip(moves, places, ends, strict=True):
         axes.annotate(
             text, (last, y), (8, moved - place), textcoords="offset points", va="center",
@@ -172,18 +174,6 @@ def finish(fig: Figure, key: str, label: str) -> str:
     text = io.StringIO()
     fig.savefig(text, format="svg", metadata={"Date": None})
     return inline(text.getvalue(), key, label)
-
-
-def spread(places: Sequence[float], least: float, lowest: float = -math.inf) -> list[float]:
-    """The places moved up as little as needed to be ``least`` apart, in the order they have.
-
-    >>> spread([10.0, 0.0, 1.0], 5.0), spread([10.0, 0.0], 5.0, 2.0)
-    ([10.0, 0.0, 5.0], [10.0, 2.0])
-    """
-    moved, last = list(places), lowest - least
-    for i in sorted(range(len(places)), key=lambda i: (places[i], -i)):
-        moved[i] = last = max(places[i], last + least)
-    return moved
 
 
 def beside(
@@ -247,6 +237,7 @@ def inline(svg: str, key: str, label: str) -> str:
 ROOM = 18
 """How many points above the axes the names take."""
 GAP, LETTER = 6.0, 5.1  # between two names; a letter at size 9, in the mean
+HIGH = 11.0  # a name at the end of a line
 
 
 Line = tuple[float, str, str]
@@ -303,6 +294,8 @@ def side_by_side(
     places: Sequence[float], widths: Sequence[float], frame: tuple[float, float]
 ) -> list[float]:
     """The middles of labels moved so that none covers another, within the frame if they fit.
+
+    Widths, or heights of labels above each other.
 
     >>> side_by_side([10.0, 12.0], [20.0, 20.0], (0.0, 100.0))
     [10.0, 36.0]

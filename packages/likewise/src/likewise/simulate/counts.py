@@ -53,7 +53,6 @@ class Summary:
         return None if self.comparators is None else self.comparators.at_alpha_less_eps
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers by name."""
         return {"comparator_error_rate": self.comparator_error_rate, **asdict(self)}
 
 
@@ -165,38 +164,14 @@ NEAR_CONSTANT = 0.1
 class NearConstant:
     """A policy whose largest gap in a round is small, in the mean over the last quarter.
 
-    ``costs`` is its error above that of the best fixed policies at alpha − kappa and at alpha;
-    None where these are not known.
+    Its error is above that of the best fixed policies at alpha − kappa and at alpha by so much;
+    None where these are not known. ``text`` is the warning in a few sentences.
     """
 
     largest_gap: float
-    costs: tuple[float, float] | None
-    remedies: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """The warning as data, with its text."""
-        return {
-            "largest_gap": self.largest_gap,
-            "error_above_alpha_less_kappa": None if self.costs is None else self.costs[0],
-            "error_above_alpha": None if self.costs is None else self.costs[1],
-            "text": self.text,
-        }
-
-    @property
-    def text(self) -> str:
-        """The warning in a few sentences."""
-        sentences = [
-            f"The policy is near constant: over the last quarter of the rounds the largest gap "
-            f"between two people was {self.largest_gap:.3f} in the mean."
-        ]
-        if self.costs is not None:
-            sentences.append(
-                f"Its error is {more(self.costs[0])} that of the best fixed policy at "
-                f"alpha − kappa, and {more(self.costs[1])} that of the best at alpha, none of "
-                f"whose gaps is a violation."
-            )
-        sentences.append(f"What would change it: {'; '.join(self.remedies)}.")
-        return " ".join(sentences)
+    error_above_alpha_less_kappa: float | None
+    error_above_alpha: float | None
+    text: str
 
 
 def more(difference: float) -> str:
@@ -210,23 +185,32 @@ def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstan
     Learners with one hypothesis and those that ignore the panel get none: the panel did not drive
     them there.
     """
-    gap = summary.largest_gap_last_quarter
+    gap, fixed = summary.largest_gap_last_quarter, summary.comparators
     if gap >= NEAR_CONSTANT or learner.hypotheses.size == 1:
         return None
     if isinstance(learner, Learner) and learner.ignores_reports:
         return None
-    fixed, error = summary.comparators, summary.error_rate
-    costs = None if fixed is None else (error - fixed.at_alpha_less_kappa, error - fixed.at_alpha)
-    return NearConstant(gap, costs, tuple(_remedies(learner, costs)))
-
-
-def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -> Iterator[str]:
-    if costs is not None and max(costs) <= 0:
-        yield "nothing needs to, since no fixed policy that the panel bears does better"
+    text = (
+        f"The policy is near constant: over the last quarter of the rounds the largest gap between "
+        f"two people was {gap:.3f} in the mean."
+    )
+    asked = allowed = None
+    changes = []
+    if fixed is not None:
+        asked = summary.error_rate - fixed.at_alpha_less_kappa
+        allowed = summary.error_rate - fixed.at_alpha
+        text += (
+            f" Its error is {more(asked)} that of the best fixed policy at alpha − kappa, and "
+            f"{more(allowed)} that of the best at alpha, none of whose gaps is a violation."
+        )
+        if max(asked, allowed) <= 0:
+            changes = ["nothing needs to, since no fixed policy that the panel bears does better"]
     eta = kappa = None
     if isinstance(learner, Learner) and isinstance(learner.schedule, SelfTuned):
         eta, kappa = learner.schedule.eta, learner.margins.kappa
-    yield from remedies(tuned=eta is not None, eta=eta, kappa=kappa, alpha=learner.alpha)
+    changes += remedies(tuned=eta is not None, eta=eta, kappa=kappa, alpha=learner.alpha)
+    text += f" What would change it: {'; '.join(changes)}."
+    return NearConstant(gap, asked, allowed, text)
 
 
 def remedies(
@@ -260,7 +244,6 @@ class Outcome:
 
     @property
     def all(self) -> tuple[float, float, float]:
-        """The three together."""
         return self.error, self.violations, self.reports
 
 

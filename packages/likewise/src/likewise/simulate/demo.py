@@ -6,16 +6,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise.learner.bounds import Bound
+from likewise.learner.certificate import Certificate
 from likewise.learner.costs import report_cost
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
+from likewise.registry import WORLDS
 from likewise.simulate import counts
 from likewise.simulate.counts import NearConstant, Summary
 from likewise.simulate.game import Game
@@ -24,7 +27,7 @@ from likewise.simulate.rounds import Moment, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
 
 if TYPE_CHECKING:
-    from likewise.simulate.hindsight import Comparators, Faced
+    from likewise.simulate.hindsight import Comparators
 
 
 SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
@@ -62,6 +65,17 @@ class Shown:
     transcript: Transcript
     summary: Summary
     near_constant: NearConstant | None
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The limit on regret after the run; a learner that ignores the panel has none."""
+        return counts.certificate_of(self.transcript)
+
+    @property
+    def promised(self) -> Bound | None:
+        """The least bound on regret before the run, if a theorem covers the settings."""
+        bounds = counts.bounds_of(self.transcript)
+        return min(bounds, key=lambda bound: bound.regret, default=None)
 
 
 @dataclass(frozen=True)
@@ -117,11 +131,12 @@ def run_demo(
         progress(game.learner, len(played))
     played.sort(key=lambda pair: -pair[0].learner_settings.get("eta", 0.0))
     by_name = {game.learner: transcript for game, transcript in played if _is_shown(game)}
-    last = by_name[SHOWN[-1]]
+    last, world = by_name[SHOWN[-1]], _world(seed, rounds)
+    fixed = _comparators(world, by_name) if compare else {}
     return Demo(
         common,
-        _world(seed, rounds),
-        tuple(_shown(name, by_name[name], compare) for name in SHOWN),
+        world,
+        tuple(_shown(name, by_name[name], fixed.get(name)) for name in SHOWN),
         tuple(
             FrontierPoint(game.learner, game.learner_settings["eta"], counts.summarise(transcript))
             for name in FRONTIER_ETAS
@@ -136,40 +151,29 @@ def run_demo(
 @lru_cache(maxsize=1)
 def _world(seed: int, rounds: int) -> Steady:
     """The stream, made once in every process."""
-    world = Game("loans", rounds=rounds, seed=seed).make_world()
-    if not isinstance(world, Steady):
-        raise LikewiseError("The demo's world must not react to the learners.")
-    return Recorded(world, rounds)
+    return Recorded(cast(Steady, WORLDS["loans"].make(seed)), rounds)
 
 
-@lru_cache(maxsize=1)
-def _faced(seed: int, rounds: int) -> list[Faced]:
-    from likewise.simulate.hindsight import faced_rounds
+def _comparators(world: Steady, games: Mapping[str, Transcript]) -> dict[str, Comparators]:
+    """The three best fixed policies for every learner; a slack that they share is looked up."""
+    from likewise.simulate.hindsight import Comparators, best_fair_policy, faced_rounds, slacks_of
 
-    world = _world(seed, rounds)
-    return faced_rounds(map(world.encounter, range(1, rounds + 1)), world.hypotheses())
-
-
-@lru_cache(maxsize=64)
-def _best_fixed(seed: int, rounds: int, slack: float) -> float:
-    """The errors of the best fixed policy that exceeds no distance by more than the slack."""
-    from likewise.simulate.hindsight import best_fair_policy
-
-    return best_fair_policy(_world(seed, rounds).hypotheses(), _faced(seed, rounds), slack).error
-
-
-def _comparators(learner: Learner, rounds: int) -> Comparators:
-    from likewise.simulate.hindsight import Comparators, slacks_of
-
-    return Comparators(*(_best_fixed(learner.seed, rounds, slack) for slack in slacks_of(learner)))
+    hypotheses = world.hypotheses()
+    rounds = range(1, next(iter(games.values())).rounds + 1)
+    faced = faced_rounds(map(world.encounter, rounds), hypotheses)
+    slacks = {name: slacks_of(played.learner) for name, played in games.items()}
+    errors = {
+        slack: best_fair_policy(hypotheses, faced, slack).error
+        for slack in {slack for three in slacks.values() for slack in three}
+    }
+    return {name: Comparators(*(errors[s] for s in three)) for name, three in slacks.items()}
 
 
-def _shown(name: str, played: Transcript, compare: bool) -> Shown:
-    """A learner's game beside the three best fixed policies."""
+def _shown(name: str, played: Transcript, fixed: Comparators | None) -> Shown:
     learner = played.learner
     if not isinstance(learner, Learner):
         raise LikewiseError(f"The demo shows learners that are folds; {name} is none.")
-    summary = counts.summarise(played, _comparators(learner, played.rounds) if compare else None)
+    summary = counts.summarise(played, fixed)
     return Shown(name, learner, played, summary, counts.near_constant(learner, summary))
 
 
@@ -179,14 +183,6 @@ def _play(game: Game) -> tuple[Game, Transcript]:
     world = _world(game.seed, game.rounds)
     learner = game.make_learner(world.hypotheses(), world.k)
     return game, play(world, learner, game.rounds, keep=lambda t: t >= kept_from)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A few sentences under a heading."""
-
-    title: str
-    sentences: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -206,7 +202,6 @@ class Case:
     reported: bool
 
     def objects(self, auditor: str) -> bool:
-        """True if an auditor objects to the pair."""
         return bool(exceeds(self.gap, self.distances[auditor], self.sensitivity))
 
     @property
@@ -243,15 +238,15 @@ def points(units: int) -> str:
     return f"{100 * from_units(units):.1f}".removesuffix(".0")
 
 
-def explain(moment: Moment, learner: Learner) -> tuple[Part, ...]:
-    """A round in plain words, for readers who are not programmers; text, not HTML."""
+def explain(moment: Moment, learner: Learner) -> dict[str, tuple[str, ...]]:
+    """A round in plain words, for readers who are not programmers: sentences by heading."""
     case = case_of(moment, learner.sensitivity)
-    return (
-        Part("The two people", _people(moment, case)),
-        Part("The panel", _panel(moment, case)),
-        Part("The pivot", _pivot(moment, case, to_units(learner.alpha))),
-        Part("What the learner did", _learner(moment, case, learner)),
-    )
+    return {
+        "The two people": _people(moment, case),
+        "The panel": _panel(moment, case),
+        "The pivot": _pivot(moment, case, to_units(learner.alpha)),
+        "What the learner did": _learner(moment, case, learner),
+    }
 
 
 def _people(moment: Moment, case: Case) -> tuple[str, ...]:
@@ -361,51 +356,3 @@ def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
 
 def _listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """The regret of a learner beside its limits; ``why_none`` where it has none."""
-
-    name: str
-    had: float | None
-    certified: Limit | None
-    promised: Limit | None
-    trivial: int
-    why_none: str = ""
-
-
-@dataclass(frozen=True)
-class Limit:
-    """The most that regret can be, and in which sense; ``trivial`` is what holds for anybody."""
-
-    regret: float
-    holds: str
-    trivial: int
-
-    @property
-    def says(self) -> str:
-        """The sense in which it holds, and a warning where it is no news."""
-        if self.regret < self.trivial:
-            return self.holds
-        return f"{self.holds}; no news, since it is above the limit for any learner"
-
-
-def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
-    """One for every learner that is shown, in order."""
-    return tuple(_guarantee(shown) for shown in demo.shown)
-
-
-def _guarantee(shown: Shown) -> Guarantee:
-    summary, trivial = shown.summary, shown.summary.k * shown.summary.rounds
-    certificate = counts.certificate_of(shown.transcript)
-    if certificate is None:
-        return Guarantee(
-            shown.name, summary.regret, None, None, trivial,
-            "none: it ignores the panel, and no theorem is about such a learner",
-        )  # fmt: skip
-    bounds = counts.bounds_of(shown.transcript)
-    promised = (Limit(bound.regret, bound.holds, trivial) for bound in bounds)
-    before = min(promised, key=lambda limit: limit.regret, default=None)
-    after = Limit(certificate.regret, certificate.holds, trivial)
-    return Guarantee(shown.name, summary.regret, after, before, trivial)

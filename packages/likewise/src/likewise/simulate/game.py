@@ -77,7 +77,7 @@ Feedback that comes so late never arrives.
 
     def __post_init__(self) -> None:
         from likewise.simulate.learners import checked_settings
-        from likewise.simulate.settings import known_setting
+        from likewise.simulate.world import known_setting
         from likewise.validation import integer
 
         integer("rounds", self.rounds, 1, 1 << 32, "Play at least one round.")
@@ -96,18 +96,15 @@ Feedback that comes so late never arrives.
 
     @property
     def eps_or_alpha(self) -> float:
-        """eps."""
         return self.alpha if self.eps is None else self.eps
 
     @property
     def delays(self) -> Delays:
-        """How late audits and labels come."""
         from likewise.simulate.rounds import parse_delay
 
         return parse_delay(self.delay)
 
     def make_world(self) -> World:
-        """The world of that seed."""
         return WORLDS[self.world].make(self.seed, **self.world_settings)
 
     def make_hypotheses(self, world: World) -> HypothesisClass:
@@ -152,7 +149,6 @@ Feedback that comes so late never arrives.
         return None if self.selection is None else SELECTIONS[self.selection].make(self.seed)
 
     def prepare(self) -> PreparedGame:
-        """Make the world, the class and the learner."""
         world = self.make_world()
         hypotheses = self.make_hypotheses(world)
         return PreparedGame(self, world, hypotheses, self.make_learner(hypotheses, world.k))

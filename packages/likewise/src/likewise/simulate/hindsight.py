@@ -131,7 +131,6 @@ class BestFair:
 
     @property
     def error_rate(self) -> float:
-        """The error of a person."""
         return self.error / self.people
 
     def scores(self, points: Points) -> FloatArray:
@@ -205,9 +204,10 @@ def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form
     if isinstance(hypotheses, Segments | Staircases):
         _check_points(points, (), hypotheses.separators - 1)
         if isinstance(hypotheses, Segments):
-            return programs.Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
-        grids = programs.Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
-        return grids, np.concatenate(points)
+            shape = (hypotheses.segments, 1, hypotheses.bins)
+        else:
+            shape = (hypotheses.grids, hypotheses.rows, hypotheses.columns)
+        return programs.Grids(*shape), np.concatenate(points)
     if isinstance(hypotheses, Listed):
         _check_points(points, (hypotheses.size,), 1)
         return programs.Members.of(np.concatenate(points))
@@ -240,21 +240,19 @@ def all_pairs(points: int, place: IntArray, rounds: Sequence[Faced], slack: floa
     sizes = np.array([len(faced.labels) for faced in rounds])
     starts = np.cumsum(sizes) - sizes
     nothing = np.empty(0, dtype=np.int64)
-    columns: list[list[IntArray]] = [[nothing], [nothing], [nothing], [nothing]]
+    columns: list[list[IntArray]] = [[nothing], [nothing], [nothing]]
     for k in sorted({size for size in sizes.tolist() if size > 1}):
         left, right = np.triu_indices(k, 1)
         of_size = np.flatnonzero(sizes == k)
         people = place[starts[of_size, None] + np.arange(k)]
         pivots = np.stack([rounds[t].pivots for t in of_size.tolist()])[:, left, right]
-        parts = (people[:, left], people[:, right], np.repeat(of_size, len(left)), pivots)
+        parts = (people[:, left], people[:, right], pivots)
         for column, part in zip(columns, parts, strict=True):
             column.append(part.ravel())
-    left, right, round_, units = (np.concatenate(column) for column in columns)
+    left, right, units = (np.concatenate(column) for column in columns)
     bounds = units / ONE + slack
     binds = (bounds < 1) & (left != right)
-    return Constraints(
-        costs, int(labels.sum()), left[binds], right[binds], bounds[binds], round_[binds]
-    )
+    return Constraints(costs, int(labels.sum()), left[binds], right[binds], bounds[binds])
 
 
 def merged(pairs: Constraints) -> Constraints:
@@ -356,7 +354,6 @@ class Comparators:
             object.__setattr__(self, field.name, value)
 
     def rates(self, people: int) -> Comparators:
-        """Divide by the number of people."""
         return Comparators(**{name: value / people for name, value in asdict(self).items()})
 
 

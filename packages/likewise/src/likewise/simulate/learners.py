@@ -1,27 +1,34 @@
 """The learners by name: one registry for the command line, the demo and the sweeps.
 
-A name stands for a schedule with a player, or for a baseline. Ours are ``auto``, ``self-tuned``,
-``nested``, ``exact`` and ``paper``; any other registered player (with the self-tuned schedule),
-schedule (with the player ``auto``) or baseline has its own name. All are functions of one
-signature, that of a baseline, and their keywords are their settings.
+A name stands for a schedule with a player, or for a baseline, a learner to compare with. Ours are
+``auto``, ``self-tuned``, ``nested``, ``exact`` and ``paper``; any other registered player (with the
+self-tuned schedule), schedule (with the player ``auto``) or baseline has its own name. All are
+functions of one signature, that of a baseline, and their keywords are their settings. The three
+plainest baselines are here; a package adds one with an entry point of the group
+``likewise.baselines``.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from likewise.errors import LikewiseError, ParameterError
+import numpy as np
+
+from likewise.errors import HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses.base import ExactWeights, HypothesisClass
+from likewise.hypotheses.pool import Cut, Pool
 from likewise.learner.costs import DUALS, Dual
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
-from likewise.learner.settings import Learner
+from likewise.learner.settings import Learner, player_named
+from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
-from likewise.simulate.settings import Setting, named_setting, settings_of_function
+from likewise.simulate.world import Setting, named_setting, settings_of_function
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -41,6 +48,9 @@ _COVERED = (
 )  # fmt: skip
 # Parameters that describe the game, and are no settings of a learner.
 _OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
+
+# So warm that no cost of any horizon moves the weights.
+HOT = 1e9
 
 Engine = Annotated[str, "who makes the draws; all make the same"]
 OpenLimit = Annotated[int, "the most rounds that may wait for feedback at a time"]
@@ -144,53 +154,42 @@ def learner_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
 
 
-def learner_kind(name: str) -> str:
-    """The kind of thing that a name stands for; unknown and ambiguous names are refused."""
+def _entry(name: str) -> tuple[Make, str]:
+    """The function that makes the learner of a name, with its settings as keywords; and a line."""
     if name not in learner_names():
         rule = f"must be one of {', '.join(learner_names())}"
         remedy = "Check the spelling; a package adds one as a player or a baseline."
         raise ParameterError("learner", rule, name, remedy)
-    kinds = ["learner of Likewise itself"] if name in OURS or name == "paper" else []
-    kinds += ["player"] if name in PLAYERS and name not in _COVERED else []
-    kinds += ["schedule"] if name in SCHEDULES and name not in _COVERED else []
-    kinds += ["baseline"] if name in BASELINES else []
-    if len(kinds) > 1:
+    entries: dict[str, tuple[Make, str]] = {}
+    if name in OURS or name == "paper":
+        player, summary = OURS.get(name, ("", _PAPER))
+        make = partial(_self_tuned, player=player) if player else _paper
+        entries["learner of Likewise itself"] = (make, summary)
+    if name in PLAYERS and name not in _COVERED:
+        entries["player"] = (partial(_self_tuned, player=name), summary_of(PLAYERS[name]))
+    if name in SCHEDULES and name not in _COVERED:
+        entries["schedule"] = (partial(_scheduled, name), summary_of(SCHEDULES[name]))
+    if name in BASELINES:
+        entries["baseline"] = (BASELINES[name], BASELINES[name].summary)
+    if len(entries) > 1:
         raise LikewiseError(
-            f"The learner {name!r} could be the {' or the '.join(kinds)} of that name. Ask "
+            f"The learner {name!r} could be the {' or the '.join(entries)} of that name. Ask "
             f"the package's authors for another name."
         )
-    return kinds[0]
-
-
-def _make(name: str) -> Make:
-    """The function that makes a learner; its keywords are the settings."""
-    kind = learner_kind(name)
-    if kind == "baseline":
-        return BASELINES[name]
-    if kind == "schedule":
-        return partial(_scheduled, name)
-    if name == "paper":
-        return _paper
-    return partial(_self_tuned, player=OURS[name][0] if name in OURS else name)
+    return next(iter(entries.values()))
 
 
 def learner_summary(name: str) -> str:
     """One line about a learner."""
-    kind = learner_kind(name)
-    if kind == "learner of Likewise itself":
-        return OURS[name][1] if name in OURS else _PAPER
-    registries: Mapping[str, Mapping[str, Any]] = {
-        "player": PLAYERS, "schedule": SCHEDULES, "baseline": BASELINES,
-    }  # fmt: skip
-    return summary_of(registries[kind][name])
+    return _entry(name)[1]
 
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
     """The settings of a learner by name."""
-    make = _make(name)
-    if learner_kind(name) != "baseline":
+    make = _entry(name)[0]
+    if not isinstance(make, Baseline):
         return _annotated(make.func if isinstance(make, partial) else make)
-    settings = settings_of_function(getattr(make, "make", make))
+    settings = settings_of_function(make.make)
     return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
 
 
@@ -208,13 +207,12 @@ def _annotated(function: Make) -> dict[str, Setting]:
 
 def learner_setting(learner: str, name: str) -> Setting:
     """One setting of a learner; a name that is none of its settings is refused."""
-    settings = learner_settings(learner)
-    return named_setting(settings, name, f"learner {learner}", settings)
+    return named_setting(learner_settings(learner), name, f"learner {learner}")
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a learner as plain values."""
-    learner_kind(learner)  # refuses a name that is none
+    _entry(learner)  # refuses a name that is none
     return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
 
 
@@ -223,13 +221,109 @@ def make_learner(
     rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
 ) -> Learner | Algorithm:  # fmt: skip
     """The learner of that name for a class, k people a round, and a number of rounds."""
-    keywords = checked_settings(name, settings or {})
-    if learner_kind(name) != "baseline":
+    make, keywords = _entry(name)[0], checked_settings(name, settings or {})
+    if not isinstance(make, Baseline):
         keywords["feedback"] = feedback
-    return _make(name)(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
+    return make(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
 
 
 def summary_of(part: object) -> str:
     """One line about a registered part: its ``summary``, or its docstring's first line."""
     summary = getattr(part, "summary", None)
     return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A learner to compare with: a function with a name and a line about it.
+
+    All baselines have one signature; settings of its own may follow ``rounds``, by name and with
+    defaults. ``rounds`` is the horizon, for those whose constants depend on it. It returns a
+    learner, or any algorithm that can play the game (:mod:`likewise.simulate.rounds`).
+    """
+
+    name: str
+    summary: str
+    make: Make
+
+    def __call__(
+        self, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+        rounds: int | None = None, **settings: Any,
+    ) -> Learner | Algorithm:  # fmt: skip
+        """Build the learner for a class, rounds of at most k people, alpha, eps and a seed."""
+        return self.make(hypotheses, k, alpha, eps, seed, rounds=rounds, **settings)
+
+
+def baseline(name: str, summary: str) -> Callable[[Make], Baseline]:
+    """Turn a function of the one signature into a baseline.
+
+    >>> @baseline("slow", "self-tuned, with much noise")
+    ... def slow(hypotheses, k, alpha, eps, seed, *, rounds=None, x: float = 100.0):
+    ...     return Learner(hypotheses, k, alpha, eps, seed, schedule=SelfTuned(x=x))
+    >>> slow.name, slow.summary
+    ('slow', 'self-tuned, with much noise')
+    """
+
+    def decorate(make: Make) -> Baseline:
+        named = Baseline(name, summary, make)
+        # help(…) shows the function's own docstring, not that of the class.
+        object.__setattr__(named, "__doc__", make.__doc__)
+        return named
+
+    return decorate
+
+
+@baseline("accuracy-only", "ignores the panel: accurate, unfair in almost every round")
+def accuracy_only(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """A no-regret learner on the misclassification loss alone (section "On Achieving Simultaneous
+    No-Regret Guarantees"): accurate, and unfair in almost every round.
+    """
+    # A third of the bound's best temperature: nothing but accuracy is at stake, so learn fast.
+    player = player_named("auto", hypotheses, "compiled")
+    schedule = SelfTuned(eta=1.0, x=player.best_x(hypotheses) / 3)
+    return Learner(hypotheses, k, alpha, eps, seed, schedule=schedule, ignores_reports=True)
+
+
+@baseline("untaught", "equal weights in every round, whatever happens")
+def untaught(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """Give all hypotheses equal weights forever: learning must do better than that."""
+    schedule = SelfTuned(eta=1.0, x=HOT)
+    if isinstance(hypotheses, ExactWeights):
+        hypotheses = hypotheses.with_prior("flat")
+    return Learner(
+        hypotheses, k, alpha, eps, seed, schedule=schedule, player="exponential-weights",
+        ignores_reports=True,
+    )  # fmt: skip
+
+
+@baseline("constant", "approves everybody: never unfair, learns nothing")
+def constant(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """Approve everybody (section "On Achieving Simultaneous No-Regret Guarantees"): a class of one
+    hypothesis, over the features of the class that others choose from.
+    """
+    schema = hypotheses.schema
+    column = next((f.name for f in schema.features if f.missing is None), None)
+    if column is None:
+        raise HypothesisError(
+            "A constant is a cut on a feature that everybody has; here each of them may be missing "
+            "in somebody. Fill one of them in."
+        )
+    anybody = np.array([[_plain(feature) for feature in schema.features]])
+    alone = Pool(schema, [Cut(column, -np.inf)], anybody)
+    return Learner(alone, k, alpha, eps, seed, ignores_reports=True)
+
+
+def _plain(feature: Feature) -> float:
+    """The value nearest to 0 that the feature may have."""
+    low, high = feature.limits
+    value = min(max(0.0, low), high)
+    return value if feature.kind == "number" else float(math.ceil(value))

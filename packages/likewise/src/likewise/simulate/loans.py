@@ -27,8 +27,7 @@ from likewise.panel.rules import Rule
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate import world
-from likewise.simulate.settings import setting
-from likewise.simulate.world import Encounter, Memoryless, Steady, View
+from likewise.simulate.world import Encounter, Memoryless, Steady, View, setting
 
 PURPOSES = ("car", "home", "education", "business", "other")
 REGIONS = ("north", "east", "south", "west", "capital")
@@ -113,7 +112,6 @@ class Loans(LoanWorld):
     summary = "a lender, five auditors who disagree, applicants drawn alike every round"
 
     def encounter(self, t: int) -> Encounter:
-        """k applicants drawn alike, whether they will repay, and the panel."""
         number, at_once = Stream(self.seed, Purpose.WORLD, t).round, max(1, _AT_ONCE // self.k)
         offset = number % at_once
         block = _rounds(self.seed, self.k, self.luck, self.harshness, number - offset, at_once)
@@ -246,7 +244,6 @@ class Drift(LoanWorld):
         )
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k applicants in the economy of the day."""
         recession = ((t - 1) // self.spell) % 2
         return self.round_of(t, *self.applicants(t, 0.57 + self.depth * recession))
 
@@ -264,7 +261,6 @@ class Turnover(LoanWorld):
     summary = "loans, before panels whose members and rules change"
 
     def panel_of(self, t: int) -> Panel:
-        """The panel that sits in round t."""
         number = (t - 1) // self.term
         if number == 0:
             return self.panel
@@ -277,7 +273,6 @@ class Turnover(LoanWorld):
         return Panel([members[i] for i in chosen], rule)
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k applicants and bring them before the panel of the day."""
         return replace(self.round_of(t, *self.applicants(t)), panel=self.panel_of(t))
 
 
@@ -367,7 +362,6 @@ class Adaptive(LoanSettings):
     summary = "loans, where approvals change who can repay later"
 
     def course(self) -> world.Course:
-        """Begin without fortune in any region."""
         return _Course(self)
 
 

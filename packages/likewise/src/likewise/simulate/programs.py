@@ -1,14 +1,12 @@
 """One linear program for policies in hindsight, by cutting planes and column generation.
 
-    min_π  Σ_x c_x·π(x) + price·Σ_t e_t   over ΔH,
-    |π(l) − π(r)| ≤ b_lr + e_t            for the pairs (l, r) of every round t,   e_t ≥ 0,
+    min_π  Σ_x c_x·π(x)   over ΔH,   |π(l) − π(r)| ≤ b_lr for some pairs (l, r).
 
-without e where violations have no price. Far more rows exist than bind, so the program is solved
-with few of them, and the violated ones are added (cutting planes). A program with rows left out has
-a value that is at most the true one; when its solution violates none of them, it is the true one.
-Where a class cannot be listed, hypotheses enter as columns in the same way
-(:class:`~likewise.simulate.programs.Columns`): the multipliers price the points, and the oracle
-finds the hypothesis of least reduced cost.
+Far more rows exist than bind, so the program is solved with few of them, and the violated ones are
+added (cutting planes). A program with rows left out has a value that is at most the true one; when
+its solution violates none of them, it is the true one. Where a class cannot be listed, hypotheses
+enter as columns in the same way (:class:`~likewise.simulate.programs.Columns`): the multipliers
+price the points, and the oracle finds the hypothesis of least reduced cost.
 """
 
 from __future__ import annotations
@@ -58,8 +56,7 @@ class Form(ABC):
 
     @property
     @abstractmethod
-    def variables(self) -> int:
-        """The number of variables."""
+    def variables(self) -> int: ...
 
     @abstractmethod
     def scores(self, policy: FloatArray) -> FloatArray:
@@ -95,38 +92,47 @@ class Form(ABC):
 
 
 @dataclass(frozen=True)
-class Cells(Form):
-    """A probability for every cell, in [0, 1] and non-decreasing in the bin within a segment.
+class Grids(Form):
+    """A probability for every cell of grids, in [0, 1] and non-decreasing in row and column.
 
-    >>> Cells(segments=1, bins=3).settle(np.array([-1e-12, 0.5, 0.4])).tolist()
+    Each of the ``grids`` has ``rows`` of ``columns`` cells. These are exactly the mixtures of
+    staircases: a mixture of monotone functions is monotone; and a monotone v is the mixture, over a
+    level u that is uniform in [0, 1], of the cells {v ≥ u}, which is a staircase in every grid,
+    since whoever is higher in both features has at least as large a v. In a grid of one row, a
+    staircase is a threshold.
+
+    >>> Grids(1, 1, 3).settle(np.array([-1e-12, 0.5, 0.4])).tolist()
     [0.0, 0.5, 0.5]
-    >>> Cells(segments=2, bins=2).least(np.array([-1.0, 3.0, 4.0, -2.0]))
+    >>> Grids(1, 2, 2).settle(np.array([0.5, 0.4, 0.3, 0.6])).tolist()
+    [0.5, 0.5, 0.5, 0.6]
+    >>> Grids(2, 1, 2).least(np.array([-1.0, 3.0, 4.0, -2.0]))
     -2.0
+    >>> Grids(1, 2, 2).least(np.array([2.0, -1.0, -3.0, 1.0]))
+    -3.0
     """
 
-    segments: int
-    bins: int
+    grids: int
+    rows: int
+    columns: int
 
     @property
     def points(self) -> int:
-        """Every cell is a point."""
-        return self.segments * self.bins
+        return self.grids * self.rows * self.columns
 
     @property
     def variables(self) -> int:
-        """Every cell is a variable."""
         return self.points
 
+    def _tables(self, cells: Any) -> Any:
+        return cells.reshape(self.grids, self.rows, self.columns)
+
     def scores(self, policy: FloatArray) -> FloatArray:
-        """The variables themselves."""
         return policy
 
     def objective(self, costs: FloatArray) -> FloatArray:
-        """The costs themselves."""
         return costs
 
     def differences(self, left: IntArray, right: IntArray) -> Rows:
-        """Two entries a row."""
         row = np.arange(len(left))
         return sp.csr_array(
             (np.repeat([1.0, -1.0], len(left)), (np.r_[row, row], np.r_[left, right])),
@@ -134,46 +140,8 @@ class Cells(Form):
         )
 
     def order(self) -> Rows:
-        """v_b − v_{b+1} ≤ 0 within every segment."""
-        cells = np.arange(self.variables).reshape(self.segments, self.bins)
-        return self.differences(cells[:, :-1].ravel(), cells[:, 1:].ravel())
-
-    def settle(self, policy: FloatArray) -> FloatArray:
-        """Clip to [0, 1], and take the running maximum in every segment."""
-        table = np.clip(policy, 0.0, 1.0).reshape(self.segments, self.bins)
-        return np.asarray(np.maximum.accumulate(table, axis=1).ravel() + 0.0)  # no −0.0
-
-    def least(self, costs: FloatArray) -> float:
-        """The best threshold of every segment: Σ_g min_j Σ_{b ≥ j} c_gb."""
-        table = costs.reshape(self.segments, self.bins)
-        above = np.cumsum(table[:, ::-1], axis=1)
-        return float(np.minimum(above.min(axis=1), 0.0).sum())
-
-
-@dataclass(frozen=True)
-class Grids(Cells):
-    """A probability for every cell of grids, in [0, 1] and non-decreasing in row and column.
-
-    ``segments`` is the number of grids and ``bins`` that of the cells of each, row after row of
-    ``columns``. These are exactly the mixtures of staircases: a mixture of monotone functions is
-    monotone; and a monotone v is the mixture, over a level u that is uniform in [0, 1], of the
-    cells {v ≥ u}, which is a staircase in every grid, since whoever is higher in both features
-    has at least as large a v.
-
-    >>> Grids(segments=1, bins=4, columns=2).settle(np.array([0.5, 0.4, 0.3, 0.6])).tolist()
-    [0.5, 0.5, 0.5, 0.6]
-    >>> Grids(segments=1, bins=4, columns=2).least(np.array([2.0, -1.0, -3.0, 1.0]))
-    -3.0
-    """
-
-    columns: int
-
-    def _tables(self, cells: FloatArray) -> FloatArray:
-        return cells.reshape(self.segments, -1, self.columns)
-
-    def order(self) -> Rows:
         """v_ab − v_{a,b+1} ≤ 0 and v_ab − v_{a+1,b} ≤ 0 within every grid."""
-        cells = np.arange(self.variables).reshape(self.segments, -1, self.columns)
+        cells = self._tables(np.arange(self.variables))
         left = np.r_[cells[:, :, :-1].ravel(), cells[:, :-1].ravel()]
         return self.differences(left, np.r_[cells[:, :, 1:].ravel(), cells[:, 1:].ravel()])
 
@@ -188,8 +156,8 @@ class Grids(Cells):
         The program of :func:`likewise.hypotheses.staircases.costs_of_rows`, on real numbers.
         """
         tables = self._tables(costs)
-        least = np.zeros((self.segments, self.columns + 1))
-        for a in range(tables.shape[1] - 1, -1, -1):
+        least = np.zeros((self.grids, self.columns + 1))
+        for a in range(self.rows - 1, -1, -1):
             least[:, :-1] += np.cumsum(tables[:, a, ::-1], axis=1)[:, ::-1]
             least = np.minimum.accumulate(least, axis=1)
         return float(least[:, -1].sum())
@@ -219,12 +187,10 @@ class Members(Form):
 
     @property
     def points(self) -> int:
-        """The points that differ."""
         return len(self.bits)
 
     @property
     def variables(self) -> int:
-        """One for every member."""
         return int(self.bits.shape[1])
 
     def scores(self, policy: FloatArray) -> FloatArray:
@@ -244,21 +210,17 @@ class Members(Form):
         return total
 
     def differences(self, left: IntArray, right: IntArray) -> Rows:
-        """h(x_l) − h(x_r), for every member."""
         gap = self.bits[left].view(np.int8) - self.bits[right].view(np.int8)
         return sp.csr_array(gap).astype(np.float64)
 
     def total(self) -> Rows | None:
-        """Σ_h w_h = 1."""
         return sp.csr_array(np.ones((1, self.variables)))
 
     def settle(self, policy: FloatArray) -> FloatArray:
-        """Clip to at least 0, and divide by the sum."""
         weights = np.maximum(policy, 0.0) + 0.0  # no −0.0
         return np.asarray(weights / weights.sum())
 
     def least(self, costs: FloatArray) -> float:
-        """The cost of the best member."""
         return float(self.objective(costs).min())
 
 
@@ -312,8 +274,7 @@ MOST_ITERATIONS = 10_000
 class Constraints:
     """Costs on points, and pairs (left, right) with |π(left) − π(right)| ≤ bound.
 
-    The error of a policy is ``ones`` + Σ_x cost_x·π(x). ``round`` is the round of every pair, where
-    the pairs of a round share a price for their largest excess.
+    The error of a policy is ``ones`` + Σ_x cost_x·π(x).
     """
 
     costs: FloatArray
@@ -321,7 +282,6 @@ class Constraints:
     left: IntArray
     right: IntArray
     bounds: FloatArray
-    round: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,12 +296,12 @@ class Solution:
     iterations: int
 
 
-def solve(form: Form, constraints: Constraints, price: float | None = None) -> Solution:
+def solve(form: Form, constraints: Constraints) -> Solution:
     """Solve the program, adding rows and columns until none is missing."""
-    master = _Master(form, constraints, price)
+    master = _Master(form, constraints)
     for iteration in range(1, MOST_ITERATIONS + 1):
         point = master.solve()
-        pairs, sides = master.violated(point)
+        pairs, sides = master.violated(point.policy)
         reduced = master.reduced_costs(point.multipliers)
         generated = form.generate(reduced, point.level)
         if not generated and not len(pairs):
@@ -361,10 +321,9 @@ def solve(form: Form, constraints: Constraints, price: float | None = None) -> S
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """A solution of the master program: the policy, e, the value and the multipliers."""
+    """A solution of the master program; ``level`` is the multiplier of the total."""
 
     policy: FloatArray
-    excess: FloatArray
     value: float
     multipliers: FloatArray
     level: float
@@ -373,9 +332,8 @@ class _Point:
 class _Master:
     """The program with the rows and columns that have been generated."""
 
-    def __init__(self, form: Form, constraints: Constraints, price: float | None) -> None:
-        self.form, self.constraints, self.price = form, constraints, price
-        self.priced = 0 if constraints.round is None else int(constraints.round.max(initial=-1)) + 1
+    def __init__(self, form: Form, constraints: Constraints) -> None:
+        self.form, self.constraints = form, constraints
         self.added = np.zeros((2, len(constraints.bounds)), dtype=np.bool_)
         self.pairs = np.empty(0, dtype=np.int64)
         self.sides = np.empty(0, dtype=np.int64)
@@ -383,52 +341,34 @@ class _Master:
 
     @property
     def bounds(self) -> FloatArray:
-        """The bounds of the rows."""
         return self.constraints.bounds[self.pairs]
 
     def rebuild(self) -> None:
         """Compute the objective and all rows again, with a variable that is new."""
         self.costs = self.form.objective(self.constraints.costs)
-        self.rows = self._rows(self.pairs, self.sides)
+        self.rows = self.form.differences(*self._ends(self.pairs, self.sides))
 
     def _ends(self, pairs: IntArray, sides: IntArray) -> tuple[IntArray, IntArray]:
         left, right = self.constraints.left[pairs], self.constraints.right[pairs]
         return np.where(sides == 0, left, right), np.where(sides == 0, right, left)
-
-    def _rows(self, pairs: IntArray, sides: IntArray) -> Rows:
-        differences = self.form.differences(*self._ends(pairs, sides))
-        if self.constraints.round is None:
-            return differences
-        entries = (
-            np.full(len(pairs), -1.0),
-            (np.arange(len(pairs)), self.constraints.round[pairs]),
-        )
-        return sp.hstack(
-            [differences, sp.csr_array(entries, shape=(len(pairs), self.priced))], format="csr"
-        )
 
     def add(self, pairs: IntArray, sides: IntArray) -> None:
         """Add a row for each pair: of its left less its right, or the other way round."""
         self.added[sides, pairs] = True
         self.pairs = np.concatenate([self.pairs, pairs])
         self.sides = np.concatenate([self.sides, sides])
-        self.rows = sp.vstack([self.rows, self._rows(pairs, sides)], format="csr")
+        rows = self.form.differences(*self._ends(pairs, sides))
+        self.rows = sp.vstack([self.rows, rows], format="csr")
 
-    def violated(self, point: _Point) -> tuple[IntArray, IntArray]:
+    def violated(self, policy: FloatArray) -> tuple[IntArray, IntArray]:
         """Return the most violated pairs whose rows are missing, and their sides."""
-        c = self.constraints
-        scores = self.form.scores(point.policy)
-        gaps = scores[c.left] - scores[c.right]
+        scores = self.form.scores(policy)
+        gaps = scores[self.constraints.left] - scores[self.constraints.right]
         sides = (gaps < 0).astype(np.int64)
-        excess = np.abs(gaps) - c.bounds
-        if c.round is not None:
-            excess -= point.excess[c.round]
+        excess = np.abs(gaps) - self.constraints.bounds
         new = ~self.added[sides, np.arange(len(gaps))]
         pairs = np.flatnonzero((excess > VIOLATED_BY) & new)
-        if c.round is None:
-            pairs = pairs[np.argsort(-excess[pairs], kind="stable")[:ROWS_AT_ONCE]]
-        else:
-            pairs = _worst_of_rounds(pairs, excess[pairs], c.round[pairs])
+        pairs = pairs[np.argsort(-excess[pairs], kind="stable")[:ROWS_AT_ONCE]]
         return pairs, sides[pairs]
 
     def reduced_costs(self, multipliers: FloatArray) -> FloatArray:
@@ -440,43 +380,38 @@ class _Master:
         return costs
 
     def solve(self) -> _Point:
-        """Solve the program with order·v ≤ 0, rows·v ≤ bounds, total·v = 1 and v in [0, upper]."""
-        order, total = self._wider(self.form.order()), self.form.total()
-        left: Rows = sp.vstack([order, self.rows], format="csr")
-        result: Any = linprog(
-            np.concatenate([self.costs, np.full(self.priced, self.price or 0.0)]),
-            A_ub=left if left.shape[0] else None,
-            b_ub=np.concatenate([np.zeros(order.shape[0]), self.bounds]) if left.shape[0] else None,
-            A_eq=None if total is None else self._wider(total),
-            b_eq=None if total is None else [1.0],
-            bounds=(0.0, self.form.upper),
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-9},
-        )
-        if not result.success:
-            raise ComparatorError(
-                f"The linear program of a policy in hindsight, with {left.shape[1]} variables and "
-                f"{left.shape[0]} rows, was not solved: {result.message} If it is infeasible, no "
-                f"member of the class is constant on the people of these rounds."
-            )
+        order, total = self.form.order(), self.form.total()
+        rows = sp.vstack([order, self.rows], format="csr")
+        limits = np.concatenate([np.zeros(order.shape[0]), self.bounds])
+        result = solve_program(self.costs, rows, limits, total, self.form.upper)
         multipliers = np.empty(0)
         if len(self.pairs):
             multipliers = -np.asarray(result.ineqlin.marginals)[order.shape[0] :]
-        n = self.form.variables
         return _Point(
-            self.form.settle(np.asarray(result.x)[:n]), np.asarray(result.x)[n:],
-            float(np.asarray(result.fun)), np.maximum(multipliers, 0.0),
+            self.form.settle(np.asarray(result.x)), float(np.asarray(result.fun)),
+            np.maximum(multipliers, 0.0),
             0.0 if total is None else float(np.asarray(result.eqlin.marginals)[0]),
         )  # fmt: skip
 
-    def _wider(self, rows: Rows) -> Rows:
-        if not self.priced:
-            return rows
-        return sp.hstack([rows, sp.csr_array((rows.shape[0], self.priced))], format="csr")
 
-
-def _worst_of_rounds(pairs: IntArray, excess: FloatArray, round_: IntArray) -> IntArray:
-    """Return the pair of largest excess of every round."""
-    order = np.lexsort((-excess, round_))
-    _, first = np.unique(round_[order], return_index=True)
-    return np.asarray(pairs[order[first]])
+def solve_program(
+    costs: FloatArray, rows: Rows, limits: FloatArray, total: Rows | None, upper: float | None
+) -> Any:
+    """Minimise costs·v with rows·v ≤ limits, total·v = 1 and v in [0, upper]; scipy's result."""
+    result: Any = linprog(
+        costs,
+        A_ub=rows if rows.shape[0] else None,
+        b_ub=limits if rows.shape[0] else None,
+        A_eq=total,
+        b_eq=None if total is None else [1.0],
+        bounds=(0.0, upper),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-9},
+    )
+    if not result.success:
+        raise ComparatorError(
+            f"The linear program of a policy in hindsight, with {rows.shape[1]} variables and "
+            f"{rows.shape[0]} rows, was not solved: {result.message} If it is infeasible, no "
+            f"member of the class is constant on the people of these rounds."
+        )
+    return result

@@ -36,7 +36,6 @@ class Trial:
 
     @property
     def outcome(self) -> Outcome:
-        """The counts as a point."""
         return Outcome(self.error_rate, self.violations, self.reports)
 
 

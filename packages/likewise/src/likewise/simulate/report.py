@@ -16,7 +16,7 @@ from likewise.errors import LikewiseError, missing
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.simulate import canvas
 from likewise.simulate.canvas import BLUE, INK, SOFT, STYLE, VERMILION, Axes
-from likewise.simulate.demo import Case, Demo, Shown, case_of, explain, guarantees, points
+from likewise.simulate.demo import Case, Demo, Shown, case_of, explain, points
 from likewise.simulate.game import fraction
 from likewise.simulate.learners import learner_summary
 from likewise.simulate.rounds import EVALUATION_DRAWS, Moment
@@ -365,7 +365,6 @@ def report_html(demo: Demo) -> str:
         untaught=next(s.summary.error_rate for s in demo.shown if s.name == "untaught"),
         summaries={s.name: learner_summary(s.name) for s in demo.shown},
         asked_at=margins.alpha - margins.kappa,
-        guarantees=guarantees(demo),
         error_start=error_start(demo.game.rounds),
         evaluation_draws=EVALUATION_DRAWS,
         explained=explain(demo.moment, learner),

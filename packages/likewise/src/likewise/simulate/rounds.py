@@ -206,10 +206,6 @@ class Algorithm(ABC):
         """The settings as JSON, to be compared and shown."""
 
     @abstractmethod
-    def calls_a_round(self, rounds: int) -> float:
-        """Oracle calls a round in a game of ``rounds`` rounds, from the method's formula."""
-
-    @abstractmethod
     def fresh(self) -> Self:
         """The same algorithm before its first round."""
 
@@ -244,11 +240,6 @@ class Algorithm(ABC):
         return 0.0
 
     @property
-    def draws(self) -> int:
-        """How many draws the scores of the last deployment came from; 0 where they are exact."""
-        return 0
-
-    @property
     def calls(self) -> int:
         """How often the oracle was called so far."""
         return 0
@@ -269,34 +260,20 @@ class FoldedLearner(Algorithm):
 
     @property
     def sensitivity(self) -> int:
-        """alpha − kappa."""
         return self.learner.sensitivity
 
     def settings(self) -> dict[str, Any]:
-        """Those of the learner."""
         return self.learner.settings()
 
-    def calls_a_round(self, rounds: int) -> float:
-        """As the learner computes them."""
-        return self.learner.calls_a_round(rounds)
-
     def fresh(self) -> FoldedLearner:
-        """The learner in its first state."""
         return FoldedLearner(self.learner)
 
     @property
     def lam(self) -> float:
-        """The dual player's multiplier."""
         return self.state.lam
 
     @property
-    def draws(self) -> int:
-        """As many as the schedule asked for when the round opened."""
-        return self.state.open[self._deployment.round].draws if self._deployment else 0
-
-    @property
     def calls(self) -> int:
-        """Those of the fold."""
         return self.state.calls
 
     def chances(self, people: People) -> IntArray:
@@ -319,11 +296,9 @@ class FoldedLearner(Algorithm):
         return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def asking(self, round_id: str) -> Asking:
-        """As the learner's attention decided."""
         return fold.asking(self.state, round_id)
 
     def hear(self, event: Feedback) -> None:
-        """Fold the event."""
         self.state = fold.apply(self.state, event)
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
@@ -364,7 +339,6 @@ class Moment:
     asking: Asking
     report: tuple[tuple[str, str], ...]
     lam: float
-    draws: int
     calls: int
 
     @property
@@ -431,7 +405,6 @@ class Transcript:
 
     @property
     def rounds(self) -> int:
-        """T."""
         return len(self.error)
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -460,15 +433,6 @@ class Transcript:
         ax.legend()
         return ax
 
-    def first(self, rounds: int) -> Transcript:
-        """Return the first rounds of the game, for learners that do not know the horizon."""
-        cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
-        moments = tuple(moment for moment in self.moments if moment.t <= rounds)
-        return Transcript(
-            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
-            encounters=self.encounters[:rounds], **cut,
-        )  # fmt: skip
-
 
 EVALUATION_DRAWS = 5000
 # More would not fit into memory.
@@ -482,7 +446,6 @@ class PolicyView:
     _algorithm: Algorithm
 
     def chances(self, people: People) -> IntArray:
-        """Everybody's chance of approval, in units of 2^-20."""
         return self._algorithm.chances(people)
 
 
@@ -591,13 +554,12 @@ class _Table:
     evaluation_draws: int
 
     def round(self, t: int) -> Moment:
-        """Everything that happens in round t."""
         algorithm = self.algorithm
         lam = algorithm.lam
         encounter = self.course.meet(t, PolicyView(algorithm))
         people, pivots = encounter.people, encounter.pivots
         deployment = algorithm.deploy(people, encounter.panel.name)
-        draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
+        policy = algorithm.policy(people, self.evaluation_draws)
         asked = algorithm.asking(deployment.round)
         exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
         exceeded &= _shown(asked, people.ids)
@@ -609,12 +571,11 @@ class _Table:
         self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
         algorithm.hear_all(self.inbox.due(t))
         return Moment(
-            t, encounter, deployment, exact, pivots.distance, pivots.auditor, asked,
-            report.pairs, lam, draws, algorithm.calls,
+            t, encounter, deployment, policy, pivots.distance, pivots.auditor, asked,
+            report.pairs, lam, algorithm.calls,
         )  # fmt: skip
 
     def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
-        """The labels that the learner will hear of."""
         everybody = zip(
             encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
         )

@@ -1,10 +1,17 @@
-"""The base of all worlds: a stream of rounds, each with people, their labels and a panel."""
+"""The base of all worlds: a stream of rounds, each with people, their labels and a panel.
+
+A world declares its settings as fields, with :func:`setting`; one place then checks them, lists
+them and reads them from the command line. The settings of any other class are the parameters of its
+constructor.
+"""
 
 from __future__ import annotations
 
+import inspect
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
 
@@ -19,10 +26,163 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.panels import Panel
 from likewise.panel.reports import Pivots
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.settings import check_settings, known_setting, settings_of
-from likewise.validation import choice, integer
+from likewise.validation import choice, flag, integer, real, text
 
 Approved = npt.NDArray[np.bool_]
+_FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its name, its default, what it is, and its bounds where it has them.
+
+    ``kind`` is int, float, bool or str; numbers of the first two are in [low, high], or in
+    (low, high] if ``beyond``.
+    """
+
+    name: str
+    kind: type
+    default: Any = None
+    about: str = ""
+    low: float | None = None
+    high: float | None = None
+    beyond: bool = False
+    required: bool = False
+
+    def check(self, value: Any) -> Any:
+        """Return the value as a plain number, or refuse it; without bounds, return it as it is."""
+        if self.kind is int and self.low is not None:
+            limit = None if self.high is None else int(self.high) + 1
+            return integer(self.name, value, int(self.low), limit, self._remedy)
+        if self.kind is not float or self.low is None or self.high is None:
+            return value
+        number = real(self.name, value, self._remedy)
+        if not self.low <= number <= self.high or (self.beyond and number == self.low):
+            interval = f"{'(' if self.beyond else '['}{self.low:g}, {self.high:g}]"
+            raise ParameterError(self.name, f"must be in {interval}", value, self._remedy)
+        return number
+
+    def plain(self, value: Any) -> Any:
+        """Return the value as a plain one of its kind; None where that is the default."""
+        if value is None and self.default is None and not self.required:
+            return None
+        if self.kind is int:
+            return self.check(integer(self.name, value, -(1 << 63), 1 << 63, self._remedy))
+        if self.kind is float:
+            return self.check(real(self.name, value, self._remedy))
+        if self.kind is bool:
+            return flag(self.name, value, self._remedy)
+        return text(self.name, value, self._remedy)
+
+    def parse(self, text: str) -> Any:
+        """Read the value from its text, as on the command line."""
+        try:
+            value = _FLAGS[text.lower()] if self.kind is bool else self.kind(text)
+        except (KeyError, ValueError):
+            kinds = {int: "an integer", float: "a number", bool: "yes or no"}
+            remedy = f"Such as {self.text}."
+            raise ParameterError(self.name, f"must be {kinds[self.kind]}", text, remedy) from None
+        if self.kind is float and not math.isfinite(value):
+            remedy = f"Such as {self.text}."
+            raise ParameterError(self.name, "must be a finite number", text, remedy)
+        return value
+
+    @property
+    def _remedy(self) -> str:
+        return f"It is {self.about}; {self.default!r} is the default."
+
+    @property
+    def text(self) -> str:
+        """The name and the default, as one would write it: ``spell=1000``."""
+        return self.name if self.required else f"{self.name}={self.default}"
+
+
+def setting(
+    default: Any,
+    about: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    beyond: bool = False,
+) -> Any:
+    """A field of a world that is a dataclass; numbers are checked to be in [low, high].
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Rain:
+    ...     seed: int
+    ...     wet: float = setting(0.5, "the share of rainy days", low=0, high=1)
+    ...     def __post_init__(self):
+    ...         check_settings(self)
+    >>> [declared.text for declared in settings_of(Rain).values()]
+    ['wet=0.5']
+    >>> Rain(1, wet=2)
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: wet must be in [0, 1]; got 2. It is the share of rainy days; \
+0.5 is the default.
+    """
+    declared = {"about": about, "low": low, "high": high, "beyond": beyond}
+    return field(default=default, metadata={"setting": declared})
+
+
+def settings_of(world: type) -> dict[str, Setting]:
+    """Return the settings of a world by name: all of its parameters but the seed."""
+    declared: dict[str, Mapping[str, Any]] = {}
+    if is_dataclass(world):
+        declared = {f.name: f.metadata.get("setting", {}) for f in fields(world)}
+    settings = settings_of_function(world, declared)
+    settings.pop("seed", None)
+    return settings
+
+
+def settings_of_function(
+    function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Setting]:
+    """Return the parameters of a function by name, as settings."""
+    return {
+        p.name: _setting_of(p, (declared or {}).get(p.name, {}))
+        for p in inspect.signature(function).parameters.values()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Setting:
+    required = parameter.default is parameter.empty
+    default = None if required else parameter.default
+    kinds = {"int": int, "float": float, "bool": bool}
+    annotated = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    annotated = annotated.removesuffix(" | None")
+    kind = type(default) if type(default) in kinds.values() else kinds.get(annotated, str)
+    return Setting(parameter.name, kind, default, required=required, **declared)
+
+
+def check_settings(world: Any) -> None:
+    """Refuse a seed, a setting or a rule that makes no sense; for ``__post_init__``.
+
+    A rule is checked against the world's ``panel``, if it has one: it may name members only.
+    """
+    seed = integer("seed", world.seed, 0, 1 << 64, "Take any such number.")
+    object.__setattr__(world, "seed", seed)
+    for name, declared in settings_of(type(world)).items():
+        object.__setattr__(world, name, declared.check(getattr(world, name)))
+    panel = getattr(world, "panel", None)
+    if panel is not None:
+        panel.rule.check(panel.members)
+
+
+def known_setting(world: type, name: str) -> Setting:
+    """Return the setting of that name, or refuse it with a list of the world's settings."""
+    owner = f"world {getattr(world, 'name', world.__name__)}"
+    return named_setting(settings_of(world), name, owner)
+
+
+def named_setting(settings: Mapping[str, Setting], name: str, owner: str) -> Setting:
+    """Return the setting of that name, or refuse it with a list of its owner's settings."""
+    if name not in settings:
+        listed = ", ".join(declared.text for declared in settings.values())
+        rule = f"must be one of its own ({listed or 'none at all'})"
+        raise ParameterError(f"A setting of the {owner}", rule, name, "Check the spelling.")
+    return settings[name]
 
 
 class MissingDataError(LikewiseError):
@@ -70,7 +230,7 @@ class World(ABC):
 
     Algorithm "Online Learning with Individual Fairness", the adversary's part. A world is a
     dataclass whose first field is its ``seed``; the others are its settings, by whose names
-    ``make``, studies and the command line set them (see :mod:`likewise.simulate.settings`).
+    ``make``, studies and the command line set them (see :func:`setting`).
 
     It is registered under its ``name`` (:data:`likewise.registry.WORLDS`); ``summary`` is a line
     about it, ``k`` the most people in a round, ``classes`` the names that :meth:`hypotheses`
@@ -121,24 +281,12 @@ class World(ABC):
         """Begin a run through the world."""
 
 
-class Memoryless(World):
+class Memoryless(World, Course):
     """A world that forgets decisions: a round depends on its number and on the policy alone."""
 
-    @abstractmethod
-    def meet(self, t: int, view: View) -> Encounter:
-        """Return round t, in view of the policy."""
-
     def course(self) -> Course:
-        """Return the rounds in order."""
-        return _MemorylessCourse(self)
-
-
-@dataclass(frozen=True)
-class _MemorylessCourse(Course):
-    world: Memoryless
-
-    def meet(self, t: int, view: View) -> Encounter:
-        return self.world.meet(t, view)
+        """Return the world itself, which remembers nothing."""
+        return self
 
 
 class Steady(Memoryless):
@@ -149,7 +297,6 @@ class Steady(Memoryless):
         """Return round t."""
 
     def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
-        """Return round t, whatever the policy."""
         return self.encounter(t)
 
 
@@ -164,15 +311,12 @@ class Recorded(Steady):
 
     @property
     def schema(self) -> FeatureSchema:
-        """The schema of the world."""
         return self.world.schema
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Return a class of the world."""
         return self.world.hypotheses(name)
 
     def encounter(self, t: int) -> Encounter:
-        """Return round t as recorded."""
         return self._encounters[t - 1]
 
 
@@ -231,11 +375,9 @@ class Resampled(Steady):
 
     @property
     def schema(self) -> FeatureSchema:
-        """The schema of the people."""
         return self.people.schema
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Return the given class."""
         self.class_name(name)
         return self._hypotheses
 

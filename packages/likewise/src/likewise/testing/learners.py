@@ -20,7 +20,7 @@ from likewise.learner.state import State, Tuning
 from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.registry import BASELINES, PLAYERS
-from likewise.simulate.baselines import Baseline
+from likewise.simulate.learners import Baseline
 from likewise.simulate.rounds import Algorithm
 from likewise.testing import contract as contracts
 from likewise.testing.contract import contract, require

@@ -23,7 +23,6 @@ class _View:
     """A policy: everybody's chance follows from their position."""
 
     def chances(self, people: People) -> IntArray:
-        """Return chances that differ from person to person."""
         return np.linspace(0, ONE, len(people)).astype(np.int64)
 
 
