@@ -143,14 +143,15 @@ def _quantile(times: list[float], share: float) -> float:
 def _checked(url: str, rounds: int) -> dict[str, Any]:
     """Nothing lost, nothing twice, the chain intact, every decision the same again."""
     from likewise_service.ledger.store import Store
-    from likewise_service.verify.replay import replay_store
+    from likewise_service.verify.evidence import evidence_of
+    from likewise_service.verify.replay import replay_evidence
 
     store = Store.open(url)
     records = store.records(DOCKET)
     kinds = Counter(record.kind for record in records)
     people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
     began = time.monotonic()
-    replay = replay_store(store, DOCKET)
+    replay = replay_evidence(evidence_of(store, DOCKET))
     store.close()
     complete = all(
         kinds[kind] == rounds for kind in ("arrived", "decided", "sealed", "audited", "closed")

@@ -20,8 +20,12 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, open_docket
 from likewise_service.dockets.spec import DocketSpec
+from likewise_service.ledger.records import Receipt
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
+from likewise_service.verify.evidence import Evidence, Replayed, evidence_of
+from likewise_service.verify.receipts import KnownKeys, Verified, verify_all
+from likewise_service.verify.replay import replay_evidence
 
 PATIENCE = 60.0
 GENEROUS: dict[str, Any] = {
@@ -186,3 +190,13 @@ def empty(database: str) -> None:
             "CREATE SCHEMA public",
         ):
             connection.execute(statement.encode())
+
+
+def replay_store(store: Store, docket: str) -> Replayed:
+    """Replay a docket of a store."""
+    return replay_evidence(evidence_of(store, docket))
+
+
+def verify(evidence: Evidence, receipt: Receipt, keys: KnownKeys | None = None) -> Verified:
+    """Check a ledger against one receipt."""
+    return verify_all(evidence, [receipt], keys)[0]

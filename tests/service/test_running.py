@@ -19,8 +19,7 @@ from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import Docket
 from likewise_service.ledger.backups import backup, restore
 from likewise_service.ledger.store import Store
-from likewise_service.verify.replay import replay_store
-from tests.service.live import Live, people
+from tests.service.live import Live, people, replay_store
 
 PAGE = Path(__file__).parents[2] / "docs/reference/running.md"
 KIT = Path(__file__).parents[2] / "packages/likewise-service/src/likewise_service/kit"

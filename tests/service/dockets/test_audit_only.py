@@ -22,8 +22,7 @@ from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
-from likewise_service.verify.replay import replay_store
-from tests.service.live import LENDER, SCHEMA, Clock, shown_again
+from tests.service.live import LENDER, SCHEMA, Clock, replay_store, shown_again
 
 SCORES = (0.9, 0.2, 0.55)
 

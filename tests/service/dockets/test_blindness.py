@@ -22,7 +22,7 @@ from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.export import write_export
-from likewise_service.verify.replay import replay_store
+from tests.service.live import replay_store
 
 Begin = Callable[..., Docket]
 People = Callable[..., list[Applicant]]
@@ -72,7 +72,8 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
         d for pairs in docket.projection.round("r1").objections.values() for d in pairs.values()
     ]
     assert digest is not None
-    assert docket.store.payload("loans", digest) is None
+    with docket.store.view("loans") as view:
+        assert view.payloads([digest]) == {}
 
 
 def test_what_was_erased_is_in_none_of_sqlites_files(

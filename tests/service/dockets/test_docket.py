@@ -20,8 +20,7 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, add_people, open_round, seal
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger.store import Store
-from likewise_service.verify.replay import replay_store
-from tests.service.live import shown_again
+from tests.service.live import replay_store, shown_again
 
 Begin = Callable[..., Docket]
 People = Callable[..., list[Applicant]]

@@ -23,8 +23,7 @@ from likewise_service.dockets.rounds import open_round
 from likewise_service.errors import later
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.store import Store
-from likewise_service.verify.replay import replay_store
-from tests.service.live import Clock, every_review, shown_again, some_people
+from tests.service.live import Clock, every_review, replay_store, shown_again, some_people
 
 Begin = Callable[..., Docket]
 

@@ -18,8 +18,8 @@ from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, Replayed, evidence_of
-from likewise_service.verify.replay import replay_evidence, replay_store
-from tests.service.live import Live, people
+from likewise_service.verify.replay import replay_evidence
+from tests.service.live import Live, people, replay_store
 
 
 def rehashed(evidence: Evidence, changed: Callable[[Record], Record | None]) -> Evidence:

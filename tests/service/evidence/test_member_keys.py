@@ -16,7 +16,7 @@ from likewise_service.auth.tokens import MemberKey, create_token, read_key
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.kinds import Signed, read_body
 from likewise_service.ledger.records import Record
-from likewise_service.ledger.signatures import MemberStatement
+from likewise_service.ledger.signatures import act_statement
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.governance import Trusted
@@ -156,10 +156,10 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Membe
             return record
         signed = read_body(record)
         assert isinstance(signed, Signed)
-        statement = MemberStatement(
+        statement = act_statement(
             "loans", signed.member, signed.review, signed.act, signed.pair, signed.reason, signed.at
         )
-        body = {**record.body, "key": key.public.id, "signature": statement.sign(key)}
+        body = {**record.body, "key": key.public.id, "signature": key.sign("member", statement)}
         return replace(record, body=body)
 
     assert "signature" in about(replay_evidence(rehashed(evidence, of_before)))

@@ -17,7 +17,6 @@ from likewise.numerics.fixed_point import ONE
 from likewise.people.features import Feature
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.learner import chances
 from likewise_service.dockets.panel import finish, flag, withdraw
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round, override
@@ -28,6 +27,7 @@ from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import (
+    chances,
     check_packet,
     give_packet,
     history_of,

@@ -20,9 +20,9 @@ from likewise_service.ledger.records import Head, Receipt, Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
-from likewise_service.verify.receipts import KnownKeys, contradictions, keys_in, verify, verify_all
+from likewise_service.verify.receipts import KnownKeys, contradictions, keys_in, verify_all
 from likewise_service.verify.replay import replay_evidence
-from tests.service.live import Live, people
+from tests.service.live import Live, people, verify
 
 Run = Callable[..., Result]
 

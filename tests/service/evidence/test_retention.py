@@ -26,9 +26,9 @@ from likewise_service.dockets.rounds import close, open_round, override
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger.records import Receipt
 from likewise_service.verify.evidence import evidence_of
-from likewise_service.verify.replay import replay_evidence, replay_store
+from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.test_actors import about, rehashed
-from tests.service.live import Clock, Live
+from tests.service.live import Clock, Live, replay_store
 
 
 @pytest.fixture

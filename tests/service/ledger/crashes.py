@@ -28,8 +28,7 @@ from likewise_service.dockets.docket import Docket, DocketAt, check_snapshot, co
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.records import Receipt, chained
 from likewise_service.ledger.store import Store
-from likewise_service.verify.replay import replay_store
-from tests.service.live import fresh_database
+from tests.service.live import fresh_database, replay_store
 
 WORKER = Path(__file__).parent / "crash_worker.py"
 KILLS_A_DOCKET = 10

@@ -18,8 +18,7 @@ from likewise_service.errors import StoreError
 from likewise_service.ledger import database as upgrades
 from likewise_service.ledger.database import REVISION, metadata
 from likewise_service.ledger.store import Store
-from likewise_service.verify.replay import replay_store
-from tests.service.live import small_spec
+from tests.service.live import replay_store, small_spec
 
 Run = Callable[..., Result]
 

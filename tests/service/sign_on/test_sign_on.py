@@ -21,8 +21,7 @@ from likewise_service.app import running
 from likewise_service.auth.tokens import list_tokens, revoke_token
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
-from likewise_service.verify.replay import replay_store
-from tests.service.live import GENEROUS, Live, furnished, people
+from tests.service.live import GENEROUS, Live, furnished, people, replay_store
 
 SCRIPT = Path(__file__).with_name("provider.mjs")
 REQUIRED = os.environ.get("LIKEWISE_PROVIDER") == "required"

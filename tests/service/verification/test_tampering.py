@@ -26,9 +26,8 @@ from likewise_service.ledger.records import Head, Receipt, Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.export import read_export, write_export
-from likewise_service.verify.receipts import verify
-from likewise_service.verify.replay import replay, replay_evidence
-from tests.service.live import OUTSPOKEN
+from likewise_service.verify.replay import replay_evidence
+from tests.service.live import OUTSPOKEN, verify
 
 
 @pytest.fixture(scope="module")
@@ -283,10 +282,10 @@ def test_another_seed_than_the_one_committed_to_is_found(ledger: Path) -> None:
 
 def test_without_seed_or_payloads_replay_says_what_is_not_shown(ledger: Path) -> None:
     evidence = read_export(ledger)
-    no_seed = replay(evidence.records, evidence.payloads, None)
+    no_seed = replay_evidence(replace(evidence, secret=None))
     assert (no_seed.holds, no_seed.decisions) == (True, 0)
     assert "seed" in no_seed.unproved[0]
-    no_people = replay(evidence.records, None, evidence.secret)
+    no_people = replay_evidence(replace(evidence, payloads=None))
     assert (no_people.holds, no_people.decisions, no_people.draws) == (True, 0, 8)
     assert no_people.unproved
 
@@ -296,7 +295,7 @@ def test_a_payload_that_was_removed_without_a_record_is_found(ledger: Path) -> N
     arrived = [record for record in evidence.records if record.kind == "arrived"][4]
     gone = arrived.body["people"][0]["digest"]
     rest = {d: p for d, p in (evidence.payloads or {}).items() if d != gone}
-    found = replay(evidence.records, rest, evidence.secret)
+    found = replay_evidence(replace(evidence, payloads=rest))
     assert [(d.seq, d.about) for d in found.differences] == [(arrived.seq, "payload")]
     assert found.decisions == 12
     assert found.skipped == 12

@@ -18,7 +18,7 @@ import httpx
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.projection import AnchorState, Governance
+from likewise_service.dockets.projection import Governance
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import LOG, later, now, seconds_between
 from likewise_service.ledger import kinds, records, signatures
@@ -214,8 +214,8 @@ class Anchoring:
         return None
 
 
-def _state(governance: Governance, target: AnchorTarget) -> AnchorState:
-    return governance.anchors.get(target.name, AnchorState())
+def _state(governance: Governance, target: AnchorTarget) -> kinds.AnchorState:
+    return governance.anchors.get(target.name, kinds.AnchorState())
 
 
 def record_anchor(

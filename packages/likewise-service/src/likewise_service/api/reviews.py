@@ -17,9 +17,9 @@ from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written, fill, reason_text, receipt_response, written
-from likewise_service.dockets import learner, panel
+from likewise_service.dockets import panel
 from likewise_service.dockets.board import Review, ReviewBoard
-from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.ledger import records, signatures
@@ -121,7 +121,7 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
 def _values(docket: Docket, round_: Round) -> dict[str, tuple[float, ...]]:
     """Return everybody's features; of those who were erased nothing."""
     # What the learner holds is not read from the database.
-    values = dict(learner.features_known(docket.state, round_.id))
+    values = dict(features_known(docket.state, round_.id))
     absent = {p: digest for p, digest in round_.people.items() if p not in values}
     payloads = docket.payloads(absent.values())
     for person, digest in absent.items():

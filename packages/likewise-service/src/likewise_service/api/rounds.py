@@ -12,8 +12,8 @@ from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
 from likewise_service.api.errors import Written, fill, reason_text, receipt_response
-from likewise_service.dockets import learner, rounds
-from likewise_service.dockets.docket import Docket
+from likewise_service.dockets import rounds
+from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 
@@ -89,7 +89,7 @@ def _summary(docket: Docket, round_: Round, with_panel: bool) -> responses.Round
     finished = sum(seat == "finished" for seat in round_.seats.values())
     return fill(
         responses.RoundSummary, round_, people=len(round_.people),
-        missing=len(learner.awaited(docket.state, round_.id)),
+        missing=len(awaited(docket.state, round_.id)),
         seats=len(round_.seats) if with_panel else None,
         finished=finished if with_panel else None,
     )  # fmt: skip
@@ -111,7 +111,7 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
         labels=dict(round_.labels),
         overrides=dict(round_.overrides),
-        missing=list(learner.awaited(docket.state, round_.id)),
+        missing=list(awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
         objections=_objections(docket, round_) if with_panel else None,
         receipt=receipt_response(docket.receipt()),

@@ -50,7 +50,7 @@ class Session(NamedTuple):
 
     @property
     def actor(self) -> Actor:
-        return Actor.signed_in(self.identity.issued, self.signed_in)
+        return Actor.introduced(self.identity.issued, self.signed_in)
 
 
 def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Session]:

@@ -52,7 +52,7 @@ class Identity:
 
     @property
     def actor(self) -> kinds.Actor:
-        return kinds.Actor.with_token(self.issued)
+        return kinds.Actor.introduced(self.issued)
 
     def concerns(self, docket: str) -> bool:
         return self.docket is None or self.docket == docket
@@ -256,8 +256,8 @@ class MemberKey(signatures.PrivateKey):
         salt, moment = secrets.token_bytes(16), now()
         digest = records.Payload(salt, {"text": reason}).digest if reason else None
         aliases = (pair[0], pair[1]) if pair else None
-        statement = signatures.MemberStatement(docket, member, review, act, aliases, digest, moment)
-        signature = statement.sign(self)
+        statement = signatures.act_statement(docket, member, review, act, aliases, digest, moment)
+        signature = self.sign("member", statement)
         return {"key": self.public.id, "at": moment, "salt": salt.hex(), "signature": signature}
 
     def possession(

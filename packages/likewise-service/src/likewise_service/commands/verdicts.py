@@ -255,7 +255,7 @@ def _print_ledger(
     for record, difference in evidence.walked(ledger):
         faults += [] if difference is None else [str(difference)]
         faults += map(str, witnesses.take(record))
-    proved, unproved = witnesses.proved(), witnesses.unproved()
+    proved, unproved = witnesses.report()
     if exported is not None:
         faults[:0] = exported.faults
         if exported.sentence:

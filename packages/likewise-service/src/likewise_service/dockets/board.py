@@ -43,17 +43,13 @@ class Review:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """A name for everybody in the round that holds for this review only."""
-        shuffled = self.key.shuffled(self.id, self.round.decisions)
-        return {person: f"p{number}" for number, person in enumerate(shuffled, start=1)}
+        return self.key.aliases(self.id, self.round.decisions)
 
     @property
     def round(self) -> Round:
-        """The round under review."""
         return self.target.round
 
     def people(self, pair: Sequence[str]) -> tuple[str, str]:
-        """Return the people behind two names of the review."""
         people = {alias: person for person, alias in self.aliases.items()}
         for alias in pair:
             if alias not in people:
@@ -98,7 +94,6 @@ class ReviewBoard:
         return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
 
     def find(self, member: str, review_id: str) -> Review:
-        """Return the member's review of that id."""
         entry = self._member(member)
         if review_id in entry.opened:
             return self._open(entry.opened[review_id], self.docket.moment())
@@ -145,14 +140,12 @@ def parse_marks(text: str) -> dict[str, str]:
 
 
 def read_marks(store: Store, docket: str, review: str) -> dict[str, str]:
-    """Return the marks of a review, by pair."""
     with store.reading() as connection:
         query = sa.select(db.marks.c.pair, db.marks.c.mark).where(_of(docket, review))
         return {row.pair: row.mark for row in connection.execute(query)}
 
 
 def keep_marks(store: Store, docket: str, review: str, changes: Mapping[str, str]) -> None:
-    """Replace the marks of some pairs."""
     if not changes:
         return
     rows = [

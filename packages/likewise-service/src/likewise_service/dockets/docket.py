@@ -5,30 +5,33 @@ checks itself against the projection and the fold, adds its records, and gives b
 command that is refused leaves no trace. Commands of a group share one transaction.
 """
 
+from __future__ import annotations
+
 import json
 import logging
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import events, state_files
+from likewise.learner import state_files
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
-from likewise_service.dockets import learner, reviews
-from likewise_service.dockets.projection import Projection, Standing, StoredArchive, introductions
+from likewise_service.dockets import reviews
+from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
-from likewise_service.ledger.store import Keyring, Store
-from likewise_service.ledger.transaction import LedgerView, Snapshot, Transaction
+from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT
 
 
@@ -39,26 +42,28 @@ class UnitOfWork:
     have the same time, ``at``, and the same actor.
     """
 
-    def __init__(
-        self, transaction: Transaction, projection: Projection, state: State, at: str
-    ) -> None:
-        self.transaction, self.projection, self.state = transaction, projection, state
-        self.actor = kinds.current_actor()
+    def __init__(self, docket: Docket, transaction: Transaction) -> None:
+        self.docket, self.transaction = docket, transaction
+        self.projection, self.state = docket.projection, docket.state
+        self.actor, self.clock = kinds.current_actor(), docket.moment()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at, self.clock = max(at, projection.at), at
+        self.at = max(self.clock, self.projection.at)
         self.added: list[tuple[Record, kinds.Body]] = []
-        self._contents: learner.Contents = {}
+        self._contents: kinds.Contents = {}
 
-    def add(self, body: kinds.Body) -> None:
-        """One more record; the fold has to accept what it stands for.
+    def add(self, *bodies: kinds.Body) -> None:
+        """Add records; the fold has to accept what they stand for.
 
         The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
-        self.state = learner.advance(self.state, body, self._contents)
-        if not self.added:
-            for introduction in introductions(self.projection.governance, self.actor):
-                self._append(introduction)
-        self._append(body)
+        for body in bodies:
+            self.state = body.advance(self.state, self._contents, {})
+            if not self.added:
+                # A sign-in first: it introduces itself, and those after it refer to it.
+                for introduction in reversed(self.actor.introduction):
+                    if introduction.actor not in self.projection.governance.actors:
+                        self._append(introduction)
+            self._append(body)
 
     def _append(self, body: kinds.Body) -> None:
         kind, plain = kinds.write_body(body)
@@ -73,23 +78,22 @@ class UnitOfWork:
         """A round of which nothing more can be heard is closed."""
         open_round = self.state.open.get(round_id)
         audited = open_round is not None and open_round.outcome is not None
-        if audited and not learner.awaited(self.state, round_id):
-            self.add(events.Closed(round_id))
+        if audited and not awaited(self.state, round_id):
+            self.add(kinds.Closed(round_id))
 
 
-class Receipts:
-    """The receipts of a docket. Within a second, of one head and by one key, they are the same."""
+def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
+    """Return features by person for a round that is open; an empty one otherwise."""
+    round_ = state.open.get(round_id)
+    return {} if round_ is None else {person.id: person.features for person in round_.people}
 
-    def __init__(self, keys: Keyring, docket: str) -> None:
-        self._keys, self._docket = keys, docket
-        self._last: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
 
-    def of(self, head: Head) -> Receipt:
-        """The receipt of a head, signed."""
-        same = (head, self._keys.public(), compact(now()))
-        if self._last is None or self._last[0] != same:
-            self._last = (same, self._keys.sign(Receipt(self._docket, head)))
-        return self._last[1]
+def awaited(state: State, round_id: str) -> tuple[str, ...]:
+    """Return the people of a round whose labels may still come; none once it has closed."""
+    open_round = state.open.get(round_id)
+    if open_round is None:
+        return ()
+    return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
 FORMAT = "likewise-snapshot/1"
@@ -123,15 +127,6 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
     }
 
 
-def write_snapshot(
-    transaction: Transaction, projection: Projection, seating: reviews.Seating, state: State
-) -> None:
-    """Write a snapshot of what the transaction leaves; older ones go."""
-    text = json.dumps(content_of(projection, seating, state), separators=(",", ":"))
-    head = projection.head
-    transaction.keep_snapshot(Snapshot(head.seq, head.hash, zlib.compress(text.encode(), 1)))
-
-
 def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:
     """Start from the newest snapshot that fits, and return its state; None if there is none.
 
@@ -140,13 +135,14 @@ def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) 
     snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
+    head, compressed = snapshot
     try:
-        content = json.loads(zlib.decompress(snapshot.content))
+        content = json.loads(zlib.decompress(compressed))
         if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
-        return _restored(view, projection, seating, Head(snapshot.seq, snapshot.hash), content)
+        return _restored(view, projection, seating, head, content)
     except _UNFIT as error:
-        context = {"docket": view.docket, "record": snapshot.seq, "why": str(error)}
+        context = {"docket": view.docket, "record": head.seq, "why": str(error)}
         LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
         return None
 
@@ -183,12 +179,13 @@ class Docket:
         self, store: Store, name: str, clock: Clock = now, reason_limit: int = REASON_LIMIT
     ) -> None:
         self.store, self.name, self.reason_limit = store, name, reason_limit
-        self._clock = LedgerClock(clock)
+        self.clock = clock
+        self._clock = LedgerClock(lambda: self.clock())  # noqa: PLW0108 - it can be set anew
         self._turn = threading.RLock()
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None
-        self._receipts = Receipts(store.keys, name)
+        self._receipt: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
         with store.view(name) as view:
             secret = view.secret()
         if secret is None:
@@ -210,24 +207,13 @@ class Docket:
 
     @property
     def state(self) -> State:
-        """The learner between two events."""
         if self._state is None:
-            self._state = learner.start(self.projection.settings, self.seed)
+            self._state = State.start(self.projection.settings.make_learner(self.seed))
         return self._state
 
     @property
     def schema(self) -> FeatureSchema:
-        """The features of people in this docket."""
         return self.state.learner.hypotheses.schema
-
-    @property
-    def clock(self) -> Clock:
-        """The clock of the machine."""
-        return self._clock.clock
-
-    @clock.setter
-    def clock(self, clock: Clock) -> None:
-        self._clock = LedgerClock(clock)
 
     def moment(self) -> str:
         """Return the time, which is never before the ledger's last record."""
@@ -247,8 +233,12 @@ class Docket:
             return self.projection
 
     def receipt(self) -> Receipt:
-        """Return a signed receipt of the last record that was read."""
-        return self._receipts.of(self.projection.head)
+        """Return a signed receipt of the last record that was read, the same within a second."""
+        keys, head = self.store.keys, self.projection.head
+        same = (head, keys.public(), compact(now()))
+        if self._receipt is None or self._receipt[0] != same:
+            self._receipt = (same, keys.sign(Receipt(self.name, head)))
+        return self._receipt[1]
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
@@ -284,7 +274,7 @@ class Docket:
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
             with transaction.savepoint():
-                work = UnitOfWork(transaction, self.projection, self.state, self.moment())
+                work = UnitOfWork(self, transaction)
                 yield work
             self._accept(transaction, work)
 
@@ -301,10 +291,10 @@ class Docket:
             finally:
                 self._group = None
 
-    @property
-    def grouped(self) -> bool:
-        """Tell if units of work wait for the end of a group."""
-        return self._group is not None
+    def scrub(self) -> None:
+        """Empty the files of what was erased; within a group nothing is committed yet."""
+        if self._group is None:
+            self.store.scrub_soon()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -317,7 +307,9 @@ class Docket:
                 # Fewer snapshots where many open rounds make them large.
                 interval = max(EVERY, 2 * len(self.projection.opened))
                 if self.projection.head.seq - self._snapshot >= interval:
-                    write_snapshot(transaction, self.projection, self.seating, self.state)
+                    content = content_of(self.projection, self.seating, self.state)
+                    text = json.dumps(content, separators=(",", ":")).encode()
+                    transaction.keep_snapshot(self.projection.head, zlib.compress(text, 1))
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
             self._committed = self.projection.head
@@ -381,18 +373,19 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        """Start from a snapshot, if one fits."""
         self._state = restore(view, self.projection, self.seating)
         if self._state is None:
             self._forget()
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
-        erased = view.records_of_kind("erased", self.projection.head.seq)
-        surrogates = learner.surrogates_in(kinds.read_body(record) for record in erased)
+        erased = view.records(self.projection.head.seq, kind="erased")
+        surrogates = kinds.surrogates_in(kinds.read_body(record) for record in erased)
         while records := list(self._page(view)):
             bodies = [kinds.read_body(record) for record in records]
-            payloads = view.payloads(learner.digests_needed(bodies, surrogates))
+            payloads = view.payloads(
+                digest for body in bodies for digest in body.digests(surrogates) if digest
+            )
             for digest, payload in payloads.items():
                 if payload.digest != digest:
                     message = f"the payload {digest[:12]}… beside the ledger was changed."
@@ -403,7 +396,7 @@ class Docket:
                     self.projection.take(record, body)
                     continue
                 try:
-                    self._state = learner.advance(self.state, body, contents, surrogates)
+                    self._state = body.advance(self.state, contents, surrogates)
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error
@@ -412,6 +405,23 @@ class Docket:
     def _page(self, view: LedgerView) -> Iterator[Record]:
         head = self.projection.head
         return chained(self.name, view.records(head.seq, limit=PAGE), head)
+
+
+P = ParamSpec("P")
+
+
+def command(
+    task: Callable[Concatenate[UnitOfWork, P], None],
+) -> Callable[Concatenate[Docket, P], Receipt]:
+    """Make a command of a task: all that it adds is recorded, or nothing; it returns a receipt."""
+
+    @wraps(task)
+    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> Receipt:
+        with docket.unit_of_work() as work:
+            task(work, *args, **options)
+        return docket.receipt()
+
+    return run
 
 
 @dataclass(frozen=True)
@@ -446,15 +456,16 @@ def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
         snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
+    seq, compressed = snapshot[0].seq, snapshot[1]
     try:
-        stored = json.loads(zlib.decompress(snapshot.content))
+        stored = json.loads(zlib.decompress(compressed))
     except (ValueError, zlib.error):
         stored = None
     if not isinstance(stored, dict):
-        return SnapshotCheck(snapshot.seq, ("content",))
-    replayed = DocketAt(store, docket, snapshot.seq)
+        return SnapshotCheck(seq, ("content",))
+    replayed = DocketAt(store, docket, seq)
     content = content_of(replayed.projection, replayed.seating, replayed.state)
     derived = json.loads(json.dumps(content))
     names = sorted({*stored, *derived})
     wrong = tuple(name for name in names if stored.get(name) != derived.get(name))
-    return SnapshotCheck(snapshot.seq, wrong)
+    return SnapshotCheck(seq, wrong)

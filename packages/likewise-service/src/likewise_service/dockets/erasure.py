@@ -12,8 +12,7 @@ from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature
 from likewise.people.schema import People
-from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.round import Round
+from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt, features_of, person_payload
@@ -46,29 +45,17 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.
-        for reason in _reasons(round_, person):
+        for reason in round_.reasons_about(person):
             work.transaction.erase(reason)
-    if not docket.grouped:  # otherwise the end of the group does it: nothing is committed yet
-        docket.store.scrub_soon()
+    docket.scrub()
     return docket.receipt()
 
 
-def _reasons(round_: Round, person: str) -> list[str]:
-    """Return the digests of all reasons that name a person."""
-    reasons = [reason for reason, pair in round_.reasons.items() if person in pair]
-    for repeat in round_.repeats.values():
-        reasons += [d for pair, d in repeat.objections.items() if d is not None and person in pair]
-    if person in round_.explanations:
-        reasons.append(round_.explanations[person])
-    return reasons
-
-
-def reveal_seed(docket: Docket) -> Receipt:
+@command
+def reveal_seed(work: UnitOfWork) -> None:
     """Publish the seed, once nothing is to be decided any more."""
-    with docket.unit_of_work() as work:
-        if work.projection.revealed is None:
-            work.add(kinds.SeedRevealed(str(docket.seed), docket.salt.hex()))
-    return docket.receipt()
+    if work.projection.revealed is None:
+        work.add(kinds.SeedRevealed(str(work.docket.seed), work.docket.salt.hex()))
 
 
 def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
@@ -127,7 +114,8 @@ LONGEST = 36_525.0
 LONGEST_WHY = 200
 
 
-def set_retention(docket: Docket, features: float | None, reasons: float | None) -> Receipt:
+@command
+def set_retention(work: UnitOfWork, features: float | None, reasons: float | None) -> None:
     """Keep features and reasons some days after a round has closed; None keeps them always.
 
     Regulation B asks for 25 months, which are 761 days at least.
@@ -138,11 +126,9 @@ def set_retention(docket: Docket, features: float | None, reasons: float | None)
                 name, f"must be days above 0, and at most {LONGEST:g}", days,
                 "Say null, or `always` at the command line, to keep them always.",
             )  # fmt: skip
-    with docket.unit_of_work() as work:
-        governance = work.projection.governance
-        if (governance.features_days, governance.reasons_days) != (features, reasons):
-            work.add(kinds.RetentionSet(features, reasons))
-    return docket.receipt()
+    governance = work.projection.governance
+    if (governance.features_days, governance.reasons_days) != (features, reasons):
+        work.add(kinds.RetentionSet(features, reasons))
 
 
 def place_hold(
@@ -167,13 +153,11 @@ def place_hold(
     return hold, docket.receipt()
 
 
-def lift_hold(docket: Docket, hold: str) -> Receipt:
-    """Lift a legal hold."""
-    with docket.unit_of_work() as work:
-        if hold not in work.projection.governance.holds:
-            raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
-        work.add(kinds.HoldLifted(hold))
-    return docket.receipt()
+@command
+def lift_hold(work: UnitOfWork, hold: str) -> None:
+    if hold not in work.projection.governance.holds:
+        raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
+    work.add(kinds.HoldLifted(hold))
 
 
 @dataclass
@@ -203,14 +187,14 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
 def _closed_by(docket: Docket, moment: str) -> list[str]:
     """Return the rounds that had closed by a moment, the oldest first."""
     with docket.store.view(docket.name) as view:
-        closed = view.records_of_kind("closed")
+        closed = view.records(kind="closed")
     return [str(record.body["round"]) for record in closed if record.at <= moment]
 
 
 def has_periods(store: Store, docket: str) -> bool:
     """Tell if a docket has a period, without opening it."""
     with store.view(docket) as view:
-        records = view.records_of_kind("retention-set")
+        records = view.records(kind="retention-set")
     return bool(records) and records[-1].body != {"features": None, "reasons": None}
 
 
@@ -240,5 +224,4 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
             work.transaction.erase(digest)
         work.add(kinds.ReasonsErased(round_id))
         expired.reasons += 1
-    if not docket.grouped:  # otherwise the end of the group does it
-        docket.store.scrub_soon()
+    docket.scrub()

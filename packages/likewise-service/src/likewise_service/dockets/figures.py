@@ -13,7 +13,7 @@ import numpy as np
 from likewise.panel import objections, rule_language
 from likewise.panel.agreement import Agreement, Consistency, consistency
 from likewise.panel.reports import decisive
-from likewise_service.dockets.round import Repeat, Round
+from likewise_service.dockets.round import Round
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,6 @@ class RoundFigures:
 
 
 def figures(round_: Round) -> RoundFigures:
-    """Return a round in figures, as it stands."""
     pairs = round_.reportable()
     votes: Counter[str] = Counter()
     for pair in round_.pairs:
@@ -69,8 +68,8 @@ def _vetoing(rule: str, members: tuple[str, ...]) -> frozenset[str]:
 
 def repeat_consistency(round_: Round, member: str) -> Consistency:
     """Compare a member's two reviews of a round (intra-rater), once the second is finished."""
-    repeat = round_.repeats.get(member, Repeat())
-    if not repeat.finished:
+    repeat = round_.repeats.get(member)
+    if repeat is None or not repeat.finished:
         return Consistency()
     first = objections.MemberObjections(pairs=round_.objections.get(member, {}))
     return consistency(first, objections.MemberObjections(pairs=repeat.objections), _pairs(round_))
@@ -93,7 +92,6 @@ class Point:
     missed: int = 0
 
     def merged(self, later: Point) -> Point:
-        """Return both as one point."""
         return Point(
             later.number, later.opened, later.lam, later.gap, self.reports + later.reports,
             self.labels + later.labels, self.missed + later.missed,
@@ -116,7 +114,6 @@ class Curves:
     points: list[Point] = field(default_factory=list)
 
     def begin(self, number: int, opened: str, lam: float) -> None:
-        """Add a round."""
         fresh = Point(number, opened, lam)
         if (number - 1) // self.length < len(self.points):
             self.points[-1] = self.points[-1].merged(fresh)
@@ -131,7 +128,6 @@ class Curves:
         return self.points[(number - 1) // self.length]
 
     def add(self, number: int, *, reports: int = 0, labels: int = 0, missed: int = 0) -> None:
-        """Count what has become known about a round."""
         point = self._point(number)
         point.reports += reports
         point.labels += labels
@@ -162,7 +158,6 @@ class Month:
     members: dict[str, Counter[str]] = field(default_factory=dict)
 
     def add(self, audit: RoundFigures, *, report: bool) -> None:
-        """Count an audit."""
         self.rounds += 1
         self.reports += report
         self.agreement += audit.agreement
@@ -198,14 +193,15 @@ class Tallies:
             month = self.months.setdefault((round_.audited or "")[:7], Month())
             month.add(audit, report=round_.outcome == "report")
 
-    def repeated(self, member: str, before: Consistency, now: Consistency) -> None:
-        """Replace a member's consistency on one round by another."""
+    def repeated(self, member: str, before: Round, now: Round) -> None:
+        """Replace a member's consistency on a round, as it was, by what it is now."""
         total = self.consistency.get(member, Consistency())
+        earlier, later = (repeat_consistency(round_, member) for round_ in (before, now))
         self.consistency[member] = Consistency(
-            total.repeats + now.repeats - before.repeats,
-            total.pairs + now.pairs - before.pairs,
-            total.same + now.same - before.same,
-            total.both + now.both - before.both,
+            total.repeats + later.repeats - earlier.repeats,
+            total.pairs + later.pairs - earlier.pairs,
+            total.same + later.same - earlier.same,
+            total.both + later.both - earlier.both,
         )
 
     def latest(self, opened: Mapping[str, Round]) -> list[RoundFigures]:
@@ -227,5 +223,4 @@ class Untallied(Tallies):
 
 
 def summed(rounds: Iterable[RoundFigures]) -> Agreement:
-    """Return the agreement of some rounds together."""
     return sum((entry.agreement for entry in rounds), Agreement())

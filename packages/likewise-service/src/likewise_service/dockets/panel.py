@@ -1,12 +1,13 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from likewise.panel.objections import Pair
 from likewise_service.dockets import reviews, spec
-from likewise_service.dockets.docket import Docket, UnitOfWork
+from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, passed, seconds_between
@@ -29,27 +30,26 @@ class SignedAct:
     salt: bytes = b""
 
 
+@command
 def set_member_key(
-    docket: Docket, member: str, key: signatures.PublicKey, proof: str, consent: str | None
-) -> records.Receipt:
+    work: UnitOfWork, member: str, key: signatures.PublicKey, proof: str, consent: str | None
+) -> None:
     """Record the key that a member signs with from now on; the key before it has to consent."""
-    content = signatures.possession(docket.name, member, key)
+    content = signatures.possession(work.docket.name, member, key)
     if not key.verifies("member-key", content, proof):
         raise _bad("The new key did not sign that you take it into use. Send its own signature.")
-    with docket.unit_of_work() as work:
-        current = work.projection.governance.keys.get(member)
-        if current == key.text:
-            return docket.receipt()
-        if current is not None and (
-            consent is None
-            or not signatures.PublicKey(current).verifies("member-key", content, consent)
-        ):
-            raise _bad(
-                f"You sign with the key {signatures.PublicKey(current).id}, which has to agree to "
-                f"another one. If you have lost it, leave the panel and join it under another name."
-            )
-        work.add(kinds.MemberKeySet(member, key.text, proof, consent))
-    return docket.receipt()
+    current = work.projection.governance.keys.get(member)
+    if current == key.text:
+        return
+    if current is not None and (
+        consent is None
+        or not signatures.PublicKey(current).verifies("member-key", content, consent)
+    ):
+        raise _bad(
+            f"You sign with the key {signatures.PublicKey(current).id}, which has to agree to "
+            f"another one. If you have lost it, leave the panel and join it under another name."
+        )
+    work.add(kinds.MemberKeySet(member, key.text, proof, consent))
 
 
 def sign_act(
@@ -74,85 +74,79 @@ def sign_act(
         return
     if key is None or signatures.PublicKey(key).id != signed.key or signed.act != act:
         raise _bad(f"The key {signed.key} is not one that you have taken into use for this.")
-    if not _in_time(signed.at, work.clock):
+    try:
+        apart = abs(seconds_between(signed.at, work.clock))
+    except ValueError:
+        apart = math.inf  # no such day, or hour
+    if apart > CLOCKS:
         raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
     if signed.at <= work.projection.governance.signed.get(member, ""):
         raise _bad("You signed something later already. Sign again, at this time.")
     digest = None if reason is None else reason.digest
     content = (signed.review, act, signed.pair, digest, signed.at)
-    statement = signatures.MemberStatement(work.projection.name, member, *content)
-    if not statement.signed_by(signatures.PublicKey(key), signed.signature):
+    statement = signatures.act_statement(work.projection.name, member, *content)
+    if not signatures.PublicKey(key).verifies("member", statement, signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
     work.add(kinds.Signed(member, signed.key, *content, signed.signature))
-
-
-def _in_time(at: str, clock: str) -> bool:
-    try:
-        return abs(seconds_between(at, clock)) <= CLOCKS
-    except ValueError:
-        return False  # no such day, or hour
 
 
 def _bad(sentence: str) -> ServiceError:
     return ServiceError("bad-signature", 422, sentence)
 
 
+@command
 def flag(
-    docket: Docket, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
+    work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
     signed: SignedAct | None = None, *, key: str | None = None,
-) -> records.Receipt:  # fmt: skip
+) -> None:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
     Here as below, a request that is sent again with the same ``key`` is recorded once, and
     ``signed`` is the member's own signature, if they sign.
     """
-    with docket.unit_of_work() as work:
-        target, flagged = _target(docket, work, seat, key), Pair.of(pair)
-        if target is None:
-            return docket.receipt()
-        _check_pair(target.round, flagged)
-        before = target.objections.get(flagged)
-        if flagged in target.objections and not reason and before is None:
-            return docket.receipt()
-        payload = reason_payload(reason, docket.reason_limit, signed)
-        sign_act(work, seat.member, signed, "flag", payload)
-        digest = None if payload is None else work.keep(payload)
-        _drop_reason(work, before)
-        work.add(target.flagging(flagged, digest))
-    return docket.receipt()
+    target, flagged = _target(work, seat, key), Pair.of(pair)
+    if target is None:
+        return
+    _check_pair(target.round, flagged)
+    before = target.objections.get(flagged)
+    if flagged in target.objections and not reason and before is None:
+        return
+    payload = reason_payload(reason, work.docket.reason_limit, signed)
+    sign_act(work, seat.member, signed, "flag", payload)
+    digest = None if payload is None else work.keep(payload)
+    _drop_reason(work, before)
+    work.add(*target.bodies("flag", flagged, digest))
 
 
+@command
 def withdraw(
-    docket: Docket, seat: reviews.Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
+    work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
     key: str | None = None,
-) -> records.Receipt:  # fmt: skip
+) -> None:  # fmt: skip
     """Withdraw a member's objection, before the panel closes."""
-    with docket.unit_of_work() as work:
-        target, flagged = _target(docket, work, seat, key), Pair.of(pair)
-        if target is not None and flagged in target.objections:
-            sign_act(work, seat.member, signed, "withdraw")
-            _drop_reason(work, target.objections[flagged])
-            work.add(target.withdrawing(flagged))
-    return docket.receipt()
+    target, flagged = _target(work, seat, key), Pair.of(pair)
+    if target is not None and flagged in target.objections:
+        sign_act(work, seat.member, signed, "withdraw")
+        _drop_reason(work, target.objections[flagged])
+        work.add(*target.bodies("withdraw", flagged))
 
 
+@command
 def set_finished(
-    docket: Docket, seat: reviews.Seat, signed: SignedAct | None = None, *, finished: bool,
+    work: UnitOfWork, seat: reviews.Seat, signed: SignedAct | None = None, *, finished: bool,
     key: str | None = None,
-) -> records.Receipt:  # fmt: skip
+) -> None:  # fmt: skip
     """Finish a member's review, or reopen it before the panel closes.
 
     The last member to finish closes the panel.
     """
-    with docket.unit_of_work() as work:
-        target = _target(docket, work, seat, key)
-        if target is not None and target.finished != finished:
-            sign_act(work, seat.member, signed, "finish" if finished else "reopen")
-            for body in target.finishing() if finished else [target.reopening()]:
-                work.add(body)
-            if finished:
-                work.close_if_done(seat.round)
-    return docket.receipt()
+    target = _target(work, seat, key)
+    if target is not None and target.finished != finished:
+        act: signatures.Act = "finish" if finished else "reopen"
+        sign_act(work, seat.member, signed, act)
+        work.add(*target.bodies(act))
+        if finished:
+            work.close_if_done(seat.round)
 
 
 finish = partial(set_finished, finished=True)
@@ -175,13 +169,10 @@ def close_late_panels(docket: Docket) -> records.Receipt | None:
 
 
 def _late(projection: Projection, at: str) -> list[Round]:
-    """Return the rounds whose panel should have closed by now."""
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
-def _target(
-    docket: Docket, work: UnitOfWork, seat: reviews.Seat, key: str | None
-) -> reviews.ReviewTarget | None:
+def _target(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> reviews.ReviewTarget | None:
     """Return the open review of a seat; None if a request with that key came before."""
     if key is not None:
         request = f"{seat.member}:{key}"
@@ -198,7 +189,7 @@ def _target(
     if seat.again is None:
         closed = target.round.outcome is not None
     else:
-        closed = not docket.seating.drawn(seat)
+        closed = not work.docket.seating.drawn(seat)
     if closed:
         raise ServiceError(
             "panel-closed", 409,
@@ -247,42 +238,37 @@ def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
 GUIDELINES = 20_000
 
 
-def join(docket: Docket, member: str) -> records.Receipt:
-    """Add a member to the panel."""
-    with docket.unit_of_work() as work:
-        if member not in work.projection.members:
-            spec.checked_panel((*work.projection.members, member), work.projection.rule)
-            work.add(kinds.MemberJoined(member))
-    return docket.receipt()
+@command
+def join(work: UnitOfWork, member: str) -> None:
+    if member not in work.projection.members:
+        spec.checked_panel((*work.projection.members, member), work.projection.rule)
+        work.add(kinds.MemberJoined(member))
 
 
-def leave(docket: Docket, member: str) -> records.Receipt:
+@command
+def leave(work: UnitOfWork, member: str) -> None:
     """Remove a member from the panel; the rule must still be able to fire."""
-    with docket.unit_of_work() as work:
-        if member not in work.projection.members:
-            raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
-        rest = tuple(name for name in work.projection.members if name != member)
-        spec.checked_panel(rest, work.projection.rule)
-        work.add(kinds.MemberLeft(member))
-    return docket.receipt()
+    if member not in work.projection.members:
+        raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
+    rest = tuple(name for name in work.projection.members if name != member)
+    spec.checked_panel(rest, work.projection.rule)
+    work.add(kinds.MemberLeft(member))
 
 
-def set_guidelines(docket: Docket, text: str) -> records.Receipt:
+@command
+def set_guidelines(work: UnitOfWork, text: str) -> None:
     """Record the guidelines that members are given."""
     if not isinstance(text, str) or not 0 < len(text) <= GUIDELINES:
         raise ServiceError(
             "bad-guidelines", 422, f"Guidelines must be text of 1 to {GUIDELINES} characters."
         )
-    with docket.unit_of_work() as work:
-        if text != work.projection.guidelines:
-            work.add(kinds.GuidelinesSet(text))
-    return docket.receipt()
+    if text != work.projection.guidelines:
+        work.add(kinds.GuidelinesSet(text))
 
 
-def change_rule(docket: Docket, rule: str) -> records.Receipt:
+@command
+def change_rule(work: UnitOfWork, rule: str) -> None:
     """Change the panel's rule, which must be able to fire."""
-    with docket.unit_of_work() as work:
-        text = spec.checked_panel(tuple(work.projection.members), rule)
-        if text != work.projection.rule:
-            work.add(kinds.RuleChanged(text))
-    return docket.receipt()
+    text = spec.checked_panel(tuple(work.projection.members), rule)
+    if text != work.projection.rule:
+        work.add(kinds.RuleChanged(text))

@@ -9,28 +9,16 @@ from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
-from likewise.learner import events
-from likewise.numerics.fixed_point import ONE
-from likewise_service.dockets.figures import Curves, Tallies, repeat_consistency
-from likewise_service.dockets.round import Round, after, folded
+from likewise_service.dockets.figures import Curves, Tallies
+from likewise_service.dockets.round import Round, folded
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import FORMAT, Head, LedgerBroken, Receipt, Record
+from likewise_service.ledger.records import Head, LedgerBroken, Record
 from likewise_service.ledger.transaction import EndedReview, LedgerView, Transaction
-
-
-@dataclass
-class AnchorState:
-    """The last receipt anchored at a target, when, and why the last attempt failed, if it did."""
-
-    seq: int = 0
-    fixed: str = ""
-    recorded: int = 0
-    failure: str = ""
 
 
 @dataclass
@@ -44,49 +32,11 @@ class Governance:
     actors: dict[str, kinds.Introduction] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
-    anchors: dict[str, AnchorState] = field(default_factory=dict)
+    anchors: dict[str, kinds.AnchorState] = field(default_factory=dict)
     features_days: float | None = None
     reasons_days: float | None = None
     holds: dict[str, kinds.HoldPlaced] = field(default_factory=dict)
     busy: int = 0
-
-    def take(self, record: Record, body: object) -> None:
-        """Take in a record of any kind; those that concern none of this change ``busy`` alone."""
-        if not isinstance(body, (kinds.Anchored, kinds.AnchorFailed)):
-            self.busy = record.seq
-        match body:
-            case kinds.TokenIssued():
-                self.actors[_actor_id(body)] = body
-            case kinds.TokenEnded():
-                self.actors.pop(f"token:{body.token}", None)
-            case kinds.SignedIn():
-                self._expire(record.at)
-                self.actors[_actor_id(body)] = body
-            case kinds.SignedOut():
-                self.actors.pop(f"sign-in:{body.sign_in}", None)
-            case kinds.MemberKeySet():
-                self.keys[body.member] = body.key
-            case kinds.Signed():
-                self.signed[body.member] = body.at
-            case kinds.Anchored():
-                seq = Receipt.parse(body.receipt).head.seq
-                self.anchors[body.target] = AnchorState(seq, body.fixed, record.seq)
-            case kinds.AnchorFailed():
-                self.anchors.setdefault(body.target, AnchorState()).failure = body.why
-            case kinds.RetentionSet():
-                self.features_days, self.reasons_days = body.features, body.reasons
-            case kinds.HoldPlaced():
-                self.holds[body.hold] = body
-            case kinds.HoldLifted():
-                self.holds.pop(body.hold, None)
-
-    def _expire(self, at: str) -> None:
-        """Remove the sign-ins whose time is over."""
-        self.actors = {
-            name: actor
-            for name, actor in self.actors.items()
-            if not isinstance(actor, kinds.SignedIn) or actor.until >= at
-        }
 
     def held(self, round_id: str, person: str | None = None) -> str | None:
         """Return the legal hold that keeps a round, or a person in it, from erasure, or None.
@@ -100,17 +50,6 @@ class Governance:
             if same_round and (person is None or hold.person in (None, person)):
                 return name
         return None
-
-
-def _actor_id(body: kinds.Introduction) -> str:
-    return f"sign-in:{body.sign_in}" if isinstance(body, kinds.SignedIn) else f"token:{body.token}"
-
-
-def introductions(governance: Governance, actor: kinds.Actor) -> list[kinds.Introduction]:
-    """Return the records that introduce an actor, unless the ledger has them already."""
-    # A sign-in first: it introduces itself, and those after it refer to it.
-    bodies = reversed(actor.introduction)
-    return [body for body in bodies if _actor_id(body) not in governance.actors]
 
 
 class Archive:
@@ -138,11 +77,9 @@ class Archive:
         self._rounds[round_.id] = round_
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
-        """Return the ended reviews of some ids."""
         return [self._reviews[name] for name in review_ids if name in self._reviews]
 
     def end(self, review: EndedReview) -> None:
-        """Keep a review that has ended."""
         self._reviews[review.id] = review
         if review.finished is not None:
             self._finished.setdefault(review.member, []).append(review.round)
@@ -202,7 +139,6 @@ class Projection(Standing):
 
     @property
     def settings(self) -> DocketSpec:
-        """The docket's settings."""
         if self.spec is None:
             raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
@@ -212,7 +148,6 @@ class Projection(Standing):
         return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
 
     def round(self, round_id: str) -> Round:
-        """Return the round of that id, which has to exist."""
         round_ = self.find(round_id)
         if round_ is None:
             raise ServiceError(
@@ -254,85 +189,40 @@ class Projection(Standing):
         ``lam`` is the multiplier now, for a round that opens.
         """
         try:
-            round_id = getattr(body, "round", None)
-            if round_id is None:
-                self._take_docket(record, body)
-                round_ = None
+            round_ = None
+            if isinstance(body, kinds.RoundBody):
+                round_ = self._take_round(record, body, lam)
             else:
-                round_ = self._take_round(round_id, record, body, lam)
+                body.apply(self, record)
         except LedgerBroken:
             raise
         except (LikewiseError, KeyError, ValueError) as error:
             message = f"{record.kind!r} does not follow from the records before it ({error})."
             raise LedgerBroken(self.name, record.seq, message) from error
-        self.governance.take(record, body)
+        if not isinstance(body, (kinds.Anchored, kinds.AnchorFailed)):
+            self.governance.busy = record.seq
         self.head, self.at = record.head, record.at
         return round_
 
-    def _take_docket(self, record: Record, body: kinds.Body) -> None:
-        """Take in a record about the docket; those of evidence concern the governance alone."""
-        match body:
-            case kinds.DocketOpened():
-                if body.format != FORMAT:
-                    message = f"it has the format {body.format!r}, not {FORMAT!r}."
-                    raise LedgerBroken(self.name, record.seq, message)
-                self.spec = spec = DocketSpec.from_json(body.spec)
-                self.commitment = body.seed_commitment
-                self.members, self.rule = list(spec.members), spec.rule
-                self.audit_only = spec.audit_only
-            case kinds.MemberLeft():
-                self.members.remove(body.member)
-            case kinds.MemberJoined():
-                self.members.append(body.member)
-            case kinds.RuleChanged():
-                self.rule = body.rule
-            case kinds.GuidelinesSet():
-                self.guidelines = body.text
-            case kinds.SeedRevealed():
-                self.revealed = body
-            case kinds.LearnerGiven():
-                self.spec = replace(self.settings, learner=body.learner, audit_only=False)
-                self.audit_only = False
-                self.learner_from, self.decided_elsewhere = record.seq, self.counts["rounds"]
+    def open(self, opened: kinds.DocketOpened) -> None:
+        self.spec = spec = DocketSpec.from_json(opened.spec)
+        self.commitment, self.audit_only = opened.seed_commitment, spec.audit_only
+        self.members, self.rule = list(spec.members), spec.rule
 
-    def _take_round(self, round_id: str, record: Record, body: kinds.Body, lam: float) -> Round:
-        before = self.opened.get(round_id)
+    def _take_round(self, record: Record, body: kinds.RoundBody, lam: float) -> Round:
+        before = self.opened.get(body.round)
         if before is None and isinstance(body, kinds.PeopleArrived):
-            before = self._begin(round_id, record.at, lam)
+            before = self._begin(body.round, record.at, lam)
         elif before is None:
-            before = self.round(round_id)
-        round_ = after(body, before, record)
-        self._count(body, before, round_)
+            before = self.round(body.round)
+        round_ = body.after(before, record)
+        body.count(self, before, round_)
         if round_.closed is None:
-            self.opened[round_id] = round_
+            self.opened[body.round] = round_
         else:
-            self.opened.pop(round_id, None)
+            self.opened.pop(body.round, None)
             self.archive.put(round_, closes=before.closed is None)
         return round_
-
-    def _count(self, body: kinds.Body, before: Round, now: Round) -> None:
-        """Count a record about a round."""
-        match body:
-            case kinds.PeopleArrived():
-                self.counts["people"] += len(now.people) - len(before.people)
-            case events.Decided():
-                self.curves.set_gap(now.number, now.largest_gap)
-            case events.Audited():
-                self.counts[body.outcome] += 1
-                self.curves.add(now.number, reports=body.outcome == "report")
-                self.tallies.audited(now)
-            case events.Labelled():
-                decision = now.decisions[body.person]
-                missed = decision.approved != bool(body.label)
-                self.counts["labels"] += 1
-                self.counts["missed"] += missed
-                self.counts["distance"] += abs(decision.score - body.label * ONE)
-                self.curves.add(now.number, labels=1, missed=missed)
-            case events.Overridden():
-                self.counts["overrides"] += 1
-            case kinds.Repeated():
-                first, second = (repeat_consistency(r, body.member) for r in (before, now))
-                self.tallies.repeated(body.member, first, second)
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1
@@ -372,11 +262,9 @@ class StoredArchive(Archive):
             self._transaction = None
 
     def forget(self) -> None:
-        """Empty the cache."""
         self._cache.clear()
 
     def find(self, round_id: str, until: int) -> Round | None:
-        """Return a closed round as its records up to a number describe it, or None."""
         self.prepare([round_id], until)
         if round_id in self._cache:
             self._cache.move_to_end(round_id)
@@ -391,7 +279,6 @@ class StoredArchive(Archive):
                     self._keep(round_)
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:
-        """Return closed rounds with numbers above ``after``, in order."""
         with self._looking() as view:
             return self._folded(view, view.rounds_after(after, limit), until)
 
@@ -406,7 +293,6 @@ class StoredArchive(Archive):
         return rounds
 
     def put(self, round_: Round, *, closes: bool) -> None:
-        """Keep a round that closes, or that had closed and has changed."""
         self._keep(round_)
         if closes and self._transaction is not None:
             self._transaction.list_round(round_.number, round_.id)
@@ -418,16 +304,13 @@ class StoredArchive(Archive):
             self._cache.popitem(last=False)
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
-        """Return the ended reviews of some ids."""
         with self._looking() as view:
             return view.reviews(review_ids)
 
     def end(self, review: EndedReview) -> None:
-        """List a review that has ended."""
         if self._transaction is not None:
             self._transaction.list_review(review)
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
-        """Return the rounds that a member has reviewed, from one of their counts to another."""
         with self._looking() as view:
             return view.finished_rounds(member, first, last)

@@ -10,13 +10,14 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from likewise.learner import events
 from likewise.panel.objections import Pair
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Repeat, Round
+from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, due_after, passed
 from likewise_service.ledger import kinds, transaction
+from likewise_service.ledger.kinds import Body
 from likewise_service.ledger.records import Record
+from likewise_service.ledger.signatures import Act
 
 
 @dataclass(frozen=True)
@@ -64,31 +65,27 @@ class ReviewTarget:
         self.finished = round_.seats.get(member) == "finished"
 
     @property
-    def outcome(self) -> events.Audited:
+    def outcome(self) -> kinds.Audited:
         """The outcome on record; after the deadline, the one that is about to be recorded."""
         if self.round.outcome is None:
             return self.round.conclusion(self.quorum)
-        return events.Audited(self.round.id, self.round.outcome, self.round.pairs)
+        return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
 
-    def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
-        """Return the record of an objection."""
-        return kinds.Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
-
-    def withdrawing(self, pair: Pair) -> kinds.Body:
-        """Return the record that withdraws an objection."""
-        return kinds.Withdrawn(self.round.id, self.member, (pair.first, pair.second))
-
-    def finishing(self) -> list[kinds.Body]:
-        """Return the records of a member who finishes; the last member also ends the audit."""
-        seats = {**self.round.seats, self.member: "finished"}
-        review = kinds.Finished(self.round.id, self.member)
+    def bodies(self, act: Act, pair: Pair | None = None, reason: str | None = None) -> list[Body]:
+        """Return the records of an act; the last member to finish also ends the audit."""
+        round_id, member = self.round.id, self.member
+        if pair is not None:
+            people = (pair.first, pair.second)
+            if act == "flag":
+                return [kinds.Flagged(round_id, member, people, reason)]
+            return [kinds.Withdrawn(round_id, member, people)]
+        if act == "reopen":
+            return [kinds.Reopened(round_id, member)]
+        seats = {**self.round.seats, member: "finished"}
+        finished = kinds.Finished(round_id, member)
         if "asked" in seats.values():
-            return [review]
-        return [review, self.round.conclusion(self.quorum, seats)]
-
-    def reopening(self) -> kinds.Body:
-        """Return the record of a member who reopens the review."""
-        return kinds.Reopened(self.round.id, self.member)
+            return [finished]
+        return [finished, self.round.conclusion(self.quorum, seats)]
 
     def status(self, at: str) -> str:
         """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
@@ -109,33 +106,20 @@ class RepeatedReview(ReviewTarget):
     def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
         super().__init__(projection, round_, member)
         self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
-        repeat = round_.repeats.get(member, Repeat())
+        repeat = round_.repeats.get(member, kinds.Repeat())
         self.objections, self.finished = repeat.objections, repeat.finished
 
-    def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
-        """Return the record of an objection."""
-        return self._repeated({**self.objections, pair: reason}, finished=self.finished)
-
-    def withdrawing(self, pair: Pair) -> kinds.Body:
-        """Return the record that withdraws an objection."""
-        rest = {key: reason for key, reason in self.objections.items() if key != pair}
-        return self._repeated(rest, finished=self.finished)
-
-    def finishing(self) -> list[kinds.Body]:
-        """Return as many records as the member wrote by finishing the first time."""
-        records = self.round.finish_records.get(self.member, 1)
-        return [self._repeated(self.objections, finished=True)] * records
-
-    def reopening(self) -> kinds.Body:
-        """Return the record of a member who reopens the review."""
-        return self._repeated(self.objections, finished=False)
-
-    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> kinds.Body:
-        pairs = tuple(
-            kinds.RepeatedObjection((pair.first, pair.second), objections[pair])
-            for pair in sorted(objections)
+    def bodies(self, act: Act, pair: Pair | None = None, reason: str | None = None) -> list[Body]:
+        """Return the record of an act, as many times as the member wrote by it the first time."""
+        objections = {p: why for p, why in self.objections.items() if p != pair}
+        if act == "flag" and pair is not None:
+            objections[pair] = reason
+        finished = {"finish": True, "reopen": False}.get(act, self.finished)
+        listed = tuple(
+            kinds.RepeatedObjection((p.first, p.second), objections[p]) for p in sorted(objections)
         )
-        return kinds.Repeated(self.member, self.round.id, pairs, finished)
+        count = self.round.finish_records.get(self.member, 1) if act == "finish" else 1
+        return [kinds.Repeated(self.round.id, self.member, listed, finished)] * count
 
 
 # A round is shown again only after the member has finished this many others in between.
@@ -170,9 +154,10 @@ class ReviewKey:
             review_id = self._ids[parts] = self._draw("review", *parts)[:32]
         return review_id
 
-    def shuffled(self, review_id: str, people: Iterable[str]) -> list[str]:
-        """Return the people of a review in an order of its own."""
-        return sorted(people, key=lambda person: self._draw("person", review_id, person))
+    def aliases(self, review_id: str, people: Iterable[str]) -> dict[str, str]:
+        """Return p1, p2, … by person: in an order that holds for this review only."""
+        order = sorted(people, key=lambda person: self._draw("person", review_id, person))
+        return {person: f"p{number}" for number, person in enumerate(order, start=1)}
 
     def repeats(self, member: str, count: int, share: float) -> bool:
         """Tell if a round is shown again after a member has finished ``count`` of them."""
@@ -229,40 +214,23 @@ class Seating:
 
     def take(self, record: Record, body: kinds.Body, round_: Round | None) -> None:
         """Take in a record; ``round_`` is the round that it is about, as it is after it."""
-        self._end_due(record.at)
-        if round_ is None:
-            return
-        if isinstance(body, kinds.RoundSealed):
-            for member in body.members:
-                self._ask(Seat(round_.id, member))
-        elif isinstance(body, events.Audited):
-            self._audited(round_, record.at)
-        elif isinstance(body, kinds.Repeated):
-            self._repeated(body, round_, record.at)
-        elif isinstance(body, kinds.Erased):
-            # Nobody can judge people whose features are gone.
-            for review in list(self._repeats.values()):
-                if review.seat.round == round_.id and not review.finished:
-                    self._end(review, "missed", record.at)
+        for review in list(self._repeats.values()):
+            if review.due is not None and review.due <= record.at:
+                self._end(review, "closed" if review.finished else "missed", review.due)
+        if round_ is not None and isinstance(body, kinds.RoundBody):
+            body.seat(self, round_, record.at)
 
     def drawn(self, seat: Seat) -> bool:
-        """Tell if a member is being shown a round again."""
         member = self.members.get(seat.member)
         return member is not None and self.key.review_id(seat) in member.opened
 
     def restore(self, members: dict[str, Member]) -> None:
-        """Start from the members of a snapshot."""
         self.members = members
         for member in members.values():
             for review in member.opened.values():
                 self._put(review)
 
-    def _end_due(self, at: str) -> None:
-        for review in list(self._repeats.values()):
-            if review.due is not None and review.due <= at:
-                self._end(review, "closed" if review.finished else "missed", review.due)
-
-    def _audited(self, round_: Round, at: str) -> None:
+    def audited(self, round_: Round, at: str) -> None:
         """End a panel; repeats that are finished end with it."""
         for review in list(self._repeats.values()):
             if review.finished:
@@ -280,7 +248,7 @@ class Seating:
             if seat == "finished":
                 self._draw_repeat(name, at)
 
-    def _repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
+    def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
         """A member who ended the panel by finishing last also ends the repeat by finishing."""
         seat = Seat(round_.id, body.member, again=at)
         member = self.members.get(body.member, Member())
@@ -302,10 +270,18 @@ class Seating:
             review.id, seat.member, review.number, seat.round, seat.again, status, ended, finished,
         ))  # fmt: skip
 
-    def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:
-        member = self.members.setdefault(seat.member, Member())
-        member.reviews += 1
-        review = OpenReview(self.key.review_id(seat), seat, member.reviews, due)
+    def end_repeats(self, round_id: str, at: str) -> None:
+        for review in list(self._repeats.values()):
+            if review.seat.round == round_id and not review.finished:
+                self._end(review, "missed", at)
+
+    def ask(
+        self, round_id: str, member: str, again: str | None = None, due: str | None = None
+    ) -> OpenReview:
+        """Ask a member about a round."""
+        seat, entry = Seat(round_id, member, again), self.members.setdefault(member, Member())
+        entry.reviews += 1
+        review = OpenReview(self.key.review_id(seat), seat, entry.reviews, due)
         self._put(review)
         return review
 
@@ -328,23 +304,20 @@ class Seating:
         for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
             round_ = self.projection.round(name)
             if round_.reportable():
-                due = due_after(at, settings.deadline)
-                review = self._ask(Seat(name, member, again=at), due)
+                review = self.ask(name, member, at, due_after(at, settings.deadline))
                 if round_.erased:
                     self._end(review, "missed", at)
                 return
 
-    def _not_repeated(self, member: str, ranked: Sequence[str]) -> Iterator[str]:
+    def _not_repeated(self, name: str, ranked: Sequence[str]) -> Iterator[str]:
         """Yield the rounds that were not shown again before; usually the first will do."""
+        member = self.members[name]
         for start in range(0, len(ranked), BATCH):
             batch = ranked[start : start + BATCH]
-            repeated = self._repeated_before(member, batch)
-            yield from (name for name in batch if name not in repeated)
-
-    def _repeated_before(self, name: str, round_ids: Sequence[str]) -> set[str]:
-        member = self.members[name]
-        ids = {self.key.review_id(Seat(id_, name, again="before")): id_ for id_ in round_ids}
-        opened = {round_id for review_id, round_id in ids.items() if review_id in member.opened}
-        # Another process may have listed reviews that this one has not read yet.
-        ended = self.projection.archive.ended(list(ids))
-        return opened | {ids[review.id] for review in ended if review.number <= member.reviews}
+            ids = {
+                round_id: self.key.review_id(Seat(round_id, name, "before")) for round_id in batch
+            }
+            # Another process may have listed reviews that this one has not read yet.
+            ended = self.projection.archive.ended(list(ids.values()))
+            repeated = {review.id for review in ended if review.number <= member.reviews}
+            yield from (r for r in batch if ids[r] not in repeated and ids[r] not in member.opened)

@@ -8,10 +8,10 @@ from typing import Any
 
 from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM
+from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import real
-from likewise_service.dockets.docket import Docket, UnitOfWork, numbers_of
-from likewise_service.dockets.learner import start
+from likewise_service.dockets.docket import Docket, UnitOfWork, command, numbers_of
 from likewise_service.dockets.panel import reason_payload
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
@@ -32,7 +32,9 @@ def open_docket(
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
-        transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
+        transaction.keep_numbers(
+            numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
+        )
         committed = commitment(chosen, salt)
         opened = kinds.DocketOpened(
             spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text
@@ -66,17 +68,14 @@ def open_round(
     A request that is sent again with the same key and the same people gets the same response.
     """
     with docket.unit_of_work() as work:
-        request = _request(docket, key, people, round_id, seal)
-        earlier = _earlier(work, request)
+        name = work.projection.free_name() if round_id is None else round_id
+        earlier = _earlier(work, name, key, people, round_id, seal)
         if earlier is not None:
             return earlier, docket.receipt()
-        name = work.projection.free_name() if round_id is None else round_id
         if round_id is not None and work.projection.find(name) is not None:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
-        if request is not None:
-            work.transaction.keep_request(*request, name)
         _arrive(work, name, people)
         if seal:
             _seal(work, name)
@@ -89,8 +88,7 @@ def add_people(
     """Add people to a round that is not sealed, and decide on them at once."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        request = _request(docket, key, people, "add", round_id)
-        earlier = _earlier(work, request)
+        earlier = _earlier(work, round_id, key, people, "add", round_id)
         if earlier is not None:
             return earlier, docket.receipt()
         if round_.sealed is not None:
@@ -98,8 +96,6 @@ def add_people(
                 "round-sealed", 409,
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
-        if request is not None:
-            work.transaction.keep_request(*request, round_id)
         _arrive(work, round_id, people)
     return docket.projection.round(round_id), docket.receipt()
 
@@ -112,10 +108,10 @@ def seal(docket: Docket, round_id: str) -> tuple[Round, records.Receipt]:
     return docket.projection.round(round_id), docket.receipt()
 
 
-def _request(
-    docket: Docket, key: str | None, people: Sequence[Applicant], *more: object
-) -> tuple[str, str] | None:
-    """Return the key of a request and a fingerprint of its content; None without a key."""
+def _earlier(
+    work: UnitOfWork, name: str, key: str | None, people: Sequence[Applicant], *more: object
+) -> Round | None:
+    """Return the round of an earlier request with the same key and content; keep a new request."""
     if key is None:
         return None
     if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
@@ -123,22 +119,19 @@ def _request(
             "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
         )
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
-    return key, hmac.new(docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
-
-
-def _earlier(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
-    """Return the round of an earlier request with the same key and content, if there is one."""
-    row = None if request is None else work.transaction.request(request[0])
-    if request is None or row is None:
+    digest = hmac.new(work.docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
+    row = work.transaction.request(key)
+    if row is None:
+        work.transaction.keep_request(key, digest, name)
         return None
-    key, (fingerprint, round_id) = request[0], row
+    fingerprint, round_id = row
     if not fingerprint:
         raise ServiceError(
             "key-forgotten", 409,
             f"Somebody in round {round_id!r} was erased, so nothing is left to recognise the "
             f"request {key!r} by. Read that round instead.",
         )  # fmt: skip
-    if fingerprint != request[1]:
+    if fingerprint != digest:
         raise ServiceError(
             "key-reused", 409,
             f"The idempotency key {key!r} came with another request before. Use a new key for "
@@ -164,9 +157,9 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
     )
     work.add(kinds.PeopleArrived(round_id, arrived))
     if work.projection.audit_only:
-        work.add(events.Decided(round_id, tuple(map(_decided_elsewhere, people))))
+        work.add(kinds.Decided(round_id, tuple(map(_decided_elsewhere, people))))
     else:
-        work.add(fold.decide(work.state, round_id))
+        work.add(kinds.Decided(round_id, fold.decide(work.state, round_id).decisions))
 
 
 def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
@@ -203,78 +196,71 @@ def _seal(work: UnitOfWork, round_id: str) -> None:
     members = tuple(projection.members) if drawn else ()
     work.add(kinds.RoundSealed(round_id, members, projection.rule, drawn, due))
     if not members:
-        work.add(events.Audited(round_id, "unaudited"))
+        work.add(kinds.Audited(round_id, "unaudited"))
 
 
-def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Receipt:
+@command
+def label(work: UnitOfWork, labels: Sequence[tuple[str, str, int]]) -> None:
     """Record labels (round, person, label): all of them, or none."""
-    with docket.unit_of_work() as work:
-        for round_id, person, value in dict.fromkeys(labels):
-            if work.projection.round(round_id).labels.get(person) != value:
-                work.add(
-                    events.Labelled(round_id, person, int(value) if value in (0, 1) else value)
-                )
-        for round_id in dict.fromkeys(name for name, _, _ in labels):
-            work.close_if_done(round_id)
-    return docket.receipt()
+    for round_id, person, value in dict.fromkeys(labels):
+        if work.projection.round(round_id).labels.get(person) != value:
+            work.add(kinds.Labelled(round_id, person, int(value) if value in (0, 1) else value))
+    for round_id in dict.fromkeys(name for name, _, _ in labels):
+        work.close_if_done(round_id)
 
 
+@command
 def override(
-    docket: Docket, round_id: str, person: str, approved: bool, reason: str | None = None
-) -> records.Receipt:
+    work: UnitOfWork, round_id: str, person: str, approved: bool, reason: str | None = None
+) -> None:
     """Record that a human decided otherwise, and why, if they say so."""
-    payload = reason_payload(reason, docket.reason_limit)
-    with docket.unit_of_work() as work:
-        if work.projection.round(round_id).overrides.get(person) is not approved:
-            if payload is not None:
-                work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
-            work.add(events.Overridden(round_id, person, approved))
-            work.close_if_done(round_id)
-    return docket.receipt()
+    payload = reason_payload(reason, work.docket.reason_limit)
+    if work.projection.round(round_id).overrides.get(person) is not approved:
+        if payload is not None:
+            work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
+        work.add(kinds.Overridden(round_id, person, approved))
+        work.close_if_done(round_id)
 
 
-def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> records.Receipt:
+@command
+def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
     """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
-    with docket.unit_of_work() as work:
-        round_ = work.projection.round(round_id)
-        if round_.closed is None:
-            if unaudited and round_.outcome is None and round_.sealed is not None:
-                work.add(events.Audited(round_id, "unaudited"))
-            work.add(events.Closed(round_id))
-    return docket.receipt()
+    round_ = work.projection.round(round_id)
+    if round_.closed is None:
+        if unaudited and round_.outcome is None and round_.sealed is not None:
+            work.add(kinds.Audited(round_id, "unaudited"))
+        work.add(kinds.Closed(round_id))
 
 
-def give_learner(docket: Docket, learner: Mapping[str, Any]) -> records.Receipt:
+@command
+def give_learner(work: UnitOfWork, learner: Mapping[str, Any]) -> None:
     """Let a learner decide from the next record on; all rounds have to be closed.
 
     It must have the docket's features, and ask the panel at the same gap, so that members go on
     judging as they learnt to.
     """
-    with docket.unit_of_work() as work:
-        projection = work.projection
-        if not projection.audit_only:
-            raise ServiceError(
-                "has-learner", 409,
-                f"A learner decides in {docket.name!r} already, from record "
-                f"{projection.learner_from or 1} on. Open another docket for another learner.",
-            )  # fmt: skip
-        if projection.opened:
-            raise ServiceError(
-                "rounds-open", 409,
-                f"{len(projection.opened)} rounds are open, the oldest is "
-                f"{next(iter(projection.opened))!r}. Close them, then give the docket its learner.",
-            )  # fmt: skip
-        settings = projection.settings
-        spec = DocketSpec.from_hand(
-            {**settings.to_json(), "learner": dict(learner), "audit_only": False}
-        )
-        _check(settings, spec)
-        work.add(kinds.LearnerGiven(dict(spec.learner)))
-    return docket.receipt()
+    projection = work.projection
+    if not projection.audit_only:
+        raise ServiceError(
+            "has-learner", 409,
+            f"A learner decides in {work.docket.name!r} already, from record "
+            f"{projection.learner_from or 1} on. Open another docket for another learner.",
+        )  # fmt: skip
+    if projection.opened:
+        raise ServiceError(
+            "rounds-open", 409,
+            f"{len(projection.opened)} rounds are open, the oldest is "
+            f"{next(iter(projection.opened))!r}. Close them, then give the docket its learner.",
+        )  # fmt: skip
+    settings = projection.settings
+    spec = DocketSpec.from_hand(
+        {**settings.to_json(), "learner": dict(learner), "audit_only": False}
+    )
+    _check(settings, spec)
+    work.add(kinds.LearnerGiven(dict(spec.learner)))
 
 
 def _check(before: DocketSpec, now: DocketSpec) -> None:
-    """Refuse a learner with other features, or another gap."""
     if before.schema.digest != now.schema.digest:
         raise ServiceError(
             "other-features", 422,

@@ -16,7 +16,7 @@ from likewise.learner.schedules import schedule_from_spec
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.panel import rule_language, rules
 from likewise.people.schema import FeatureSchema
-from likewise.validation import flag, integer, real
+from likewise.validation import flag, integer, positive, real
 from likewise_service.errors import ServiceError
 
 # The errors of constructors that read a hand-written file, other than our own.
@@ -86,23 +86,17 @@ class DocketSpec:
     def __post_init__(self) -> None:
         if not isinstance(self.title, str) or not 0 < len(self.title) <= 200:
             raise ParameterError("title", "must be text of 1 to 200 characters", self.title, "")
-        object.__setattr__(self, "members", tuple(self.members))
-        object.__setattr__(self, "rule", checked_panel(self.members, self.rule))
-        object.__setattr__(self, "quorum", integer("quorum", self.quorum, 1, None, "1 at least."))
-        if self.deadline is not None:
-            deadline = real("deadline", self.deadline, "It is in seconds.")
-            if not (math.isfinite(deadline) and deadline > 0):
-                raise ParameterError("deadline", "must be above 0 seconds", self.deadline, "")
-            object.__setattr__(self, "deadline", deadline)
+        members, deadline, window = tuple(self.members), self.deadline, self.repeat_window
+        if deadline is not None:
+            deadline = positive("deadline", deadline, "It is in seconds.")
         share = real("repeat_share", self.repeat_share, "0.05 is the default.")
         if not 0 <= share <= 0.5:
             raise ParameterError("repeat_share", "must be in [0, 1/2]", share, "0 means never.")
-        if self.repeat_window is not None:
-            window = integer("repeat_window", self.repeat_window, 1, None, "200 is the default.")
-            object.__setattr__(self, "repeat_window", window)
+        if window is not None:
+            window = integer("repeat_window", window, 1, None, "200 is the default.")
         if "seed" in self.learner:
             raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
-        object.__setattr__(self, "audit_only", flag("audit_only", self.audit_only, "Say which."))
+        audit_only = flag("audit_only", self.audit_only, "Say which.")
         learner = self.make_learner(0)
         if self.audit_only and (self.shadow or learner.pricing.one_sided):
             raise ParameterError(
@@ -114,11 +108,13 @@ class DocketSpec:
                 "shadow", "must have full feedback", self.learner.get("feedback"),
                 "In shadow somebody else decides, so the chances of approval are not ours.",
             )  # fmt: skip
-        object.__setattr__(self, "learner", _without_seed(learner))
-        object.__setattr__(self, "sensitivity", learner.sensitivity)
+        vars(self).update(
+            members=members, rule=checked_panel(members, self.rule), deadline=deadline,
+            quorum=integer("quorum", self.quorum, 1, None, "1 at least."), repeat_window=window,
+            audit_only=audit_only, learner=_without_seed(learner), sensitivity=learner.sensitivity,
+        )  # fmt: skip
 
     def make_learner(self, seed: int) -> Learner:
-        """Return the learner with its seed."""
         try:
             return Learner.from_spec({"algorithm": ALGORITHM, **self.learner, "seed": seed})
         except (KeyError, TypeError) as error:
@@ -129,16 +125,13 @@ class DocketSpec:
 
     @property
     def schema(self) -> FeatureSchema:
-        """The features of people."""
         return self.make_learner(0).hypotheses.schema
 
     @classmethod
     def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
-        """Make settings from a learner, without its seed."""
         return cls(title, _without_seed(learner), members, **more)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings by name."""
         plain = {name: getattr(self, name) for name in _settings()}
         return {**plain, "learner": dict(self.learner), "members": list(self.members)}
 

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from email.message import EmailMessage
 from typing import Any, NamedTuple, TypeVar
 
@@ -63,7 +63,8 @@ def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
     with store.changing() as connection:
         connection.execute(db.contacts.delete().where(_of(docket, member)))
-        _insert(connection, docket, member, email, None)
+        row = {"docket": docket, "member": member, "email": email}
+        connection.execute(db.contacts.insert().values(row))
 
 
 def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
@@ -93,7 +94,8 @@ def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | No
     with store.changing() as connection:
         row = connection.execute(sa.select(db.contacts).where(_of(docket, member))).first()
         if row is None:
-            _insert(connection, docket, member, "", moment)
+            fresh = {"docket": docket, "member": member, "email": "", "told": moment}
+            connection.execute(db.contacts.insert().values(fresh))
             return ""
         free = db.contacts.c.told.is_(None) | (db.contacts.c.told <= later(moment, -seconds))
         update = db.contacts.update().where(_of(docket, member), free).values(told=moment)
@@ -104,18 +106,9 @@ def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
     return (db.contacts.c.docket == docket) & (db.contacts.c.member == member)
 
 
-def _insert(
-    connection: sa.Connection, docket: str, member: str, email: str, told: str | None
-) -> None:
-    row = db.contacts.insert().values(docket=docket, member=member, email=email, told=told)
-    connection.execute(row)
-
-
 def _post(settings: Settings, notice: Notice) -> None:
-    body = {
-        "docket": notice.docket, "member": notice.member, "awaiting": notice.awaiting,
-        "address": settings.public_url,
-    }  # fmt: skip
+    body = {**asdict(notice), "address": settings.public_url}
+    del body["email"]  # it is for the mail server alone
     httpx.post(settings.webhook, json=body, timeout=PATIENCE).raise_for_status()
 
 
@@ -146,7 +139,6 @@ class Job(NamedTuple):
     future: Future[Any]
 
     def resolve(self, result: object, error: BaseException | None) -> None:
-        """Pass the result or the error to the request."""
         if error is None:
             self.future.set_result(result)
         else:
@@ -163,7 +155,6 @@ class Worker:
         self.noticed, self.looked = 0, 0.0
         self._jobs: deque[Job] = deque()
         self._docket: Docket | None = None
-        self._board: board.ReviewBoard | None = None
         self._cache: dict[str, tuple[int, object]] = {}
 
     @property
@@ -176,10 +167,7 @@ class Worker:
 
     @property
     def board(self) -> board.ReviewBoard:
-        """The reviews of the docket's members."""
-        if self._board is None:
-            self._board = board.ReviewBoard(self.docket)
-        return self._board
+        return board.ReviewBoard(self.docket)
 
     @property
     def seq(self) -> int:
@@ -188,12 +176,10 @@ class Worker:
 
     @property
     def loading(self) -> bool:
-        """Tell if a request waits for the docket to be opened."""
         return self._docket is None and self.waiting > 0
 
     @property
     def behind(self) -> bool:
-        """Tell if the docket is open and its time is ahead of the machine's."""
         return self._docket is not None and self._docket.seconds_ahead > 0
 
     def cached(self, name: str, compute: Callable[[], T]) -> T:
@@ -247,7 +233,7 @@ class Worker:
         error: BaseException,
     ) -> list[Job]:  # fmt: skip
         if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
-            self._docket = self._board = None
+            self._docket = None
             if running is not None:
                 running.resolve(None, error)
                 return [job for job in jobs if job is not running]
@@ -269,7 +255,6 @@ class Workers:
         self._workers: dict[str, Worker] = {}
 
     async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
-        """Run a task in a docket's thread."""
         worker = await self._worker(docket)
         if worker.waiting >= self.settings.waiting_limit:
             raise ServiceError(
@@ -293,11 +278,9 @@ class Workers:
             self._watch(worker.name, worker.waiting)
 
     async def dockets(self) -> tuple[str, ...]:
-        """Return the names of all dockets."""
         return await asyncio.to_thread(self.store.dockets)
 
     def loading(self) -> list[str]:
-        """Return the dockets that a request waits for and that are not open yet."""
         return sorted(name for name, worker in self._workers.items() if worker.loading)
 
     async def tick(self, seconds: float, stop: asyncio.Event) -> None:
@@ -350,7 +333,6 @@ class Workers:
                 LOG.exception("Notices failed.", extra={"said": {"docket": worker.name}})
 
     def _release(self) -> None:
-        """Release dockets that nobody has used for a while."""
         for name, worker in list(self._workers.items()):
             if not worker.waiting and time.monotonic() - worker.used > IDLE:
                 del self._workers[name]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from likewise_service.errors import StoreError, store_unavailable
+from likewise_service.ledger.records import GENESIS
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
@@ -307,6 +308,50 @@ contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told"
 meta = _table("meta", ("key",), ("value",))
 
 
+# The round of a body, as an index has it. PostgreSQL refuses to parse JSON with a zero character,
+# and to index long text. In canonical JSON a quotation mark within text is escaped, so the pattern
+# matches the key alone.
+ROUND = {
+    "sqlite": "(body -> '$.round')",
+    "postgresql": r"""md5(substring(body from '"round":("(?:[^"\\]|\\.)*")'))""",
+}
+# What the tables need beyond columns: indexes on expressions, and triggers that guard the ledger.
+GUARDS = {
+    "sqlite": (
+        f"CREATE INDEX events_round ON events (docket, {ROUND['sqlite']}, seq)",
+        "CREATE UNIQUE INDEX rounds_id ON rounds (docket, id)",
+        *(
+            f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
+            f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+            for action in ("UPDATE", "DELETE")
+        ),
+        # INSERT OR REPLACE would remove a row without asking the triggers above.
+        "CREATE TRIGGER events_follow BEFORE INSERT ON events WHEN NEW.seq IS NOT "
+        "(SELECT coalesce(max(seq), 0) + 1 FROM events WHERE docket = NEW.docket) "
+        "OR NEW.prev IS NOT coalesce((SELECT hash FROM events WHERE docket = NEW.docket "
+        f"ORDER BY seq DESC LIMIT 1), '{GENESIS}') "
+        "BEGIN SELECT RAISE(ABORT, 'a record must follow the last one of its ledger'); END",
+    ),
+    "postgresql": (
+        f"CREATE INDEX events_round ON events (docket, {ROUND['postgresql']}, seq)",
+        "CREATE UNIQUE INDEX rounds_id ON rounds (docket, md5(id))",
+        "CREATE FUNCTION likewise_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$BEGIN RAISE EXCEPTION 'the ledger is append-only'; END$$",
+        "CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events "
+        "FOR EACH STATEMENT EXECUTE FUNCTION likewise_append_only()",
+        "CREATE FUNCTION likewise_follow() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$DECLARE last record; BEGIN "
+        "SELECT seq, hash INTO last FROM events WHERE docket = NEW.docket "
+        "ORDER BY seq DESC LIMIT 1; "
+        "IF NEW.seq IS DISTINCT FROM coalesce(last.seq, 0) + 1 "
+        f"OR NEW.prev IS DISTINCT FROM coalesce(last.hash, '{GENESIS}') THEN "
+        "RAISE EXCEPTION 'a record must follow the last one of its ledger'; END IF; "
+        "RETURN NEW; END$$",
+        "CREATE TRIGGER events_follow BEFORE INSERT ON events "
+        "FOR EACH ROW EXECUTE FUNCTION likewise_follow()",
+    ),
+}
+
 FOLDER = Path(__file__).parent / "migrations"
 
 
@@ -332,26 +377,30 @@ def check_revision(stored: int, where: str) -> None:
     """Refuse a store whose tables are older or newer than this code."""
     if not stored:
         raise StoreError(f"{where} holds no store of Likewise. Correct the address.")
-    if stored < REVISION:
+    if stored != REVISION:
+        remedy = "Open it with a newer Likewise."
+        if stored < REVISION:
+            remedy = f"Copy it to be safe, then run: likewise upgrade --database {where}"
         raise StoreError(
             f"{where} has tables of revision {stored}; this Likewise needs revision {REVISION}. "
-            f"Copy it to be safe, then run: likewise upgrade --database {where}"
-        )
-    if stored > REVISION:
-        raise StoreError(
-            f"{where} has tables of revision {stored}; this Likewise reads revision {REVISION}. "
-            f"Open it with a newer Likewise."
+            f"{remedy}"
         )
 
 
 def migrate(connection: sa.Connection, stored: int) -> None:
-    """Bring the tables from a revision to the newest, within the caller's transaction."""
+    """Make the tables, or bring them to the newest revision, within the caller's transaction."""
     from alembic.operations import Operations
     from alembic.runtime.migration import MigrationContext
 
     context, scripts = MigrationContext.configure(connection), _scripts()
+    if not stored:
+        metadata.create_all(connection)
+        for statement in GUARDS[connection.dialect.name]:
+            connection.exec_driver_sql(statement)
+        context.stamp(scripts, "head")
+        return
     with Operations.context(context):
-        for step in reversed(list(scripts.iterate_revisions("head", str(stored or "base")))):
+        for step in reversed(list(scripts.iterate_revisions("head", str(stored)))):
             step.module.upgrade()
             context.stamp(scripts, step.revision)
 

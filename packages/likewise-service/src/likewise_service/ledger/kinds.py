@@ -1,43 +1,50 @@
-"""Every kind of record: what its body says, who may add it, and how replay checks it.
+"""Every kind of record: what its body says and does, who may add it, and how replay checks it.
 
-The kinds that are events of the learner have the events themselves as bodies.
+A kind that is an event of the learner is a subclass of that event.
 """
+
+# ruff: noqa: ARG002 - the methods of all kinds have the same parameters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 from pydantic import TypeAdapter, ValidationError
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Audited, Closed, Decided, Labelled, Overridden
+from likewise.learner import events, fold
+from likewise.learner.settings import ALGORITHM, Learner
+from likewise.learner.state import State
+from likewise.numerics.fixed_point import ONE
 from likewise.panel.objections import Pair
+from likewise.panel.panels import panel_name
 from likewise_service.errors import due_after, passed
-from likewise_service.ledger.records import FORMAT, LedgerBroken, Record
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
 
 if TYPE_CHECKING:
+    from likewise_service.dockets.projection import Projection
+    from likewise_service.dockets.reviews import Seating
     from likewise_service.dockets.round import Round
     from likewise_service.verify.replay import Replay
 
 
 # The class of every kind of record, by its name in the ledger.
-KINDS: dict[str, type[Any]] = {}
+KINDS: dict[str, type[Body]] = {}
 # The roles that may add a record of a kind; the service and whoever is at the machine may add all.
 ROLES: dict[str, frozenset[str]] = {}
-
-
-def register(kind: str, body: type[Any], by: str) -> None:
-    """Make a class the body of a kind of record, which the roles in ``by`` may add."""
-    KINDS[kind], ROLES[kind] = body, frozenset(by.split())
+# Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
+Contents = Mapping[str, Mapping[str, object]]
+Surrogates = Mapping[tuple[str, str], str | None]
 
 
 @dataclass_transform(frozen_default=True)
-class OwnBody:
-    """A body that is no event of the learner, or part of one."""
+class Body:
+    """The body of a record, a class for each kind; the roles in ``by`` may add it."""
 
     kind: ClassVar[str] = ""
 
@@ -45,7 +52,18 @@ class OwnBody:
         dataclass(frozen=True)(cls)
         if kind:
             cls.kind = kind
-            register(kind, cls, by)
+            KINDS[kind], ROLES[kind] = cls, frozenset(by.split())
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        """Change what is known of the docket."""
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        """Return the learner after the record."""
+        return state
+
+    def digests(self, surrogates: Surrogates) -> list[str | None]:
+        """Return the digests of the payloads that the learner needs."""
+        return []
 
     def check(self, replay: Replay) -> None:
         """Compare the record with what follows from those before it.
@@ -54,15 +72,23 @@ class OwnBody:
         """
 
 
-class MemberAct(OwnBody):
-    """Something that a member of the panel says, and nobody else can say for them."""
+class RoundBody(Body):
+    """A record about a round."""
+
+    round: str
+
+    def after(self, round_: Round, record: Record) -> Round:
+        """Return the round after the record."""
+        raise NotImplementedError
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        """Count the record among the docket's figures."""
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        """Let reviews begin and end."""
 
 
-class EvidenceBody(OwnBody):
-    """A record about the governance of the docket."""
-
-
-class KeyPublished(EvidenceBody, kind="key-published", by="operator"):
+class KeyPublished(Body, kind="key-published", by="operator"):
     """The installation signs with another key from now on.
 
     ``signature`` is that of the key before it (``replaces``, by id) over the new one; a key that
@@ -75,7 +101,7 @@ class KeyPublished(EvidenceBody, kind="key-published", by="operator"):
     compromised: bool
 
 
-class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor regulator"):
+class TokenIssued(Body, kind="token-issued", by="operator client auditor regulator"):
     """Somebody was given a token: ``seat`` is the one docket that it is for, if it is for one."""
 
     token: str
@@ -83,15 +109,30 @@ class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor
     name: str
     seat: str | None
     created: str
+    until: ClassVar[None] = None
+
+    @property
+    def actor(self) -> str:
+        return f"token:{self.token}"
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors[self.actor] = self
 
 
-class TokenEnded(EvidenceBody, kind="token-ended", by="operator"):
+class TokenEnded(Body, kind="token-ended", by="operator"):
     """A token was revoked."""
 
     token: str
 
+    @property
+    def actor(self) -> str:
+        return f"token:{self.token}"
 
-class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors.pop(self.actor, None)
+
+
+class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
     """Somebody signed in to the pages, with a token or by their organisation's sign-on."""
 
     sign_in: str
@@ -102,17 +143,38 @@ class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
     subject: str | None
     until: str
 
+    @property
+    def actor(self) -> str:
+        return f"sign-in:{self.sign_in}"
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        """Sign-ins whose time is over go."""
+        governance = projection.governance
+        governance.actors = {
+            name: actor
+            for name, actor in governance.actors.items()
+            if not isinstance(actor, SignedIn) or actor.until >= record.at
+        }
+        governance.actors[self.actor] = self
+
 
 Introduction = TokenIssued | SignedIn
 
 
-class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"):
+class SignedOut(Body, kind="signed-out", by="operator auditor regulator"):
     """A sign-in ended before its time."""
 
     sign_in: str
 
+    @property
+    def actor(self) -> str:
+        return f"sign-in:{self.sign_in}"
 
-class MemberKeySet(EvidenceBody, MemberAct, kind="member-key-set", by="auditor"):
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors.pop(self.actor, None)
+
+
+class MemberKeySet(Body, kind="member-key-set", by="auditor"):
     """A member signs with that key from now on, and says nothing without it.
 
     ``proof`` is the new key's own signature, ``consent`` that of the key before it.
@@ -123,8 +185,11 @@ class MemberKeySet(EvidenceBody, MemberAct, kind="member-key-set", by="auditor")
     proof: str
     consent: str | None
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.keys[self.member] = self.key
 
-class Signed(EvidenceBody, kind="signed", by="auditor"):
+
+class Signed(Body, kind="signed", by="auditor"):
     """A member's own signature over what the next record says, in the words of their review."""
 
     member: str
@@ -136,8 +201,21 @@ class Signed(EvidenceBody, kind="signed", by="auditor"):
     at: str
     signature: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.signed[self.member] = self.at
 
-class Anchored(EvidenceBody, kind="anchored"):
+
+@dataclass
+class AnchorState:
+    """The last receipt anchored at a target, when, and why the last attempt failed, if it did."""
+
+    seq: int = 0
+    fixed: str = ""
+    recorded: int = 0
+    failure: str = ""
+
+
+class Anchored(Body, kind="anchored"):
     """A receipt was anchored outside; ``proof`` is an authority's time-stamp, if there is one."""
 
     target: str
@@ -145,22 +223,33 @@ class Anchored(EvidenceBody, kind="anchored"):
     fixed: str
     proof: str | None
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        seq = Receipt.parse(self.receipt).head.seq
+        projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
-class AnchorFailed(EvidenceBody, kind="anchor-failed"):
+
+class AnchorFailed(Body, kind="anchor-failed"):
     """A receipt could not be anchored; the service tries again until it can."""
 
     target: str
     why: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.anchors.setdefault(self.target, AnchorState()).failure = self.why
 
-class RetentionSet(EvidenceBody, kind="retention-set", by="operator"):
+
+class RetentionSet(Body, kind="retention-set", by="operator"):
     """How many days after a round has closed features and reasons are kept; None: always."""
 
     features: float | None
     reasons: float | None
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        governance = projection.governance
+        governance.features_days, governance.reasons_days = self.features, self.reasons
 
-class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
+
+class HoldPlaced(Body, kind="hold-placed", by="operator"):
     """A legal hold: nothing of one round, or of all of them, is erased as long as it lasts."""
 
     hold: str
@@ -168,25 +257,29 @@ class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
     person: str | None
     why: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.holds[self.hold] = self
 
-class HoldLifted(EvidenceBody, kind="hold-lifted", by="operator"):
+
+class HoldLifted(Body, kind="hold-lifted", by="operator"):
     """A legal hold is over."""
 
     hold: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.holds.pop(self.hold, None)
+
     def check(self, replay: Replay) -> None:
-        """The hold was placed."""
         if self.hold not in replay.projection.governance.holds:
             replay.differ("erasure", f"The hold {self.hold!r} is lifted", "one that exists")
 
 
-class ReasonsErased(EvidenceBody, kind="reasons-erased", by="operator"):
+class ReasonsErased(Body, kind="reasons-erased", by="operator"):
     """The words of all reasons in a round were erased, as their time had ended."""
 
     of_round: str
 
     def check(self, replay: Replay) -> None:
-        """The words are gone."""
         replay.reasonless.add(self.of_round)
         round_ = replay.projection.find(self.of_round)
         for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
@@ -194,7 +287,7 @@ class ReasonsErased(EvidenceBody, kind="reasons-erased", by="operator"):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
 
-class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulator"):
+class PacketGiven(Body, kind="packet-given", by="operator client regulator"):
     """Somebody was given the file of a decision; ``digest`` is the hash of it."""
 
     of_round: str
@@ -202,10 +295,7 @@ class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulat
     digest: str
 
 
-Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
-
-
-class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
+class DocketOpened(Body, kind="docket-opened", by="operator"):
     """A docket begins: all of its settings, a commitment to the seed, the key of its receipts."""
 
     spec: dict[str, Any]
@@ -214,24 +304,38 @@ class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
     format: str
     key: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        if self.format != FORMAT:
+            message = f"it has the format {self.format!r}, not {FORMAT!r}."
+            raise LedgerBroken(projection.name, record.seq, message)
+        projection.open(self)
+
     def check(self, replay: Replay) -> None:
         """This version of the algorithm can recompute it."""
-        if self.algorithm != replay.algorithm:
-            replay.differ("learner", f"It is by {self.algorithm}", replay.algorithm)
+        if self.algorithm != ALGORITHM:
+            replay.differ("learner", f"It is by {self.algorithm}", ALGORITHM)
 
 
-class MemberJoined(OwnBody, kind="member-joined", by="operator"):
+class MemberJoined(Body, kind="member-joined", by="operator"):
     """Somebody joins the panel."""
 
     member: str
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.members.append(self.member)
 
     def check(self, replay: Replay) -> None:
         """Members join once."""
         replay.check_panel((*replay.projection.members, self.member))
 
 
-class MemberLeft(MemberJoined, kind="member-left", by="operator"):
+class MemberLeft(Body, kind="member-left", by="operator"):
     """Somebody leaves the panel."""
+
+    member: str
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.members.remove(self.member)
 
     def check(self, replay: Replay) -> None:
         """Members leave once, and the rule makes sense without them."""
@@ -240,52 +344,87 @@ class MemberLeft(MemberJoined, kind="member-left", by="operator"):
         replay.check_panel(members)
 
 
-class RuleChanged(OwnBody, kind="rule-changed", by="operator"):
+class RuleChanged(Body, kind="rule-changed", by="operator"):
     """The panel has another rule."""
 
     rule: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.rule = self.rule
+
     def check(self, replay: Replay) -> None:
-        """The rule makes sense for the members."""
         replay.check_panel(replay.projection.members, self.rule)
 
 
-class GuidelinesSet(OwnBody, kind="guidelines-set"):
+class GuidelinesSet(Body, kind="guidelines-set"):
     """Words for the panel's members about what to look for, from now on."""
 
     text: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.guidelines = self.text
 
-class LearnerGiven(OwnBody, kind="learner-given"):
+
+class LearnerGiven(Body, kind="learner-given"):
     """An audit-only docket gets a learner, which decides from the next record on."""
 
     learner: dict[str, Any]
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        settings = replace(projection.settings, learner=self.learner, audit_only=False)
+        projection.spec, projection.audit_only = settings, False
+        projection.learner_from = record.seq
+        projection.decided_elsewhere = projection.counts["rounds"]
 
-class SeedRevealed(OwnBody, kind="seed-revealed", by="operator"):
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        return State.start(Learner.from_spec({**self.learner, "seed": state.learner.seed}))
+
+
+class SeedRevealed(Body, kind="seed-revealed", by="operator"):
     """The seed is published, with the salt of its commitment."""
 
     seed: str
     salt: str
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.revealed = self
+
     def check(self, replay: Replay) -> None:
-        """The seed is the one committed to."""
         if not replay.is_committed(int(self.seed), bytes.fromhex(self.salt)):
             replay.differ("seed", "Another seed was published", "the one committed to")
 
 
-class PersonArrived(OwnBody):
+class PersonArrived(Body):
     """Somebody who arrived, and the digest of their features."""
 
     id: str
     digest: str
 
 
-class PeopleArrived(OwnBody, kind="arrived", by="operator client"):
+class PeopleArrived(RoundBody, kind="arrived", by="operator client"):
     """A batch of people arrives; the first of a round opens it."""
 
-    round: str
     people: tuple[PersonArrived, ...]
+
+    def after(self, round_: Round, record: Record) -> Round:
+        people = {person.id: person.digest for person in self.people}
+        return round_.changed(people={**round_.people, **people})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts["people"] += len(now.people) - len(before.people)
+
+    def digests(self, surrogates: Surrogates) -> list[str | None]:
+        return [surrogates.get((self.round, p.id), p.digest) for p in self.people]
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        people = []
+        for person, digest in zip(self.people, self.digests(surrogates), strict=True):
+            if digest is None or digest not in contents:
+                raise LikewiseError(
+                    f"The features of {person.id!r} in round {self.round!r} are not in the store."
+                )
+            people.append(events.Person(person.id, features_of(contents[digest])))
+        return fold.apply(state, events.Arrived(self.round, tuple(people)))
 
     def check(self, replay: Replay) -> None:
         """Nobody joins a sealed round, or after the seed was published; payloads are theirs."""
@@ -303,14 +442,31 @@ class PeopleArrived(OwnBody, kind="arrived", by="operator client"):
         replay.expect("decided", self.round)
 
 
-class RoundSealed(OwnBody, kind="sealed", by="operator client"):
+# A docket has few panels, and naming one parses its rule.
+_panel = lru_cache(maxsize=256)(panel_name)
+
+
+class RoundSealed(RoundBody, kind="sealed", by="operator client"):
     """Nobody else will arrive; the lottery, the panel, its rule and its time are fixed."""
 
-    round: str
     members: tuple[str, ...]
     rule: str
     drawn: bool
     due: str | None
+
+    def after(self, round_: Round, record: Record) -> Round:
+        seats = dict.fromkeys(self.members, "asked")
+        return round_.changed(
+            sealed=record.at, rule=self.rule, due=self.due, drawn=self.drawn, seats=seats
+        )
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        for member in self.members:
+            seating.ask(self.round, member)
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        panel = _panel(self.members, self.rule) if self.members else "nobody"
+        return fold.apply(state, events.Sealed(self.round, panel))
 
     def check(self, replay: Replay) -> None:
         """Lottery, members, rule and deadline are those that follow."""
@@ -333,20 +489,43 @@ class RoundSealed(OwnBody, kind="sealed", by="operator client"):
             replay.expect("audited", round_.id)
 
 
-class OverrideExplained(OwnBody, kind="override-explained", by="operator client"):
+class OverrideExplained(RoundBody, kind="override-explained", by="operator client"):
     """The reason of the override in the next record; ``reason`` is the digest of its words."""
 
-    round: str
     person: str
     reason: str
 
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(explanations={**round_.explanations, self.person: self.reason})
 
-class Erased(OwnBody, kind="erased", by="operator"):
+
+class Erased(RoundBody, kind="erased", by="operator"):
     """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
 
-    round: str
     person: str
     digest: str | None
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(
+            people={**round_.people, self.person: self.digest},
+            erased={**round_.erased, self.person: record.at},
+        )
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        """Nobody can judge people whose features are gone."""
+        seating.end_repeats(self.round, at)
+
+    def digests(self, surrogates: Surrogates) -> list[str | None]:
+        return [self.digest]
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        """Replace the person by a surrogate at the same point, so that every cost stays."""
+        round_ = state.open.get(self.round)
+        if round_ is None or self.digest is None or self.digest not in contents:
+            return state
+        surrogate = events.Person(self.person, features_of(contents[self.digest]))
+        people = tuple(surrogate if p.id == self.person else p for p in round_.people)
+        return replace(state, open=state.open.having(replace(round_, people=people)))
 
     def check(self, replay: Replay) -> None:
         """No hold kept them, and the surrogate is what was recorded, or there is none."""
@@ -363,23 +542,67 @@ class Erased(OwnBody, kind="erased", by="operator"):
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
 
 
-class Withdrawn(MemberAct, kind="withdrawn", by="auditor"):
+def surrogates_in(bodies: Iterable[object]) -> Surrogates:
+    """Return the digests of surrogates by (round, person), for everybody who was erased."""
+    return {(b.round, b.person): b.digest for b in bodies if isinstance(b, Erased)}
+
+
+class PanelBody(RoundBody):
+    """A record of what a member says in a round."""
+
+    member: str
+
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        """Tell if the record says what was signed; ``names`` are the people's in the review."""
+        raise NotImplementedError
+
+    def round_in_audit(self, replay: Replay) -> Round:
+        """Return the round of which the member speaks: seated, in time, and before the end."""
+        round_, member = replay.projection.round(self.round), self.member
+        if member not in round_.seats:
+            replay.differ("panel", f"{member!r} speaks", "a member of the round's panel")
+        if passed(round_.due, replay.record.at) and self.kind != "absent":
+            replay.differ("panel", f"{member!r} speaks at {replay.record.at}", f"by {round_.due}")
+        if round_.outcome is not None:
+            replay.differ("panel", f"{member!r} speaks after the audit", "nobody")
+        return round_
+
+
+def _named(pair: tuple[str, str], names: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(names.get(person, "") for person in pair)
+
+
+class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
     """A member takes an objection back."""
 
-    round: str
-    member: str
     pair: tuple[str, str]
+
+    def after(self, round_: Round, record: Record) -> Round:
+        pairs = dict(round_.objections[self.member])
+        del pairs[Pair.of(self.pair)]
+        return round_.changed(objections={**round_.objections, self.member: pairs})
+
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        return frozenset(signed.pair or ()) == _named(self.pair, names)
 
     def check(self, replay: Replay) -> None:
         """By a member, before the end, on a pair that can be reported."""
-        round_ = _in_audit(self, replay)
-        _check_pair(self.pair, round_, replay)
+        _check_pair(self.pair, self.round_in_audit(replay), replay)
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
     """A member flags a pair; ``reason`` is the digest of the words, if there are any."""
 
     reason: str | None
+
+    def after(self, round_: Round, record: Record) -> Round:
+        pair = Pair.of(self.pair)
+        reasons = {} if self.reason is None else {self.reason: pair}
+        pairs = {**round_.objections.get(self.member, {}), pair: self.reason}
+        return round_.changed(
+            objections={**round_.objections, self.member: pairs},
+            reasons={**round_.reasons, **reasons},
+        )
 
     def check(self, replay: Replay) -> None:
         """As its withdrawal; whether its words are there is asked at the end."""
@@ -388,16 +611,21 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
             replay.reasons[self.reason] = replay.record
 
 
-class Finished(MemberAct, kind="finished", by="auditor"):
-    """A member finishes the review of a round."""
+class Finished(PanelBody, kind="finished", by="auditor"):
+    """A member finishes the review of a round; ``seats`` are theirs before and after it."""
 
-    round: str
-    member: str
+    seats: ClassVar[tuple[str, str]] = ("asked", "finished")
+
+    def after(self, round_: Round, record: Record) -> Round:
+        changed = round_.changed(seats={**round_.seats, self.member: self.seats[1]})
+        return changed.finished_by(self.member, record) if self.kind == "finished" else changed
+
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        return signed.pair is None
 
     def check(self, replay: Replay) -> None:
         """The seat was as it has to be before; the last one ends the audit."""
-        round_ = _in_audit(self, replay)
-        before, after = ("finished", "asked") if self.kind == "reopened" else ("asked", self.kind)
+        round_, (before, after) = self.round_in_audit(replay), self.seats
         seat = round_.seats[self.member]
         if seat != before:
             replay.differ("panel", f"{self.member!r} was {seat}", before)
@@ -408,9 +636,13 @@ class Finished(MemberAct, kind="finished", by="auditor"):
 class Reopened(Finished, kind="reopened", by="auditor"):
     """A member takes a review back."""
 
+    seats = ("finished", "asked")
+
 
 class Absent(Finished, kind="absent"):
     """A member did not review a round in time."""
+
+    seats = ("asked", "absent")
 
     def check(self, replay: Replay) -> None:
         """The time was over."""
@@ -420,20 +652,49 @@ class Absent(Finished, kind="absent"):
             replay.differ("panel", f"{self.member!r} is absent already", f"due at {due}")
 
 
-class RepeatedObjection(OwnBody):
+class RepeatedObjection(Body):
     """An objection to a pair of a round that is shown again."""
 
     pair: tuple[str, str]
     reason: str | None
 
 
-class Repeated(MemberAct, kind="repeated", by="auditor"):
+@dataclass(frozen=True)
+class Repeat:
+    """A member's second review of a round: the pairs, with the digest of each reason.
+
+    Until it is ``finished`` the member may still change it.
+    """
+
+    objections: Mapping[Pair, str | None] = field(default_factory=dict)
+    finished: bool = False
+
+
+class Repeated(PanelBody, kind="repeated", by="auditor"):
     """All that a member says so far of a round that is shown again, and if they have finished."""
 
-    member: str
-    round: str
     objections: tuple[RepeatedObjection, ...]
     finished: bool
+
+    def after(self, round_: Round, record: Record) -> Round:
+        objections = {Pair.of(item.pair): item.reason for item in self.objections}
+        repeat = Repeat(objections, self.finished)
+        return round_.changed(repeats={**round_.repeats, self.member: repeat})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.tallies.repeated(self.member, before, now)
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        seating.repeated(self, round_, at)
+
+    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+        if signed.act in ("finish", "reopen"):
+            return self.finished == (signed.act == "finish")
+        reasons = {_named(item.pair, names): item.reason for item in self.objections}
+        pair = frozenset(signed.pair or ())
+        if signed.act == "withdraw":
+            return pair not in reasons
+        return pair in reasons and reasons[pair] == signed.reason
 
     def check(self, replay: Replay) -> None:
         """Only who has reviewed a round before can be shown it again, by the lottery."""
@@ -445,41 +706,109 @@ class Repeated(MemberAct, kind="repeated", by="auditor"):
         replay.draw_repeat(self)
 
 
-def _in_audit(body: Finished | Withdrawn, replay: Replay) -> Round:
-    """Return the round of which a member speaks: seated, in time, and before the end."""
-    round_, member = replay.projection.round(body.round), body.member
-    if member not in round_.seats:
-        replay.differ("panel", f"{member!r} speaks", "a member of the round's panel")
-    if passed(round_.due, replay.record.at) and body.kind != "absent":
-        replay.differ("panel", f"{member!r} speaks at {replay.record.at}", f"by {round_.due}")
-    if round_.outcome is not None:
-        replay.differ("panel", f"{member!r} speaks after the audit", "nobody")
-    return round_
-
-
 def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
     if not round_.can_report(Pair.of(pair)):
         replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
 
 
-def _check_audited(body: Audited, replay: Replay) -> None:
-    """The outcome follows from who was there, what they said, rule and quorum."""
-    round_ = replay.projection.round(body.round)
-    if round_.outcome is not None:
-        replay.differ("order", f"Round {round_.id} is audited again", "audited once")
-    if "asked" in round_.seats.values():
-        expected = Audited(round_.id, "unaudited")
-        replay.findings.ended += body == expected
-    else:
-        expected = round_.conclusion(replay.projection.settings.quorum)
-    replay.findings.audits += 1
-    if body != expected:
-        replay.differ("audit", _outcome(body), _outcome(expected))
+class EventBody(RoundBody):
+    """An event of the learner."""
+
+    def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
+        return fold.apply(state, self)  # type: ignore[arg-type] # the other base is an event
 
 
-def _outcome(audited: Audited) -> str:
-    reported = "; ".join(" over ".join(pair) for pair in audited.pairs)
-    return f"outcome {audited.outcome}" + (f" ({reported})" if reported else "")
+class Decided(EventBody, events.Decided, kind="decided", by="operator client"):
+    """Those who arrived last were decided on."""
+
+    def concerns(self, person: str) -> bool:
+        return any(decision.person == person for decision in self.decisions)
+
+    def after(self, round_: Round, record: Record) -> Round:
+        decisions = {decision.person: decision for decision in self.decisions}
+        return round_.changed(decisions={**round_.decisions, **decisions})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.curves.set_gap(now.number, now.largest_gap)
+
+    def check(self, replay: Replay) -> None:
+        replay.decide_again(self)
+
+
+class Audited(EventBody, events.Audited, kind="audited", by="operator client auditor"):
+    """The audit of a round has ended."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        ended = round_.changed(outcome=self.outcome, pairs=self.pairs, audited=record.at)
+        return ended.still_finished_by(record)
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts[self.outcome] += 1
+        projection.curves.add(now.number, reports=self.outcome == "report")
+        projection.tallies.audited(now)
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        seating.audited(round_, at)
+
+    def check(self, replay: Replay) -> None:
+        """The outcome follows from who was there, what they said, rule and quorum."""
+        round_ = replay.projection.round(self.round)
+        if round_.outcome is not None:
+            replay.differ("order", f"Round {round_.id} is audited again", "audited once")
+        if "asked" in round_.seats.values():
+            expected = Audited(round_.id, "unaudited")
+            replay.findings.ended += self == expected
+        else:
+            expected = round_.conclusion(replay.projection.settings.quorum)
+        replay.findings.audits += 1
+        if self != expected:
+            replay.differ("audit", self.sentence, expected.sentence)
+
+    @property
+    def sentence(self) -> str:
+        reported = "; ".join(" over ".join(pair) for pair in self.pairs)
+        return f"outcome {self.outcome}" + (f" ({reported})" if reported else "")
+
+
+class Labelled(EventBody, events.Labelled, kind="labelled", by="operator client"):
+    """A person's label has become known."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(labels={**round_.labels, self.person: self.label})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        decision = now.decisions[self.person]
+        missed = decision.approved != bool(self.label)
+        projection.counts["labels"] += 1
+        projection.counts["missed"] += missed
+        projection.counts["distance"] += abs(decision.score - self.label * ONE)
+        projection.curves.add(now.number, labels=1, missed=missed)
+
+    def check(self, replay: Replay) -> None:
+        _check_once(self.person in replay.projection.round(self.round).labels, replay)
+
+
+class Overridden(EventBody, events.Overridden, kind="overridden", by="operator client"):
+    """Somebody decided otherwise than the learner."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(overrides={**round_.overrides, self.person: self.approved})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts["overrides"] += 1
+
+    def check(self, replay: Replay) -> None:
+        _check_once(self.person in replay.projection.round(self.round).overrides, replay)
+
+
+class Closed(EventBody, events.Closed, kind="closed", by="operator client auditor"):
+    """Nothing more will be heard of the round."""
+
+    def after(self, round_: Round, record: Record) -> Round:
+        return round_.changed(closed=record.at).still_finished_by(record)
+
+    def check(self, replay: Replay) -> None:
+        _check_once(replay.projection.round(self.round).closed is not None, replay)
 
 
 def _check_once(repeated: bool, replay: Replay) -> None:
@@ -487,37 +816,6 @@ def _check_once(repeated: bool, replay: Replay) -> None:
         replay.differ("order", f"{replay.record.kind!r} is there twice", "there once")
 
 
-def _check_event(body: Body, replay: Replay) -> None:
-    """Every decision is taken again, an outcome follows, and the others are there once."""
-    match body:
-        case Decided():
-            replay.decide_again(body)
-        case Audited():
-            _check_audited(body, replay)
-        case Labelled():
-            _check_once(body.person in replay.projection.round(body.round).labels, replay)
-        case Overridden():
-            _check_once(body.person in replay.projection.round(body.round).overrides, replay)
-        case Closed():
-            _check_once(replay.projection.round(body.round).closed is not None, replay)
-
-
-register("decided", Decided, by="operator client")
-register("audited", Audited, by="operator client auditor")
-register("labelled", Labelled, by="operator client")
-register("overridden", Overridden, by="operator client")
-register("closed", Closed, by="operator client auditor")
-
-
-def check_body(body: Body, replay: Replay) -> None:
-    """Compare a record with what follows from those before it."""
-    if isinstance(body, OwnBody):
-        body.check(replay)
-    else:
-        _check_event(body, replay)
-
-
-_NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(body) for kind, body in KINDS.items()}
 _VALIDATORS = {kind: adapter.validator for kind, adapter in _ADAPTERS.items()}
 
@@ -555,9 +853,7 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     >>> write_body(Labelled("r1", "ann", 1))
     ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
     """
-    kind = _NAMES[type(body)]
-    plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
-    return kind, plain
+    return body.kind, _ADAPTERS[body.kind].dump_python(body, mode="json")
 
 
 T = TypeVar("T")
@@ -572,18 +868,13 @@ class Actor:
     introduction: tuple[Introduction, ...] = ()
 
     @classmethod
-    def with_token(cls, issued: TokenIssued) -> Actor:
-        """Return the owner of a token.
+    def introduced(cls, *bodies: Introduction) -> Actor:
+        """Return the owner of a token, or somebody who signed in with one.
 
-        >>> Actor.with_token(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
+        >>> Actor.introduced(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
         'token:7f'
         """
-        return cls(f"token:{issued.token}", (issued,))
-
-    @classmethod
-    def signed_in(cls, issued: TokenIssued, sign_in: SignedIn) -> Actor:
-        """Return somebody at a page."""
-        return cls(f"sign-in:{sign_in.sign_in}", (issued, sign_in))
+        return cls(bodies[-1].actor, bodies)
 
 
 MACHINE, SERVICE = Actor("machine"), Actor("service")
@@ -591,13 +882,11 @@ _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 
 
 def current_actor() -> Actor:
-    """Return who acts now."""
     return _CURRENT.get()
 
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """Let somebody act within the block."""
     before = _CURRENT.set(actor)
     try:
         yield

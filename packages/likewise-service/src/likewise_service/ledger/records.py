@@ -54,7 +54,6 @@ def canonical(value: Any) -> bytes:
 
 
 def sha256(content: bytes) -> str:
-    """Return the hash in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -111,7 +110,6 @@ class Receipt:
 
     @classmethod
     def parse(cls, text: str) -> Receipt:
-        """Parse a receipt as it was printed."""
         match = _RECEIPT.match(text.strip())
         if match is None:
             raise LikewiseError(
@@ -140,7 +138,6 @@ class Record:
     def following(
         cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any], actor: str
     ) -> Record:
-        """Return the record that comes after a head."""
         text, nonce = canonical(body).decode(), secrets.token_hex(16)
         plain, seq = json.loads(text), head.seq + 1
         record = cls.of_text(docket, seq, at, kind, plain, text, nonce, head.hash, "", actor)
@@ -180,7 +177,6 @@ class Record:
 
     @property
     def head(self) -> Head:
-        """The head of a ledger that ends with this record."""
         return Head(self.seq, self.hash)
 
     @cached_property
@@ -190,7 +186,6 @@ class Record:
 
     @property
     def content_hash(self) -> str:
-        """The hash that the record should carry."""
         # The canonical JSON of all but the hash; the body's own text is not written again.
         seq = self.seq if type(self.seq) is int else canonical(self.seq).decode()
         content = (
@@ -202,11 +197,9 @@ class Record:
 
     @cached_property
     def intact(self) -> bool:
-        """Tell if the record carries the hash of its content."""
         return self.hash == self.content_hash
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as a line of an export has it."""
         return {column.name: getattr(self, column.name) for column in fields(self)}
 
     def line(self) -> bytes:
@@ -214,23 +207,37 @@ class Record:
         return canonical(self.to_json())
 
 
+def link_fault(docket: str, record: Record, seq: int, prev: str | None) -> tuple[str, str] | None:
+    """Return how a record breaks the hash chain and what it should be, or None if it does not.
+
+    ``prev`` is the hash of the record before it, None where that cannot be read.
+    """
+    if record.seq != seq:
+        return f"The record here has the number {record.seq}.", f"number {seq}."
+    if record.docket != docket:
+        return f"It is a record of {record.docket!r}.", f"one of {docket!r}."
+    if not record.intact:
+        return (
+            f"Its content was changed: it has the hash {record.content_hash[:16]}….",
+            f"{str(record.hash)[:16]}…, the hash that it carries.",
+        )
+    if prev is not None and record.prev != prev:
+        before = "nothing" if prev == GENESIS else f"{prev[:16]}…"
+        return f"It follows {record.prev[:16]}….", f"{before}, the record before it."
+    return None
+
+
 def chained(
     docket: str,
     records: Iterable[Record],
     after: Head = Head(),  # noqa: B008 - a frozen value
 ) -> Iterator[Record]:
-    """Yield the same records, and check number, docket, link and hash of each as it passes."""
+    """Yield the same records; one that does not continue the hash chain is refused."""
     head = after
     for record in records:
-        seq = head.seq + 1
-        if record.seq != seq:
-            raise LedgerBroken(docket, seq, f"the next record has the number {record.seq}.")
-        if record.docket != docket:
-            raise LedgerBroken(docket, seq, f"it is a record of {record.docket!r}.")
-        if record.prev != head.hash:
-            raise LedgerBroken(docket, seq, "it does not follow the record before it.")
-        if not record.intact:
-            raise LedgerBroken(docket, seq, "its content does not have the hash it carries.")
+        fault = link_fault(docket, record, head.seq + 1, head.hash)
+        if fault is not None:
+            raise LedgerBroken(docket, head.seq + 1, f"{fault[0]} It should be: {fault[1]}")
         head = record.head
         yield record
 
@@ -259,7 +266,6 @@ class Payload:
 
     @classmethod
     def fresh(cls, content: Mapping[str, Any]) -> Payload:
-        """Return a payload with a new salt."""
         return cls(secrets.token_bytes(16), content)
 
     @cached_property
@@ -269,7 +275,6 @@ class Payload:
 
     @cached_property
     def digest(self) -> str:
-        """The hash that the ledger holds of it."""
         return hashlib.sha256(self.salt + self.text.encode()).hexdigest()
 
 
@@ -280,5 +285,4 @@ def person_payload(features: Sequence[float]) -> Payload:
 
 
 def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:
-    """Return the features that a payload holds."""
     return tuple(math.nan if value is None else float(value) for value in content["features"])

@@ -12,18 +12,15 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from likewise.errors import LikewiseError
 from likewise_service.errors import write
 from likewise_service.ledger.records import canonical, sha256
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
-
 
 _PUBLIC = re.compile(r"[0-9a-f]{64}\Z")
 
@@ -47,11 +44,9 @@ def unread_text(text: str) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _loaded(text: str) -> Ed25519PublicKey:
+def _loaded(text: str) -> ed25519.Ed25519PublicKey:
     """Return a key as the library has it: making one costs as much as a signature."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+    return ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
 
 
 def _statement(purpose: str, content: bytes) -> bytes:
@@ -77,9 +72,6 @@ class PublicKey:
         return sha256(bytes.fromhex(self.text))[:16]
 
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
-        """Tell if somebody with the other half signed that, for that purpose."""
-        from cryptography.exceptions import InvalidSignature
-
         try:
             _loaded(self.text).verify(unread_text(signature), _statement(purpose, content))
         except (InvalidSignature, ValueError):
@@ -107,68 +99,34 @@ class PrivateKey:
 
     @classmethod
     def fresh(cls) -> Self:
-        """Return a new key."""
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-        return cls(Ed25519PrivateKey.generate().private_bytes_raw())
+        return cls(ed25519.Ed25519PrivateKey.generate().private_bytes_raw())
 
     @cached_property
-    def _key(self) -> Ed25519PrivateKey:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    def _key(self) -> ed25519.Ed25519PrivateKey:
+        return ed25519.Ed25519PrivateKey.from_private_bytes(self.raw)
 
-        return Ed25519PrivateKey.from_private_bytes(self.raw)
-
-    @property
+    @cached_property
     def public(self) -> PublicKey:
-        """The other half."""
         return PublicKey(self._key.public_key().public_bytes_raw().hex())
 
     def sign(self, purpose: str, content: bytes) -> str:
-        """Sign a statement for a purpose."""
         return text_of(self._key.sign(_statement(purpose, content)))
 
 
 Act = Literal["flag", "withdraw", "finish", "reopen"]
-PURPOSE = "member"
 
 
-@dataclass(frozen=True)
-class MemberStatement:
-    """One act of a member: they know the people of a review by p1, p2, … and no other names.
+def act_statement(
+    docket: str, member: str, review: str, act: Act, pair: tuple[str, str] | None,
+    reason: str | None, at: str,
+) -> bytes:  # fmt: skip
+    """Return the words of a member's act, which they sign for the purpose ``member``.
 
-    ``reason`` is the salted digest of their words, so that these can be erased.
-
-    >>> key = PrivateKey(bytes(32))
-    >>> done = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
-    >>> done.signed_by(key.public, done.sign(key))
-    True
+    They know the people of a review by p1, p2, … and no other names. ``reason`` is the salted
+    digest of their words, so that these can be erased.
     """
-
-    docket: str
-    member: str
-    review: str
-    act: Act
-    pair: tuple[str, str] | None
-    reason: str | None
-    at: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the statement by name."""
-        pair = None if self.pair is None else sorted(self.pair)
-        return {**vars(self), "pair": pair}
-
-    @property
-    def content(self) -> bytes:
-        """The bytes that are signed."""
-        return canonical(self.to_json())
-
-    def sign(self, key: PrivateKey) -> str:
-        """Sign it, as the member."""
-        return key.sign(PURPOSE, self.content)
-
-    def signed_by(self, key: PublicKey, signature: str) -> bool:
-        """Tell if the owner of a key signed it."""
-        return key.verifies(PURPOSE, self.content, signature)
+    content = {"docket": docket, "member": member, "review": review, "act": act, "at": at}
+    return canonical({**content, "pair": sorted(pair) if pair else None, "reason": reason})
 
 
 def possession(docket: str, member: str, key: PublicKey) -> bytes:
@@ -182,7 +140,6 @@ def succession(key: PublicKey) -> bytes:
 
 
 def time_stamp_request(content: bytes) -> tuple[bytes, int | None]:
-    """Return a request for a time-stamp of some content, and its nonce."""
     from rfc3161_client import HashAlgorithm, TimestampRequestBuilder
 
     request = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
@@ -218,7 +175,6 @@ class TimeStamp:
 
     @classmethod
     def parse(cls, text: str) -> TimeStamp:
-        """Read a time-stamp as a record has it, in base64."""
         try:
             return cls.read(base64.b64decode(text, validate=True))
         except ValueError as error:
@@ -226,11 +182,9 @@ class TimeStamp:
 
     @property
     def text(self) -> str:
-        """The time-stamp as a record has it."""
         return base64.b64encode(self.raw).decode()
 
     def covers(self, content: bytes) -> bool:
-        """Tell if it is of that content."""
         return self.imprint == hashlib.sha256(content).digest()
 
     def check(self, content: bytes, roots: list[Any]) -> str:
@@ -252,8 +206,6 @@ class TimeStamp:
 
 def read_certificates(path: Path) -> list[Any]:
     """Read the certificates of a time-stamp authority: the root, and its own if it sends none."""
-    from cryptography import x509
-
     try:
         return x509.load_pem_x509_certificates(path.read_bytes())
     except (OSError, ValueError) as error:

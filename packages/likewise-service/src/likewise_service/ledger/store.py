@@ -14,14 +14,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
 from likewise_service.errors import ServiceError, StoreError, compact, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, Payload, Receipt, Record
+from likewise_service.ledger.records import Head, Receipt, Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
@@ -35,7 +34,7 @@ def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued
 
 
 def notify(
-    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.EvidenceBody
+    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.Body
 ) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
@@ -76,45 +75,40 @@ class Keyring:
 
     def __init__(self, store: Store) -> None:
         self._store, self._lock = store, threading.Lock()
-        self._cached: tuple[float, PrivateKey, PublicKey] | None = None
+        self._cached: tuple[float, PrivateKey] | None = None
 
     def current(self) -> PrivateKey:
         """Return the key in use; a store that has none gets one."""
-        return self._current()[0]
-
-    def public(self) -> PublicKey:
-        """Return the public half of the key in use."""
-        return self._current()[1]
-
-    def _current(self) -> tuple[PrivateKey, PublicKey]:
         with self._lock:
             moment = time.monotonic()
             if self._cached is None or moment - self._cached[0] > REMEMBERED:
-                row = self._row() or self._first()
-                self._cached = (moment, PrivateKey(bytes(row.private)), PublicKey(row.public))
-            return self._cached[1:]
+                self._cached = (moment, self._stored() or self._first())
+            return self._cached[1]
 
-    def _row(self) -> sa.Row[Any] | None:
+    def public(self) -> PublicKey:
+        return self.current().public
+
+    def _stored(self) -> PrivateKey | None:
         with self._store.reading() as connection:
-            return connection.execute(
-                sa.select(db.keys).where(db.keys.c.in_use.is_not(None))
-            ).first()
+            query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
+            private = connection.execute(query).scalar()
+        return None if private is None else PrivateKey(bytes(private))
 
-    def _first(self) -> sa.Row[Any]:
+    def _first(self) -> PrivateKey:
         try:
             with self._store.changing() as connection:
                 _insert(connection, PrivateKey.fresh())
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
-        row = self._row()
-        assert row is not None  # noqa: S101 - one of them was inserted
-        return row
+        key = self._stored()
+        assert key is not None  # noqa: S101 - one of them was inserted
+        return key
 
     def sign(self, receipt: Receipt) -> Receipt:
         """Return the same receipt, as of now and signed."""
-        private, public = self._current()
-        dated = replace(receipt, at=compact(now()), key=public.id)
-        return replace(dated, signature=private.sign("receipt", dated.statement.encode()))
+        key = self.current()
+        dated = replace(receipt, at=compact(now()), key=key.public.id)
+        return replace(dated, signature=key.sign("receipt", dated.statement.encode()))
 
     def listed(self) -> list[InstallationKey]:
         """Return all keys that the installation has had, the oldest first; the last is in use."""
@@ -135,8 +129,8 @@ class Keyring:
         consent = None if compromised else old.sign("succession", succession(fresh.public))
         body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
         with self._store.changing() as connection:
-            ended = {"in_use": None, "retired": moment}
-            ended["compromised"] = moment if compromised else None
+            lost = moment if compromised else None
+            ended = {"in_use": None, "retired": moment, "compromised": lost}
             connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
             _insert(connection, fresh)
             notify(connection, None, self._store.dockets_of(connection), body)
@@ -281,12 +275,11 @@ class Store:
             self._writers.connect() as connection,
             connection.begin() as attempt,
         ):
-            connection.execute(_ATTEMPT)
+            connection.execute(db.meta.insert().values(key="writable", value="yes"))
             attempt.rollback()
 
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:
-        """Yield a docket's rows as they are at one moment."""
         with self.reading() as connection:
             yield LedgerView(connection, docket)
 
@@ -300,12 +293,10 @@ class Store:
             transaction.flush()
 
     def dockets(self) -> tuple[str, ...]:
-        """Return the names of all dockets."""
         with self.reading() as connection:
             return self.dockets_of(connection)
 
     def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
-        """Return the names of all dockets, as a transaction sees them."""
         return tuple(connection.execute(_DOCKETS).scalars())
 
     def due(self, moment: str) -> tuple[str, ...]:
@@ -330,14 +321,8 @@ class Store:
             return head_of(connection, docket)
 
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
-        """Return the docket's records with numbers above ``after`` and up to ``until``."""
         with self.view(docket) as view:
             return view.records(after, until)
-
-    def payload(self, docket: str, digest: str) -> Payload | None:
-        """Return a payload, unless it has been erased."""
-        with self.view(docket) as view:
-            return view.payloads([digest]).get(digest)
 
     def scrub_soon(self) -> None:
         """After an erasure: SQLite's journal is emptied at once, as it costs next to nothing."""
@@ -369,7 +354,6 @@ class Store:
             )  # fmt: skip
 
 
-_ATTEMPT = sa.text("INSERT INTO meta (key, value) VALUES ('writable', 'yes')")
 # From name to name along the table's key, so that the length of the ledgers does not matter.
 _DOCKETS = sa.text(
     "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "

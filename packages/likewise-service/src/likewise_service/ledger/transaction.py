@@ -24,13 +24,8 @@ T = TypeVar("T")
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
 _REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
-# The round that a body names, as the index has it (migrations/baseline.py).
-_ROUND: dict[str, sa.ColumnElement[str]] = {
-    "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
-    "postgresql": sa.literal_column(
-        r"""md5(substring(body from '"round":("(?:[^"\\]|\\.)*")'))""", sa.Text
-    ),
-}
+# The round that a body names, as the index has it.
+_ROUND = {name: sa.literal_column(text, sa.Text) for name, text in db.ROUND.items()}
 # The most values in one query.
 PORTION = 500
 
@@ -45,7 +40,6 @@ def json_text(text: str) -> str:
 
 
 def portions(values: Iterable[T]) -> Iterator[Sequence[T]]:
-    """Split values into portions that fit one query."""
     listed = list(values)
     return (listed[start : start + PORTION] for start in range(0, len(listed), PORTION))
 
@@ -68,25 +62,14 @@ class EndedReview:
     finished: int | None
 
     def row(self) -> dict[str, object]:
-        """Return the row that keeps it."""
         return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
 
     @classmethod
     def read(cls, row: sa.Row[Any]) -> EndedReview:
-        """Return the review that a row keeps."""
         return cls(
             row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
             row.status, row.ended, row.finished,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A docket at one of its records; ``hash`` is that of the record."""
-
-    seq: int
-    hash: str
-    content: bytes
 
 
 class LedgerView:
@@ -97,42 +80,32 @@ class LedgerView:
 
     @cached_property
     def head(self) -> Head:
-        """The docket's last record."""
         return head_of(self.connection, self.docket)
 
     def execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
-        """Execute a statement on the view's connection."""
         return self.connection.execute(statement)
 
     def of(self, table: sa.Table) -> sa.ColumnElement[bool]:
-        """Return the condition that a row of a table is one of this docket."""
         return table.c.docket == self.docket
 
     def rows(
-        self, after: int = 0, until: int | None = None, limit: int | None = None
+        self, after: int = 0, until: int | None = None, limit: int | None = None, kind: str = ""
     ) -> Iterable[sa.Row[Any]]:
-        """Return the rows of records with numbers above ``after`` and up to ``until``."""
+        """Return the rows of records above ``after`` and up to ``until``, of one kind or of all."""
         query = sa.select(db.events).where(self.of(db.events), db.events.c.seq > after)
         if until is not None:
             query = query.where(db.events.c.seq <= until)
+        if kind:
+            query = query.where(db.events.c.kind == kind)
         result = self.execute(query.order_by(db.events.c.seq).limit(limit))
         # In partitions: asking for row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
 
     def records(
-        self, after: int = 0, until: int | None = None, limit: int | None = None
+        self, after: int = 0, until: int | None = None, limit: int | None = None, kind: str = ""
     ) -> list[Record]:
         """Return the same as records; their bodies have to be canonical JSON."""
-        return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit)]
-
-    def records_of_kind(self, kind: str, after: int = 0) -> list[Record]:
-        """Return the records of one kind with numbers above ``after``, by a scan over those."""
-        query = sa.select(db.events).where(
-            self.of(db.events), db.events.c.seq > after, db.events.c.kind == kind
-        )
-        return [
-            Record.of_row(self.docket, row) for row in self.execute(query.order_by(db.events.c.seq))
-        ]
+        return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit, kind)]
 
     def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
         """Return the records of some rounds up to a number, by round, found by the index."""
@@ -165,7 +138,6 @@ class LedgerView:
         return {row.digest: _payload(row) for query in queries for row in self.execute(query)}
 
     def secret(self) -> tuple[int, bytes] | None:
-        """Return the docket's seed and the salt of its commitment."""
         row = self.execute(sa.select(db.secrets).where(self.of(db.secrets))).first()
         return None if row is None else (int(row.seed), bytes(row.salt))
 
@@ -192,7 +164,6 @@ class LedgerView:
         return {json.loads(row.id): row.number for row in rows}
 
     def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
-        """Return the ended reviews among some ids."""
         query = sa.select(db.reviews).where(self.of(db.reviews))
         queries = [query.where(db.reviews.c.id.in_(portion)) for portion in portions(ids)]
         return [EndedReview.read(row) for query in queries for row in self.execute(query)]
@@ -226,18 +197,17 @@ class LedgerView:
             json.loads(row.round) for row in self.execute(query.order_by(db.reviews.c.finished))
         ]
 
-    def newest_snapshot(self) -> Snapshot | None:
-        """Return the newest snapshot of a record which the ledger still has."""
+    def newest_snapshot(self) -> tuple[Head, bytes] | None:
+        """Return the newest snapshot of a record which the ledger still has, and its content."""
         same = (db.events.c.seq == db.snapshots.c.seq) & (db.events.c.hash == db.snapshots.c.hash)
         query = sa.select(db.snapshots.c.seq, db.snapshots.c.hash, db.snapshots.c.content).where(
             self.of(db.snapshots), self.of(db.events), same
         )
         row = self.execute(query.order_by(db.snapshots.c.seq.desc()).limit(1)).first()
-        return None if row is None else Snapshot(row.seq, row.hash, bytes(row.content))
+        return None if row is None else (Head(row.seq, row.hash), bytes(row.content))
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
-    """Return a docket's last record."""
     row = _first(connection, _HEAD, docket)
     return Head() if row is None else Head(row.seq, row.hash)
 
@@ -307,7 +277,6 @@ class Transaction(LedgerView):
             self._begun = True
 
     def flush(self) -> None:
-        """Send the rows that were gathered to the database."""
         rows, self._rows = self._rows, []
         before = len(rows) if self._before is None else self._before
         self._insert(rows[:before])
@@ -329,7 +298,6 @@ class Transaction(LedgerView):
             self.connection.exec_driver_sql(statement, values if len(values) > 1 else values[0])
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
-        """Add a record to the ledger."""
         record = Record.following(self.docket, self.head, at, kind, body, actor)
         self._rows.append(("events", {**record.to_json(), "body": record.body_text}))
         self.head = record.head
@@ -354,7 +322,6 @@ class Transaction(LedgerView):
         self._rows.append(("requests", row))
 
     def request(self, key: str) -> tuple[str, str] | None:
-        """Return the fingerprint and the round of an earlier request with that key."""
         for table, row in self._rows:
             if table == "requests" and row["key"] == key:
                 return row["fingerprint"], row["round"]
@@ -370,11 +337,9 @@ class Transaction(LedgerView):
         self._change(db.secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
 
     def list_round(self, number: int, round_id: str) -> None:
-        """List a round that has closed."""
         self._rows.append(("rounds", {"number": number, "id": json_text(round_id)}))
 
     def list_review(self, review: EndedReview) -> None:
-        """List a review that has ended."""
         self._rows.append(("reviews", review.row()))
 
     def look_at(self, due: str) -> None:
@@ -393,17 +358,13 @@ class Transaction(LedgerView):
         self.connection.exec_driver_sql(statement, values)
         self._due = None
 
-    def keep_snapshot(self, snapshot: Snapshot) -> None:
+    def keep_snapshot(self, head: Head, content: bytes) -> None:
         """Write a state to start from, and keep the one before it; older ones go."""
-        newest = (
-            sa.select(sa.func.max(db.snapshots.c.seq))
-            .where(self.of(db.snapshots))
-            .scalar_subquery()
-        )
-        self._change(
-            db.snapshots.delete().where(self.of(db.snapshots), db.snapshots.c.seq < newest)
-        )
-        self._change(db.snapshots.insert().values(docket=self.docket, **vars(snapshot)))
+        table, newest = db.snapshots, sa.select(sa.func.max(db.snapshots.c.seq))
+        older = table.c.seq < newest.where(self.of(table)).scalar_subquery()
+        self._change(table.delete().where(self.of(table), older))
+        row = {"docket": self.docket, "seq": head.seq, "hash": head.hash, "content": content}
+        self._change(db.snapshots.insert().values(row))
 
     def drop_snapshots(self) -> None:
         """Remove all states to start from, when somebody in them is erased."""

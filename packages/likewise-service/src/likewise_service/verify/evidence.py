@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from likewise.learner.state import State
 from likewise_service.errors import ServiceError, StoreError
-from likewise_service.ledger.records import GENESIS, LedgerBroken, Payload, Receipt, Record
+from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, link_fault
 from likewise_service.ledger.store import Store
 
 # The most differences that are printed.
@@ -66,12 +66,10 @@ class Replayed:
 
     @property
     def holds(self) -> bool:
-        """Tell if nothing differs."""
         return not self.differences
 
     @property
     def proved(self) -> list[str]:
-        """All that this replay has shown, in sentences."""
         seeded = self.seed in ("held", "revealed")
         sentences = {
             f"The {self.receipt.head.seq:,} records are a hash chain. That nothing was rewritten "
@@ -89,7 +87,6 @@ class Replayed:
 
     @property
     def unproved(self) -> list[str]:
-        """All that it has not shown, and why."""
         unknown = self.seed == "unknown"
         sentences = {
             "Decisions and lottery were not recomputed: that needs the seed, which its owner has "
@@ -107,7 +104,6 @@ class Replayed:
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 
     def text(self) -> str:
-        """Return the findings as a page of text."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -189,29 +185,13 @@ def walked(evidence: Evidence) -> Iterator[tuple[Record, Difference | None]]:
     A record whose number has been there already is a fault and nothing else: what follows it is
     compared with the record before it.
     """
-    last, prev = 0, GENESIS
+    head = Head()
     for record in evidence.records:
-        seq, linked = last + 1, True
+        seq = head.seq + 1
+        prev: str | None = head.hash
         while seq in evidence.unreadable:
-            seq, linked = seq + 1, False
-        yield record, _fault(evidence.docket, record, seq, prev if linked else None)
+            seq, prev = seq + 1, None
+        fault = link_fault(evidence.docket, record, seq, prev)
+        yield record, None if fault is None else Difference(seq, "chain", *fault)
         if record.seq >= seq:
-            last, prev = record.seq, record.hash
-
-
-def _fault(docket: str, record: Record, seq: int, prev: str | None) -> Difference | None:
-    if record.seq != seq:
-        words = (f"The record here has the number {record.seq}.", f"number {seq}.")
-    elif record.docket != docket:
-        words = (f"It is a record of {record.docket!r}.", f"one of {docket!r}.")
-    elif not record.intact:
-        words = (
-            f"Its content was changed: it has the hash {record.content_hash[:16]}….",
-            f"{str(record.hash)[:16]}…, the hash that it carries.",
-        )
-    elif prev is not None and record.prev != prev:
-        before = "nothing" if prev == GENESIS else f"{prev[:16]}…"
-        words = (f"It follows {record.prev[:16]}….", f"{before}, the record before it.")
-    else:
-        return None
-    return Difference(seq, "chain", *words)
+            head = record.head

@@ -49,7 +49,6 @@ def _digest(path: Path) -> str:
 def write_manifest(
     folder: Path, files: Iterable[Path], receipt: records.Receipt, key: signatures.PrivateKey
 ) -> Path:
-    """Sign for the files of an export."""
     digests = {path.name: _digest(path) for path in files}
     content = {"format": EXPORT, "receipt": str(receipt), "files": digests}
     path = folder / MANIFEST
@@ -59,7 +58,6 @@ def write_manifest(
 
 
 def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
-    """Check the files of an export against its manifest."""
     path = folder / MANIFEST
     if not path.is_file():
         return ExportCheck(False, (), "The export is not signed.")

@@ -12,32 +12,18 @@ from likewise_service.verify.evidence import Difference, Evidence
 
 # Kinds of record that a member adds for themselves.
 MEMBER_ACTS = frozenset(
-    kind
-    for kind, body in kinds.KINDS.items()
-    if issubclass(body, kinds.MemberAct) and "auditor" in kinds.ROLES[kind]
+    kind for kind, roles in kinds.ROLES.items() if roles == {"auditor"} and kind != "signed"
 )
-
-
-@dataclass
-class _Introduced:
-    """Somebody as the ledger introduced them, in record ``seq`` by the actor ``by``."""
-
-    role: str
-    name: str
-    seq: int
-    by: str
-    token: str
-    until: str | None = None
-    ended: bool = False
 
 
 @dataclass
 class ActorChecks:
     """All who were introduced, and who did what."""
 
-    introduced: dict[str, _Introduced] = field(default_factory=dict)
+    introduced: dict[str, tuple[Record, kinds.Introduction]] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
     machine: int = 0
-    _passed: dict[tuple[str, str], _Introduced] = field(default_factory=dict)
+    _passed: dict[tuple[str, str], kinds.Introduction] = field(default_factory=dict)
 
     def passes(self, record: Record) -> bool:
         """Tell at once that somebody does what they have done before, with nothing changed."""
@@ -47,36 +33,25 @@ class ActorChecks:
         return record.kind not in MEMBER_ACTS or record.body.get("member") == actor.name
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about actors."""
         # An introduction comes before whoever it introduces has done anything else.
         if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
-            token, name, until = f"token:{body.token}", f"token:{body.token}", None
-            if isinstance(body, kinds.SignedIn):
-                name, until = f"sign-in:{body.sign_in}", body.until
-            actor = _Introduced(body.role, body.name, record.seq, record.actor, token, until)
-            self.introduced.setdefault(name, actor)
+            self.introduced.setdefault(body.actor, (record, body))
         for recorded, expected in self._check(record):
             yield Difference(record.seq, "actor", recorded, expected)
-        if isinstance(body, kinds.TokenEnded):
-            self._end(f"token:{body.token}")
-        elif isinstance(body, kinds.SignedOut):
-            self._end(f"sign-in:{body.sign_in}")
-
-    def _end(self, name: str) -> None:
-        self._passed.clear()
-        if name in self.introduced:
-            self.introduced[name].ended = True
+        if isinstance(body, (kinds.TokenEnded, kinds.SignedOut)):
+            self._passed.clear()
+            self.ended.add(body.actor)
 
     def _check(self, record: Record) -> Iterator[tuple[str, str]]:
         name = record.actor
         if name in ("machine", "service"):
             self.machine += name == "machine" and record.kind in MEMBER_ACTS
             return
-        actor = self.introduced.get(name)
-        if actor is None:
+        if name not in self.introduced:
             yield f"{name or 'Nobody'} acted.", "somebody whose token or sign-in the ledger has."
             return
-        ended = actor.ended or self.introduced.get(actor.token, actor).ended
+        actor = self.introduced[name][1]
+        ended = not self.ended.isdisjoint((name, f"token:{actor.token}"))
         if ended:
             yield f"{name} acted after its end.", "nobody, once a token has ended."
         if actor.until is not None and record.at > actor.until:
@@ -89,33 +64,25 @@ class ActorChecks:
         elif not ended:
             self._passed[name, record.kind] = actor
 
-    def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
-        sentences = [
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        proved.append(
             f"Every record says who acted, by {len(self.introduced):,} tokens and sign-ins that "
             f"the ledger itself introduces."
-        ]
+        )
         tokens: dict[str, list[str]] = {}
-        for name, actor in self.introduced.items():
-            if actor.role == "auditor" and name == actor.token:
-                introduction = f"{name} (record {actor.seq:,}, by {actor.by})"
+        for name, (record, actor) in self.introduced.items():
+            if actor.role == "auditor" and isinstance(actor, kinds.TokenIssued):
+                introduction = f"{name} (record {record.seq:,}, by {record.actor})"
                 tokens.setdefault(actor.name, []).append(introduction)
         for member, listed in sorted(tokens.items()):
             if len(listed) > 1:
-                sentences.append(
-                    f"{member!r} has had {len(listed)} tokens: {', '.join(listed)}. Ask them for "
-                    f"each."
-                )
-        return sentences
-
-    def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
-        if not self.machine:
-            return []
-        return [
-            f"That members said what {self.machine:,} records have them say: they were entered at "
-            f"the machine, with no token of theirs."
-        ]
+                several = f"{member!r} has had {len(listed)} tokens: {', '.join(listed)}."
+                proved.append(f"{several} Ask them for each.")
+        if self.machine:
+            unproved.append(
+                f"That members said what {self.machine:,} records have them say: they were entered "
+                f"at the machine, with no token of theirs."
+            )
 
 
 # Seconds by which a server's clock may differ from an authority's.
@@ -147,7 +114,6 @@ class AnchorChecks:
         return bool(self._began) and record.at >= self._bound
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about anchors."""
         self._began = self._began or record.at
         if self._bound and record.at < self._bound:
             expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
@@ -199,40 +165,33 @@ class AnchorChecks:
             self.stamped += 1
         return ""
 
-    def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        if not self.anchors and self.records:
+            unproved.append(
+                "When records were written: nothing was anchored outside, so all times are the "
+                "operator's, and what follows the last receipt that anybody holds can be rewritten."
+            )
         if not self.anchors:
-            return []
+            return
         certified = f", {self.stamped:,} by the authority that was named" * bool(self.stamped)
-        return [
+        proved.append(
             f"{self.anchors:,} anchors{certified}: records up to {self.covered:,} were written by "
             f"{self.last}, and times are bounded to within {self.widest + TOLERANCE / 60:,.1f} "
             f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
-        ]
-
-    def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
-        if not self.records:
-            return []
-        if not self.anchors:
-            return [
-                "When records were written: nothing was anchored outside, so all times are the "
-                "operator's, and what follows the last receipt that anybody holds can be rewritten."
-            ]
+        )
         minutes = seconds_between(self.last, max(self.records[-1].at, self.last)) / 60
-        sentences = [
+        unproved.append(
             f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
             f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
             f"receipt."
-        ]
+        )
         if not self.stamped:
-            sentences.append(
+            unproved.append(
                 "That the anchors' times are true: compare the file or the receiver's own copies "
                 "(likewise verify FILE), or name the authority's certificates (--authority)."
             )
         if self.failures:
-            sentences.append(f"{self.failures:,} times an anchor failed; it was tried again.")
-        return sentences
+            unproved.append(f"{self.failures:,} times an anchor failed; it was tried again.")
 
 
 @dataclass
@@ -244,7 +203,6 @@ class KeyChecks:
     compromised: int = 0
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about keys."""
         if not isinstance(body, (kinds.DocketOpened, kinds.KeyPublished)):
             return
         before = self.key
@@ -269,24 +227,18 @@ class KeyChecks:
         )
         return "" if signed else f"The key {before.id} did not sign it."
 
-    def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
-        if self.key is None:
-            return []
-        changed = f" (changed {self.changes} times, each time by the key before)"
-        return [
-            f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
-            f"{self.key.text}. Compare it with the address where it is published."
-        ]
-
-    def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
-        if not self.compromised:
-            return []
-        return [
-            f"That {self.compromised} changes of keys are by whoever had the key before: it had "
-            f"fallen into other hands."
-        ]
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        if self.key is not None:
+            changed = f" (changed {self.changes} times, each time by the key before)"
+            proved.append(
+                f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
+                f"{self.key.text}. Compare it with the address where it is published."
+            )
+        if self.compromised:
+            unproved.append(
+                f"That {self.compromised} changes of keys are by whoever had the key before: it "
+                f"had fallen into other hands."
+            )
 
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
@@ -316,7 +268,6 @@ class MemberChecks:
         return record.kind not in STATEMENTS or str(record.body.get("member")) not in self.keys
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the differences of one record; ``body`` is there for records about signatures."""
         for recorded, expected in self._check(record, body):
             yield Difference(record.seq, "signature", recorded, expected)
 
@@ -358,10 +309,10 @@ class MemberChecks:
         if body.at <= self._last.get(body.member, ""):
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
-        statement = signatures.MemberStatement(
+        statement = signatures.act_statement(
             self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
         )
-        if not statement.signed_by(key, body.signature):
+        if not key.verifies("member", statement, body.signature):
             return "The signature is not that of what is recorded."
         return ""
 
@@ -377,34 +328,25 @@ class MemberChecks:
         agreed = before.verifies("member-key", content, body.consent or "")
         return "" if agreed else "The key before it did not agree."
 
-    def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
-        if not self.keys:
-            return []
-        listed = ", ".join(f"{name!r} with {self.keys[name][0].id}" for name in sorted(self.keys))
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        keys = ", ".join(f"{name!r} with {key.id}" for name, (key, _) in sorted(self.keys.items()))
         compared = ", ".join(sorted(set(self.keys) & set(self.published)))
         rest = ", ".join(sorted(set(self.keys) - set(self.published)))
-        return [
-            f"{self.signed:,} acts were signed by members themselves, who sign with keys of their "
-            f"own: {listed}."
-            + (f" Compared with what they publish: {compared}." if compared else "")
-            + (f" Compare the keys of {rest} with what they publish: --member-key." if rest else "")
-        ]
-
-    def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
-        return [
-            f"That {member!r} said what the ledger has them say: they publish a key, and there is "
-            f"none of theirs in it."
-            for member in sorted(set(self.published) - set(self.keys))
-        ]
+        done = f" Compared with what they publish: {compared}." if compared else ""
+        open_ = f" Compare the keys of {rest} with what they publish: --member-key." if rest else ""
+        if keys:
+            proved.append(
+                f"{self.signed:,} acts were signed by members themselves, who sign with keys of "
+                f"their own: {keys}.{done}{open_}"
+            )
+        for member in sorted(set(self.published) - set(self.keys)):
+            unproved.append(
+                f"That {member!r} said what the ledger has them say: they publish a key, and there "
+                f"is none of theirs in it."
+            )
 
 
-_READ = {
-    kind
-    for kind, body in kinds.KINDS.items()
-    if issubclass(body, (kinds.EvidenceBody, kinds.DocketOpened))
-}
+_READ = {kind for kind, body in kinds.KINDS.items() if not issubclass(body, kinds.RoundBody)}
 
 
 @dataclass(frozen=True)
@@ -445,10 +387,9 @@ class Witnesses:
             except LikewiseError as error:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
-    def proved(self) -> list[str]:
-        """Return sentences on all that is proved."""
-        return [line for check in self._all for line in check.proved()]
-
-    def unproved(self) -> list[str]:
-        """Return sentences on all that is not proved."""
-        return [line for check in self._all for line in check.unproved()]
+    def report(self) -> tuple[list[str], list[str]]:
+        """Return sentences on all that is proved, and on all that is not."""
+        proved, unproved = list[str](), list[str]()
+        for check in self._all:
+            check.report(proved, unproved)
+        return proved, unproved

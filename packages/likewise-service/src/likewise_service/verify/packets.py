@@ -12,11 +12,10 @@ from itertools import islice
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Decided
-from likewise.learner.state import State
+from likewise.learner import events, players
+from likewise.learner.state import State, located
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
-from likewise_service.dockets.learner import advance, chances, start, surrogates_in
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, parse
@@ -47,7 +46,6 @@ class DecisionHistory:
 
     @property
     def round(self) -> Round:
-        """The round of the decision."""
         return self.projection.round(self.round_id)
 
     @property
@@ -61,38 +59,28 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
     """Find a decision in a ledger, and fold everything up to it."""
     projection, records, moment = Projection(evidence.docket), list[Record](), None
     bodies = [kinds.read_body(record) for record in evidence.records]
-    learner = _LearnerFold(evidence, bodies)
+    surrogates, payloads = kinds.surrogates_in(bodies), evidence.payloads or {}
+    contents = {digest: p.content for digest, p in payloads.items() if p.digest == digest}
+    state: State | None = None
+    secret = evidence.secret
     for record, body in zip(evidence.records, bodies, strict=True):
-        concerned = getattr(body, "round", None) == round_id
-        if concerned and isinstance(body, Decided) and person in {d.person for d in body.decisions}:
-            moment = (record, learner.state, dict(projection.counts), projection.audit_only)
+        concerned = isinstance(body, kinds.RoundBody) and body.round == round_id
+        if concerned and isinstance(body, kinds.Decided) and body.concerns(person):
+            moment = (record, state, dict(projection.counts), projection.audit_only)
         projection.take(record, body)
-        learner.take(projection, body)
         if concerned:
             records.append(record)
+        if secret is None:
+            continue
+        try:
+            before = state or State.start(projection.settings.make_learner(secret[0]))
+            state = body.advance(before, contents, surrogates)
+        except LikewiseError:
+            # Somebody's features are gone: from here on nothing can be recomputed.
+            state = secret = None
     if moment is None:
         raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
     return DecisionHistory(evidence, round_id, person, projection, records, *moment)
-
-
-class _LearnerFold:
-    """The learner along a ledger, as far as the seed and the features are there."""
-
-    def __init__(self, evidence: Evidence, bodies: list[kinds.Body]) -> None:
-        self.secret, self.surrogates = evidence.secret, surrogates_in(bodies)
-        payloads = evidence.payloads or {}
-        self.contents = {d: p.content for d, p in payloads.items() if p.digest == d}
-        self.state: State | None = None
-
-    def take(self, projection: Projection, body: kinds.Body) -> None:
-        if self.secret is None:
-            return
-        try:
-            state = start(projection.settings, self.secret[0]) if self.state is None else self.state
-            self.state = advance(state, body, self.contents, self.surrogates)
-        except LikewiseError:
-            # Somebody's features are gone: from here on nothing can be recomputed.
-            self.state = self.secret = None
 
 
 GRID = 32
@@ -113,7 +101,6 @@ class Reason:
 
     @property
     def words(self) -> str:
-        """The reason in a sentence that a letter could carry."""
         name = f"{self.title} ({self.value})"
         if self.moved == 0 and self.best == 0:
             return f"{name} had no influence."
@@ -147,6 +134,17 @@ def values_of(feature: Feature, value: float) -> list[float]:
     return values if included else [*values, value]
 
 
+def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:
+    """Return the scores that people with these features would have had in the last batch.
+
+    They come from the same draws as those of the batch itself, so that only features differ.
+    """
+    round_, learner = state.open[round_id], state.learner
+    people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
+    points, draws = located(learner, people), players.Draws(round_.draws, round_.batches - 1)
+    return learner.primal.estimates(learner.hypotheses, round_.policy, points, draws).scores
+
+
 def reasons_of(state: State, round_id: str, features: Sequence[float]) -> list[Reason]:
     """Return every feature's part in somebody's chance, those that lowered it most first.
 
@@ -168,7 +166,6 @@ def reasons_of(state: State, round_id: str, features: Sequence[float]) -> list[R
 
 
 def letter(reasons: Sequence[Reason]) -> list[str]:
-    """Return the sentences of a letter to somebody who was rejected: the main reasons."""
     return [reason.words for reason in reasons if reason.moved < 0][:NAMED]
 
 
@@ -188,7 +185,6 @@ IN_SHADOW = "The docket ran in shadow: its decisions were not used, and somebody
 
 
 def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, Any]:
-    """Return the content of a packet, as it follows from the ledger."""
     history = history_of(evidence, round_id, person)
     settings, decision = history.projection.settings, history.round.decisions[person]
     reasons = []
@@ -314,7 +310,6 @@ def give_packet(store: Store, docket: str, round_id: str, person: str) -> dict[s
 
 
 def read_packet(text: str) -> dict[str, Any]:
-    """Read a packet; what is none is refused."""
     try:
         document = json.loads(text)
         canonical(document)
@@ -384,22 +379,18 @@ SEATS = {
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
-    """The whole packet as a page of text."""
-    return "\n".join(_lines(packet)) + "\n"
+    sections = (
+        _heading, _decision, _origin_in_words, _features_in_words, _reasons, _panel, _verification,
+    )  # fmt: skip
+    return "\n\n".join("\n".join(section(packet)) for section in sections) + "\n"
 
 
-def _lines(packet: Mapping[str, Any]) -> Iterator[str]:
-    decision, panel = packet["decision"], packet["panel"]
+def _heading(packet: Mapping[str, Any]) -> Iterator[str]:
     yield f"The decision on {packet['person']}: {packet['title']}"
-    yield f"Docket {packet['docket']}, round {packet['round']}, decided {_when(decision['at'])}."
+    moment = _when(packet["decision"]["at"])
+    yield f"Docket {packet['docket']}, round {packet['round']}, decided {moment}."
     if packet["notice"]:
         yield packet["notice"]
-    yield from _decision(packet, decision)
-    yield from _origin_in_words(packet)
-    yield from _features_in_words(packet)
-    yield from _reasons(packet)
-    yield from _panel(packet, panel)
-    yield from _verification(packet)
 
 
 def _when(at: str) -> str:
@@ -415,11 +406,11 @@ def _word(approved: bool) -> str:
     return "approved" if approved else "rejected"
 
 
-def _decision(packet: Mapping[str, Any], decision: Mapping[str, Any]) -> Iterator[str]:
+def _decision(packet: Mapping[str, Any]) -> Iterator[str]:
     """The decision that stands comes first, then how it came about."""
+    decision = packet["decision"]
     decider = "The institution" if packet["chance_from"] is None else "The system"
     verdict, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
-    yield ""
     yield f"The decision: {_word(decision['stands'])}."
     if decision["overridden"] is None:
         yield f"{decider} {verdict}, at a chance of approval of {chance}. Nobody decided otherwise."
@@ -431,7 +422,6 @@ def _decision(packet: Mapping[str, Any], decision: Mapping[str, Any]) -> Iterato
 
 
 def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     yield "How it was decided:"
     yield f"  {packet['role']}"
     origin = packet["chance_from"]
@@ -444,7 +434,6 @@ def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     if packet["erased"]:
         yield f"The features were erased {_when(packet['erased'])}."
     elif not packet["features"]:
@@ -457,7 +446,6 @@ def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     decision = packet["decision"]
     if packet["chance_from"] is None:
         yield "The reasons for the chance are the institution's own. Ask it for them."
@@ -479,8 +467,8 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"  {number}. {line}" for number, line in enumerate(packet["letter"], 1))
 
 
-def _panel(packet: Mapping[str, Any], panel: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
+def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
+    panel = packet["panel"]
     if panel["seats"]:
         seats = ", ".join(f"{name} ({SEATS[state]})" for name, state in panel["seats"].items())
         yield f"A panel was asked, under the rule {panel['rule']}: {seats}."
@@ -506,7 +494,6 @@ def _panel(packet: Mapping[str, Any], panel: Mapping[str, Any]) -> Iterator[str]
 
 
 def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield ""
     count, until = len(packet["records"]), packet["until"]
     yield "How to verify this file:"
     yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."

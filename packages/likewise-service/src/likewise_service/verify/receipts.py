@@ -47,7 +47,6 @@ class KnownKeys:
     retired: Mapping[str, str] = field(default_factory=dict)
 
     def judge(self, receipt: Receipt) -> Signature:
-        """Return the worth of a receipt's signature."""
         if not receipt.signature:
             return "not signed"
         key = self.keys.get(receipt.key)
@@ -60,7 +59,6 @@ class KnownKeys:
         return "retired" if receipt.at >= self.retired.get(receipt.key, NEVER) else "signed"
 
     def sentence(self, receipt: Receipt) -> str:
-        """Return the same as a sentence."""
         return SENTENCES[self.judge(receipt)].format(key=receipt.key)
 
     @classmethod
@@ -106,7 +104,6 @@ def keys_in(records: Iterable[Record]) -> KnownKeys:
 
 
 def sign_document(purpose: str, content: Mapping[str, Any], key: PrivateKey) -> dict[str, Any]:
-    """Return a JSON document with the installation's key and its signature."""
     document = {**content, "key": key.public.text}
     return {**document, "signature": key.sign(purpose, canonical(document))}
 
@@ -149,13 +146,7 @@ class Verified:
 
     @property
     def counts(self) -> bool:
-        """Tell if the receipt is one at all."""
         return self.signature in ("signed", "not signed")
-
-
-def verify(evidence: Evidence, receipt: Receipt, keys: KnownKeys | None = None) -> Verified:
-    """Check a ledger against a receipt; the chain up to it has to hold as well."""
-    return verify_all(evidence, [receipt], keys)[0]
 
 
 def verify_all(
@@ -230,7 +221,6 @@ ACKNOWLEDGEMENT = "likewise-acknowledgement/1"
 def acknowledge(
     member: str, reviews: Sequence[Mapping[str, Any]], receipt: Receipt, key: PrivateKey
 ) -> dict[str, Any]:
-    """Acknowledge all that a member has said of some reviews."""
     content = {
         "format": ACKNOWLEDGEMENT, "docket": receipt.docket, "member": member,
         "reviews": [dict(review) for review in reviews], "receipt": str(receipt),

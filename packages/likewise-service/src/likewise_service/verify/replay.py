@@ -6,88 +6,22 @@ record says how it is checked (``likewise_service.ledger.kinds``). After a diffe
 goes on with what should have been.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from likewise.errors import LikewiseError
 from likewise.learner import events, fold
-from likewise.learner.settings import ALGORITHM, Learner
+from likewise.learner.settings import Learner
 from likewise.learner.state import State
-from likewise_service.dockets import figures, learner, reviews, spec
+from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record
-from likewise_service.ledger.store import Store
-from likewise_service.verify.evidence import Difference, Evidence, Replayed, evidence_of, walked
+from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record
+from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
 
-
-class ReviewChecks:
-    """Translates the names of reviews, which whoever knows the docket's secret can do."""
-
-    def __init__(self, projection: Projection, key: reviews.ReviewKey | None) -> None:
-        self.projection, self.key = projection, key
-        self._signed: kinds.Signed | None = None
-
-    def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """Yield the difference of one record from the statement before it, if there is one."""
-        signed, self._signed = self._signed, body if isinstance(body, kinds.Signed) else None
-        if signed is None or not isinstance(
-            body, (kinds.Withdrawn, kinds.Finished, kinds.Repeated)
-        ):
-            return
-        if self.key is None:
-            return
-        round_ = self.projection.find(body.round)
-        again = record.at if isinstance(body, kinds.Repeated) else None
-        review = self.key.review_id(reviews.Seat(body.round, body.member, again))
-        if round_ is None or signed.review != review:
-            recorded, expected = f"It is about round {body.round!r}.", "the signed review."
-            yield Difference(record.seq, "signature", recorded, expected)
-            return
-        order = self.key.shuffled(review, round_.decisions)
-        names = {person: f"p{number}" for number, person in enumerate(order, start=1)}
-        if not _means(signed, body, names):
-            recorded = f"{record.kind!r} says something else."
-            yield Difference(record.seq, "signature", recorded, "what was signed.")
-
-
-def _means(
-    signed: kinds.Signed,
-    body: kinds.Withdrawn | kinds.Finished | kinds.Repeated,
-    names: Mapping[str, str],
-) -> bool:
-    """Tell if a record says what was signed; ``names`` are the people's in the review."""
-    pair = None if signed.pair is None else frozenset(signed.pair)
-    if isinstance(body, kinds.Withdrawn):
-        return pair == frozenset(names.get(person, "") for person in body.pair)
-    if isinstance(body, kinds.Finished):
-        return pair is None
-    objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.objections}
-    if signed.act == "flag":
-        return pair in objections and objections[pair] == signed.reason
-    if signed.act == "withdraw":
-        return pair not in objections
-    return body.finished == (signed.act == "finish")
-
-
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
-
-
-def replay(
-    records: Sequence[Record],
-    payloads: Mapping[str, Payload] | None,
-    secret: tuple[int, bytes] | None,
-) -> Replayed:
-    """Replay a ledger; ``payloads`` are by digest, ``secret`` is the seed and its salt."""
-    docket = records[0].docket if records else ""
-    return replay_evidence(Evidence(docket, records, payloads, secret))
-
-
-def replay_store(store: Store, docket: str) -> Replayed:
-    """Replay a docket of a store."""
-    return replay_evidence(evidence_of(store, docket))
 
 
 def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
@@ -103,7 +37,6 @@ class Replay:
     rounds whose words were erased.
     """
 
-    algorithm = ALGORITHM
     record: Record
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
@@ -111,9 +44,7 @@ class Replay:
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
         self.findings = Replayed(Receipt(evidence.docket, Head()))
         self.bodies = [kinds.readable(record) for record in evidence.records]
-        self.surrogates = learner.surrogates_in(
-            body for body in self.bodies if not isinstance(body, LedgerBroken)
-        )
+        self.surrogates = kinds.surrogates_in(self.bodies)
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
         self.reasonless: set[str] = set()
@@ -123,8 +54,8 @@ class Replay:
         self._changed: set[str] = set()
         self._expected: tuple[str, str] | None = None
         self._repeated: tuple[int, str, kinds.Body] | None = None
-        self.review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
-        self.reviews = ReviewChecks(self.projection, self.review_key)
+        self._signed: kinds.Signed | None = None
+        self._review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
 
     @cached_property
     def secret(self) -> tuple[int, bytes] | None:
@@ -140,7 +71,6 @@ class Replay:
         return None
 
     def run(self) -> Replayed:
-        """Take every record in turn."""
         findings = self.findings
         for seq, why in self.evidence.unreadable.items():
             self._note(seq, "chain", f"It cannot be read: {why}", "JSON.")
@@ -150,29 +80,25 @@ class Replay:
                 findings.differences.append(fault)
             if record.seq > findings.receipt.head.seq:
                 findings.differences += self.witnesses.take(record, body)
-                findings.differences += self.reviews.take(record, body)
                 self.record = record
                 self._take(body)
                 findings.receipt = Receipt(self.evidence.docket, record.head)
         if not self.evidence.records:
             self._note(1, "chain", "There is none.", "docket-opened.")
         self._check_end()
-        findings.kept, findings.unkept = self.witnesses.proved(), self.witnesses.unproved()
+        findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         # What was changed comes before what follows from it.
         findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return findings
 
     def differ(self, about: str, recorded: object, expected: object) -> None:
-        """Note a difference of the current record."""
         self._note(self.record.seq, about, f"{recorded}.", f"{expected}.")
 
     def expect(self, kind: str, round_id: str) -> None:
-        """Expect a kind of record of a round next."""
         self._expected = (kind, round_id)
 
     def payload(self, digest: str, name: str) -> None:
-        """Check that a payload is there, and unchanged."""
         if self.evidence.payloads is None:
             return
         if digest in self._changed:
@@ -181,11 +107,9 @@ class Replay:
             self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
 
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
-        """Refuse a rule that makes no sense for the members."""
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
 
     def is_committed(self, seed: int, salt: bytes) -> bool:
-        """Tell if a seed is the one that the first record commits to."""
         return spec.commitment(seed, salt) == self.projection.commitment
 
     def draw(self, number: int) -> bool | None:
@@ -210,24 +134,23 @@ class Replay:
             recorded = f"{body.member!r} judged round {body.round} again"
             self.differ("lottery", recorded, "a round that the lottery shows again")
 
-    def decide_again(self, body: events.Decided) -> None:
+    def decide_again(self, body: kinds.Decided) -> None:
         """Take every decision again; the fold goes on with what should have been."""
         if self.projection.audit_only:
             self.findings.elsewhere += len(body.decisions)
             if self.state is not None:
-                self.state = learner.advance(self.state, body)
+                self.state = body.advance(self.state, {}, {})
         elif self.state is None:
             self.findings.skipped += len(body.decisions)
         else:
-            expected = fold.decide(self.state, body.round)
-            self.state = learner.advance(self.state, expected)
+            expected = kinds.Decided(body.round, fold.decide(self.state, body.round).decisions)
+            self.state = expected.advance(self.state, {}, {})
             self.findings.decisions += len(body.decisions)
             self._compare(body.decisions, expected.decisions)
 
     def _compare(
         self, recorded: Sequence[events.Decision], expected: Sequence[events.Decision]
     ) -> None:
-        """Compare score, decision and inverse chance of everybody."""
         people = [[d.person for d in listed] for listed in (recorded, expected)]
         if people[0] != people[1]:
             self.differ("decision", f"Decisions are on {people[0]}", people[1])
@@ -238,11 +161,14 @@ class Replay:
                 self.differ("decision", sentence, _sentence(again))
 
     def _take(self, body: kinds.Body | LedgerBroken) -> None:
+        signed, self._signed = self._signed, body if isinstance(body, kinds.Signed) else None
         try:
             if isinstance(body, LedgerBroken):
                 raise body
+            if signed is not None and isinstance(body, kinds.PanelBody):
+                self._check_signed(signed, body)
             self._check_order(body)
-            kinds.check_body(body, self)
+            body.check(self)
             round_ = self.projection.take(self.record, body)
         except _BROKEN as error:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
@@ -250,10 +176,22 @@ class Replay:
         self._seat(body, round_)
         if isinstance(body, kinds.DocketOpened):
             self._start()
-        elif not isinstance(body, events.Decided):
+        elif not isinstance(body, kinds.Decided):
             self._fold(body)
         if isinstance(body, kinds.LearnerGiven) and self.learner is not None:
             self.learner = self.projection.settings.make_learner(self.learner.seed)
+
+    def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
+        """The record says what was signed; with the secret, a review's names can be translated."""
+        if self._review_key is None:
+            return
+        round_ = self.projection.find(body.round)
+        again = self.record.at if isinstance(body, kinds.Repeated) else None
+        review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
+        if round_ is None or signed.review != review:
+            self.differ("signature", f"It is about round {body.round!r}", "the signed review")
+        elif not body.means(signed, self._review_key.aliases(review, round_.decisions)):
+            self.differ("signature", f"{body.kind!r} says something else", "what was signed")
 
     def _check_order(self, body: kinds.Body) -> None:
         """The docket opens once, time never goes back, and what is expected comes at once."""
@@ -279,7 +217,6 @@ class Replay:
                 self._refuse("lottery", f"Reviews cannot be followed ({error})")
 
     def _start(self) -> None:
-        """Start the learner, if the seed is known and the one committed to."""
         if self.secret is None:
             self.findings.seed = "unknown"
         elif not self.is_committed(*self.secret):
@@ -287,7 +224,7 @@ class Replay:
             self.differ("seed", "The seed is not the one committed to", "that one")
         else:
             self.findings.seed = "revealed" if self.evidence.secret is None else "held"
-            state = learner.start(self.projection.settings, self.secret[0])
+            state = State.start(self.projection.settings.make_learner(self.secret[0]))
             self.learner = state.learner
             self.seating = reviews.Seating(reviews.ReviewKey(*self.secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
@@ -300,14 +237,13 @@ class Replay:
             if isinstance(body, kinds.PeopleArrived) and not self._has_features(body):
                 self.state = None
                 return
-            self.state = learner.advance(self.state, body, self.contents, self.surrogates)
+            self.state = body.advance(self.state, self.contents, self.surrogates)
         except _BROKEN as error:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
 
     def _has_features(self, body: kinds.PeopleArrived) -> bool:
         """Tell if everybody who arrived has features, or those of a surrogate."""
-        digests = [self.surrogates.get((body.round, p.id), p.digest) for p in body.people]
-        return all(digest is not None and digest in self.contents for digest in digests)
+        return all(digest in self.contents for digest in body.digests(self.surrogates))
 
     def _check_payloads(self) -> None:
         """Treat a payload that was changed as none; its record says so."""
