@@ -399,7 +399,8 @@ def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
 
 def _constants(learner: Learner, rounds: int) -> Constants:
     """Return the learner's constants, or refuse those that change from round to round."""
-    plain = learner.feedback == "full" and learner.audit_share == 1 and not learner.ignores_reports
+    plain = learner.feedback == "full" and not learner.ignores_reports
+    plain = plain and learner.looking.least == 1
     if not (plain and isinstance(learner.schedule, Paper)):
         raise ParameterError(
             "learner",

@@ -362,7 +362,7 @@ class Theorems:
         """With full information and all rounds audited."""
         probable = f"with probability {1 - self.schedule.delta:g}"
         holds = "surely" if self.learner.primal.exact else probable
-        return f"{holds}; of reports, those that the panel saw" * self._misses or holds
+        return f"{holds}; of violations, those in what the panel saw" * self._misses or holds
 
     @property
     def _misses(self) -> bool:

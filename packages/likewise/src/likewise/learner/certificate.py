@@ -110,13 +110,13 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
     A round with such a report is shown whole with probability p: of Y + X of them Y were seen, and
     whenever one looks, with L = B(Y + 1, X + b)/B(1, b) / (p^Y·(1 − p)^X) and b = (1 − p)/p, a
     martingale that begins at 1, P(L ever exceeds 1/delta) ≤ delta (Ville). The interval has all X
-    for which it does not; ``docs/research/theory.md`` has the theorem.
+    for which it does not, up to the number of rounds that were not shown whole; ``docs/research/theory.md`` has the theorem.
 
     >>> from likewise import Learner, Pool
     >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     >>> learner = Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1, attention="model:0.1")
     >>> unseen_reports(State.start(learner))
-    Unseen(estimate=0.0, low=0, high=42, confidence=0.95)
+    Unseen(estimate=0.0, low=0, high=0, confidence=0.95)
     """
     instance("state", state, State, "State.start(learner) makes one.")
     confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
@@ -137,7 +137,7 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
     while excess(middle + high) <= 0:
         high *= 2
     high = middle + _first(lambda x: excess(middle + x) > 0, high)
-    return Unseen(looks.unseen, low, high - 1, confidence)
+    return Unseen(looks.unseen, low, min(high - 1, looks.in_part), confidence)
 
 
 def _first(holds: Callable[[int], bool], last: int) -> int:

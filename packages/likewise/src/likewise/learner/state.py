@@ -208,23 +208,27 @@ class Account:
 class Looks:
     """What was put before the panel, and what its surprises say of what was not.
 
-    ``rounds`` and ``pairs`` count what was asked about. ``surprises`` counts reports of pairs that
-    only chance had put before the panel, with probability p each: ``unseen``, the sum of
+    ``rounds`` and ``pairs`` count what was asked about, ``in_part`` the rounds of which some possible
+    pairs were not. ``surprises`` counts reports of pairs that only chance had put before the
+    panel, with probability p each: ``unseen``, the sum of
     (1 − p)/p over them, estimates without bias the reports that nobody saw, and ``log_chances``,
     that of ln p, gives their interval (:func:`~likewise.learner.certificate.unseen_reports`).
     """
 
     rounds: int = 0
     pairs: int = 0
+    in_part: int = 0
     surprises: int = 0
     unseen: float = 0.0
     log_chances: float = 0.0
 
     def asked(self, asking: Asking) -> Looks:
-        """One more round, if it is looked at."""
-        if not asking.looked_at:
-            return self
-        return changed(self, rounds=self.rounds + 1, pairs=self.pairs + asking.shown)
+        """One more round, looked at or not."""
+        looked, shown = asking.looked_at, asking.shown if asking.looked_at else 0
+        return changed(
+            self, rounds=self.rounds + looked, pairs=self.pairs + shown,
+            in_part=self.in_part + (shown < asking.possible),
+        )  # fmt: skip
 
     def surprised(self, chance: int) -> Looks:
         """A report of pairs that chance alone had shown."""

@@ -327,6 +327,7 @@ def _check_memory(state: State) -> None:
     fits = all(map(math.isfinite, state.memory))
     _require(fits, "memory", "must be finite numbers", state.memory)
     fits = 0 <= looks.surprises <= looks.rounds <= state.opened and looks.pairs >= 0
+    fits = fits and 0 <= looks.in_part <= state.opened
     _require(fits, "looks", f"must count at most {state.opened} rounds", looks)
     fits = looks.unseen >= 0 >= looks.log_chances
     _require(fits, "looks", "must have chances of at most 1", looks)

@@ -139,9 +139,9 @@ Feedback that comes so late never arrives.
             rule = f"must be {learner.feedback} for the learner {self.learner}"
             raise ParameterError("feedback", rule, self.feedback, "It is defined for that alone.")
         if self.attention not in ("possible", "everything"):
-            rule = f"must be 1 for the learner {self.learner}"
+            rule = f"must be left out for the learner {self.learner}"
             remedy = "It is defined for panels that see every round."
-            raise ParameterError("audit_share", rule, self.audit_share, remedy)
+            raise ParameterError("attention", rule, self.attention, remedy)
         return learner
 
     def make_selection(self) -> Selection | None:
@@ -162,6 +162,11 @@ class PreparedGame:
     world: World
     hypotheses: HypothesisClass
     learner: Learner | Algorithm
+
+    @property
+    def sensitivity(self) -> int:
+        """What the panel is asked at, in units of 2^-20."""
+        return self.learner.sensitivity
 
     def play(
         self, *, record: bool = False, progress: Callable[[Moment], None] = lambda _moment: None

@@ -533,7 +533,7 @@ def _check_game(
     return algorithm
 
 
-def _shown(asking: Asking, ids: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+def shown_pairs(asking: Asking, ids: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     """The ordered pairs that the panel is asked about."""
     shown = np.full((len(ids), len(ids)), asking.whole and asking.looked_at)
     if not asking.whole and asking.pairs:
@@ -562,7 +562,7 @@ class _Table:
         policy = algorithm.policy(people, self.evaluation_draws)
         asked = algorithm.asking(deployment.round)
         exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
-        exceeded &= _shown(asked, people.ids)
+        exceeded &= shown_pairs(asked, people.ids)
         report = choose_report(exceeded, deployment.scores, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
