@@ -4,6 +4,8 @@ VENV     := .venv
 BIN      := $(VENV)/bin
 READY    := $(VENV)/.ready
 JOBS     ?= auto
+# Tests of one file stay in one process as far as possible, and share its servers and browsers.
+SHARES   := --dist worksteal
 PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 
 .DEFAULT_GOAL := help
@@ -26,7 +28,8 @@ setup: $(READY) ## Make .venv from requirements.lock, and nothing else
 demo: $(READY) ## Watch the learners side by side; writes likewise-demo.html
 	@$(BIN)/likewise demo
 
-test: lint types imports doctests tests ## Everything that should pass before a commit (about eight minutes)
+test: lint imports ## Everything that should pass before a commit (under six minutes)
+	@$(MAKE) --no-print-directory -j 2 types tests
 
 lint: $(READY) ## Style and common mistakes (ruff)
 	@$(BIN)/ruff format --check --quiet . || (echo "Run: $(BIN)/ruff format ." && false)
@@ -38,16 +41,19 @@ types: $(READY) ## Types, strictly (mypy)
 imports: $(READY) ## Who may import whom (import-linter)
 	@$(BIN)/lint-imports --no-cache
 
-doctests: $(READY) ## The examples in the docstrings and in the documentation
-	@$(BIN)/pytest -q -n $(JOBS) --doctest-modules $(PACKAGES:%=%/src) studies \
-		--ignore=packages/likewise/src/likewise/learner/gpu.py --ignore-glob='studies/benchmark/gpu_*' --ignore=studies/scripts \
-		--doctest-glob='*.md' docs README.md packages/likewise/README.md
+# One run for both: every worker imports everything once.
+EXAMPLES := --doctest-modules $(PACKAGES:%=%/src) studies \
+	--ignore=packages/likewise/src/likewise/learner/gpu.py --ignore-glob='studies/benchmark/gpu_*' --ignore=studies/scripts \
+	--doctest-glob='*.md' docs README.md packages/likewise/README.md
 
-tests: $(READY)
-	@$(BIN)/pytest -q -n $(JOBS)
+tests: $(READY) ## The tests, and the examples in the docstrings and in the documentation
+	@$(BIN)/pytest -q -n $(JOBS) tests $(EXAMPLES) $(SHARES)
+
+doctests: $(READY) ## The examples alone
+	@$(BIN)/pytest -q -n $(JOBS) $(EXAMPLES)
 
 check: $(READY) ## The tests that take longer (under twenty minutes more)
-	@$(BIN)/pytest -q -n $(JOBS) -m long
+	@$(BIN)/pytest -q -n $(JOBS) -m long $(SHARES)
 
 study: $(READY) ## Measure the tables of the documentation anew and write them there (hours)
 	@for sweep in $$($(BIN)/python -m studies sweep list | cut -d' ' -f1); do \

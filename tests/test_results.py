@@ -6,6 +6,7 @@ import html
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +17,9 @@ from studies.sweep.points import Point, by_scenario, fixed_words, points_of
 from studies.sweep.runs import play_run, read_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
 from studies.sweep.tables import RESULTS, growth_of, sweep_markdown
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
 
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
@@ -67,18 +71,17 @@ def assert_played_alike(name: str) -> None:
             assert value == stored or close, field
 
 
-@pytest.mark.parametrize("name", STORED)
-def test_a_stored_run_is_what_this_version_plays(name: str) -> None:
-    """The first of a sweep's runs, where it takes no more than a few seconds."""
-    longest = max(read_sweep(name).horizons)
-    if longest > 1000:
-        pytest.skip(f"its games have {longest} rounds: played again by the long tests")
-    assert_played_alike(name)
+def _by_length() -> list[ParameterSet]:
+    """The stored sweeps; those whose games have 1000 rounds or more are played by long tests."""
+    lengths = {name: max(read_sweep(name).horizons) for name in STORED}
+    return [
+        pytest.param(name, marks=[pytest.mark.long] if length >= 1000 else [])
+        for name, length in lengths.items()
+    ]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", STORED)
-def test_the_first_run_of_every_sweep_is_what_this_version_plays(name: str) -> None:
+@pytest.mark.parametrize("name", _by_length())
+def test_the_first_run_of_a_sweep_is_what_this_version_plays(name: str) -> None:
     assert_played_alike(name)
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# The first test builds the site, which takes half a minute of a processor that may be shared.
-pytestmark = pytest.mark.timeout(600)
 
 
+# The first test that needs it builds the site: half a minute of a processor that may be shared.
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built from a copy, so that nothing is left in the project's folder."""
@@ -29,6 +28,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_every_page_is_in_the_site_and_nothing_is_fetched(site: Path) -> None:
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}
     docs = ROOT / "docs"
@@ -43,6 +44,8 @@ def test_every_page_is_in_the_site_and_nothing_is_fetched(site: Path) -> None:
         assert not re.search(r"url\([\"']?(?:https?:)?//", style.read_text(encoding="utf-8")), style
 
 
+@pytest.mark.long
+@pytest.mark.timeout(600)
 def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
     seen: set[str] = set()
     waiting = ["index.html"]

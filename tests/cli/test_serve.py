@@ -68,7 +68,7 @@ class Served:
             assert self.process.poll() is None, self.logs.read_text()
             assert time.monotonic() < ends
             try:
-                if httpx.get(f"{self.address}/readyz").status_code == 200:
+                if httpx.get(f"{self.address}/readyz", timeout=60).status_code == 200:
                     return self
             except httpx.TransportError:
                 time.sleep(0.1)
@@ -117,9 +117,10 @@ def test_a_server_of_two_processes_on_a_store_that_is_there(tmp_path: Path) -> N
             assert len(operator.rounds("loans").rounds) == 6
         headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
         for _ in range(40):
-            assert httpx.get(f"{served.address}/v1/dockets", headers=headers).status_code == 200
+            listed = httpx.get(f"{served.address}/v1/dockets", headers=headers, timeout=60)
+            assert listed.status_code == 200
         for _ in range(4):
-            text = httpx.get(f"{served.address}/metrics", headers=headers).text
+            text = httpx.get(f"{served.address}/metrics", headers=headers, timeout=60).text
             assert _counted(text, "/v1/dockets") == 40, "whichever process is asked"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.hypotheses import (
@@ -96,7 +96,7 @@ def test_every_class_of_ours_is_here() -> None:
 
 @BY_NAME
 @pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2, 3))])
 def test_every_class_keeps_its_contract_with_every_prior(
     hypotheses: HypothesisClass, prior: str, seed: int
 ) -> None:
@@ -136,6 +136,7 @@ def test_no_point_of_a_separating_set_of_cells_can_be_left_out(
 
 @BY_NAME
 @pytest.mark.parametrize("copies", [1, 3])
+@settings(max_examples=50)
 @given(seed=st.integers(0, 10**6), first=st.integers(0, 1000), draws=st.integers(0, 300))
 def test_every_engine_makes_the_same_draws(
     hypotheses: HypothesisClass, copies: int, seed: int, first: int, draws: int

@@ -118,7 +118,7 @@ def test_metrics(metric: Metric) -> None:
 
 
 @pytest.mark.parametrize("player", PLAYER_EXAMPLES, ids=repr)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_players(player: Player, seed: int) -> None:
     check_player(player, seed=seed)
     check_player(player, Loans(1).hypotheses("pool"), seed=seed)

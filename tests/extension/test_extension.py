@@ -37,7 +37,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(folder: Path | None, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A process of its own, with the folder on its path."""
     root = str(Path(__file__).parents[2])  # where the studies are
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder or ""), root])}
+    path = os.pathsep.join([str(folder or ""), root, os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         env=environment, capture_output=True, text=True, timeout=250, check=False,
@@ -59,7 +60,7 @@ from likewise.testing import *
 world = WORLDS["village"].make(3)
 intervals = world.hypotheses()
 check_world(world)
-for seed in range(5):
+for seed in range(2):
     check_hypotheses(intervals, seed=seed)
     check_player(PLAYERS["two-temperatures"](), intervals, seed=seed)
 check_player(PLAYERS["two-temperatures"]())
@@ -103,13 +104,10 @@ def test_a_state_that_uses_it_is_loaded_and_continued_by_another_process(
 ) -> None:
     path = str(tmp_path / "village.state")
     whole = python(installed, STORY + """
-state, decided = go_on(State.start(learner), world, 1, 31)
-print(json.dumps([decided[15:], hashlib.sha256(dump_state(state)).hexdigest(), state.lam]))
-""")  # fmt: skip
-    python(installed, STORY + """
 state, _ = go_on(State.start(learner), world, 1, 16)
 save_state(state, sys.argv[1])
-print(json.dumps(state.opened))
+state, decided = go_on(state, world, 16, 31)
+print(json.dumps([decided, hashlib.sha256(dump_state(state)).hexdigest(), state.lam]))
 """, path)  # fmt: skip
     rest = python(installed, STORY + """
 state, decided = go_on(load_state(sys.argv[1], learner=learner), world, 16, 31)
@@ -161,24 +159,23 @@ from studies.sweep.spec import sweep_from_data
 
 if __name__ == "__main__":
     sweep = sweep_from_data({
-        "title": "village", "seeds": [1, 2, 3], "horizons": [8, 24],
+        "title": "village", "seeds": [1, 2], "horizons": [8, 24],
         "scenarios": [{"world": "village"}],
         "learners": [{"learner": ["two-temperatures", "cautious", "untaught"]}],
     })
-    rows = run_sweep(sweep, Path(sys.argv[1]), Processes(int(sys.argv[2])))
-    print(json.dumps([vars(row) for row in rows]))
+    for jobs in (1, 2):
+        rows = run_sweep(sweep, Path(sys.argv[1]) / f"runs{jobs}", Processes(jobs))
+        print(json.dumps([vars(row) for row in rows]))
 """)
-    found = {}
-    for jobs in ("1", "2"):
-        done = run(installed, str(script), str(tmp_path / f"runs{jobs}"), jobs)
-        assert done.returncode == 0, done.stderr
-        found[jobs] = json.loads(done.stdout)
-    assert found["1"] == found["2"]
-    assert len(found["2"]) == 3 * 2 * 3
-    assert {row["learner"] for row in found["2"]} == {"two-temperatures", "cautious", "untaught"}
+    done = run(installed, str(script), str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    alone, together = map(json.loads, done.stdout.splitlines())
+    assert alone == together
+    assert len(together) == 2 * 2 * 3
+    assert {row["learner"] for row in together} == {"two-temperatures", "cautious", "untaught"}
 
 
-@pytest.mark.parametrize("learner", ["two-temperatures", "cautious", "self-tuned"])
+@pytest.mark.parametrize("learner", ["two-temperatures", "cautious"])
 def test_the_command_line_plays_it(installed: Path, learner: str) -> None:
     done = run(
         installed, "-m", "likewise", "simulate", "--world", "village", "--hypotheses", "intervals",

@@ -23,83 +23,76 @@ OLD_KERNEL = {"OPENBLAS_CORETYPE": "Nehalem", "OPENBLAS_NUM_THREADS": "1"}
 NEW_KERNEL = {"OPENBLAS_CORETYPE": "Haswell", "OPENBLAS_NUM_THREADS": "2"}
 NO_VECTORS = {"NPY_DISABLE_CPU_FEATURES": FEATURES}
 GENERIC = {"NUMBA_CPU_NAME": "generic"}
+# One process may have several of them: the decisions are the same only if none changes anything.
 SETTINGS: dict[str, dict[str, str]] = {
     "as it is": {},
-    "an old BLAS kernel, one thread": OLD_KERNEL,
+    "an old BLAS kernel, one thread; numpy without vector extensions": OLD_KERNEL | NO_VECTORS,
     "another BLAS kernel, two threads": NEW_KERNEL,
-    "numpy without vector extensions": NO_VECTORS,
     "numba for a generic processor": GENERIC,
 }
+# The generic processor has to be compiled for, which takes longer than all the games.
+NAMES = [pytest.param(n, marks=[pytest.mark.long] if "generic" in n else []) for n in SETTINGS]
 
 
-def skip_unless_it_can_run(settings: dict[str, str]) -> None:
+def possible(settings: dict[str, str]) -> dict[str, str]:
     """A BLAS kernel can be chosen on x86 alone; Haswell's needs a processor that has AVX2."""
-    if "OPENBLAS_CORETYPE" not in settings:
-        return
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        pytest.skip(f"no BLAS kernels of x86 on {platform.machine()}")
-    if settings["OPENBLAS_CORETYPE"] == "Haswell" and not BUILD.__cpu_features__.get("AVX2"):
-        pytest.skip("this processor has no AVX2, which Haswell's kernel needs")
+    kernel = settings.get("OPENBLAS_CORETYPE")
+    without = {name: value for name, value in settings.items() if "OPENBLAS" not in name}
+    reason = ""
+    if kernel and platform.machine().lower() not in ("x86_64", "amd64"):
+        reason = f"no BLAS kernels of x86 on {platform.machine()}"
+    if kernel == "Haswell" and not BUILD.__cpu_features__.get("AVX2"):
+        reason = "this processor has no AVX2, which Haswell's kernel needs"
+    if reason and not without:
+        pytest.skip(reason)
+    return without if reason else settings
 
 
-def python(settings: dict[str, str], *arguments: str, cache: Path) -> Any:
-    """What a new process with these settings prints, from JSON."""
+def python(settings: dict[str, str], *arguments: str) -> dict[str, Any]:
+    """What a new process with these settings prints, from JSON.
+
+    Kernels come from where every process keeps them: numba tells its targets apart by itself.
+    """
     root = str(Path(__file__).parents[2])  # where the studies are
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": root, **settings}
-    command = [sys.executable, "-W", "ignore", *arguments]
+    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+    command = [sys.executable, "-W", "ignore", str(HERE / "trace.py"), *arguments]
     process = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=280, check=False
-    )
+        command, env={**os.environ, "PYTHONPATH": path, **settings},
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
     assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
-
-
-def machine(settings: dict[str, str], cache: Path) -> dict[str, Any]:
-    """The machine as a new process with these settings sees it."""
-    program = (
-        f"import sys; sys.path.insert(0, {str(HERE)!r}); import json, trace as t;"
-        "print(json.dumps(t.machine()))"
-    )
-    facts: dict[str, Any] = python(settings, "-c", program, cache=cache)
-    return facts
+    printed: dict[str, Any] = json.loads(process.stdout)
+    return printed
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("numba")
+def usual() -> Any:
+    """The machine as a new process sees it that has no settings."""
+    return python({}, "--machine")["machine"]
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_the_recorded_decisions_are_taken(name: str, cache: Path) -> None:
-    skip_unless_it_can_run(SETTINGS[name])
-    games = python(SETTINGS[name], str(HERE / "trace.py"), cache=cache)["games"]
-    assert games == json.loads(GOLDEN.read_text())
+@pytest.mark.parametrize("name", NAMES)
+def test_the_recorded_decisions_are_taken(name: str, usual: dict[str, Any]) -> None:
+    settings = possible(SETTINGS[name])
+    printed = python(settings)
+    assert printed["games"] == json.loads(GOLDEN.read_text())
+    took_effect(settings, printed["machine"], usual)
 
 
-# The test above compares a machine with itself unless the settings take effect. Of the two BLAS
-# kernels at least one is not the machine's own.
+def took_effect(settings: dict[str, str], machine: dict[str, Any], usual: dict[str, Any]) -> None:
+    """Check the settings: without effect a machine would have been compared with itself.
 
-
-@pytest.mark.parametrize("settings", [OLD_KERNEL, NEW_KERNEL], ids=["Nehalem", "Haswell"])
-def test_the_blas_kernel_is_the_one_that_was_asked_for(
-    settings: dict[str, str], cache: Path
-) -> None:
-    skip_unless_it_can_run(settings)
-    subprocess_machine = machine(settings, cache)
-    if subprocess_machine["blas"] != ["openblas"]:
-        pytest.skip(
-            f"numpy is built on {subprocess_machine['blas']}, whose kernels cannot be chosen"
-        )
-    assert subprocess_machine["kernels"] == [settings["OPENBLAS_CORETYPE"]]
-    threads, most = int(settings["OPENBLAS_NUM_THREADS"]), max(machine({}, cache)["threads"])
-    assert subprocess_machine["threads"] == [min(threads, most)]
-
-
-def test_no_vector_extension_is_left_to_numpy(cache: Path) -> None:
-    if not machine({}, cache)["dispatch"]:
-        pytest.skip("this processor has none beyond numpy's baseline")
-    assert machine(NO_VECTORS, cache)["dispatch"] == []
-
-
-def test_numba_compiles_for_a_generic_processor(cache: Path) -> None:
-    assert machine({}, cache)["numba"] != "generic" == machine(GENERIC, cache)["numba"]
+    Of the two BLAS kernels at least one is not the machine's own.
+    """
+    if "NPY_DISABLE_CPU_FEATURES" in settings:
+        assert machine["dispatch"] == []
+    if "NUMBA_CPU_NAME" in settings:
+        assert usual["numba"] != "generic" == machine["numba"]
+    if "OPENBLAS_CORETYPE" in settings:
+        if machine["blas"] != ["openblas"]:
+            pytest.skip(f"numpy is built on {machine['blas']}, whose kernels cannot be chosen")
+        assert machine["kernels"] == [settings["OPENBLAS_CORETYPE"]]
+        threads = int(settings["OPENBLAS_NUM_THREADS"])
+        assert machine["threads"] == [min(threads, max(usual["threads"]))]
+    if "NPY_DISABLE_CPU_FEATURES" in settings and not usual["dispatch"]:
+        pytest.skip("this processor has no vector extensions beyond numpy's baseline")

@@ -6,7 +6,7 @@ import json
 import math
 from collections import defaultdict
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -47,6 +47,9 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import AT_ONCE, Delay, Loans, Recorded, Transcript, parse_delay
 from likewise.simulate.rounds import play
+
+if TYPE_CHECKING:
+    from _pytest.mark.structures import ParameterSet
 
 # A statistical test here fails for a right program with at most this probability.
 FALSE_ALARM = 1e-6
@@ -193,10 +196,27 @@ EVERYBODY: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("player", EVERYBODY)
-@FEEDBACK
-@pytest.mark.parametrize("share", [1.0, 0.5])
-@pytest.mark.parametrize("counts", [True, False], ids=["counts outstanding", "counts what came"])
+def _orders() -> list[ParameterSet]:
+    """Every player with every combination of settings; a quarter of them is not long.
+
+    That quarter has for each player a combination and its opposite, so each value with each player;
+    together the players have every combination.
+    """
+    settings = (("full", "one-sided"), (1.0, 0.5), (True, False))
+    cases = []
+    for number, player in enumerate(EVERYBODY):
+        for a, b, c in product(range(2), repeat=3):
+            quick = (a ^ b) + 2 * (a ^ c) == number % 4
+            values = [choices[i] for choices, i in zip(settings, (a, b, c), strict=True)]
+            counts = "counts outstanding" if values[2] else "counts what came"
+            name = "-".join(map(str, (player, *values[:2], counts)))
+            cases.append(
+                pytest.param(player, *values, marks=[] if quick else pytest.mark.long, id=name)
+            )
+    return cases
+
+
+@pytest.mark.parametrize(("player", "feedback", "share", "counts"), _orders())
 def test_events_may_come_in_any_order_with_a_file_between_any_two(
     player: str, feedback: str, share: float, counts: bool
 ) -> None:

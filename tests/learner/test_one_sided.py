@@ -214,8 +214,14 @@ def check_means(actual: Trial, mean: list[float], deviation: list[float]) -> Non
             assert abs(charged - unit * expected) <= off, (i, y)
 
 
+# M is 1 in the first round and grows; the cases between are as many draws again, for long tests.
+RESAMPLES = pytest.mark.parametrize(
+    ("rounds", "m"), [(0, 1), pytest.param(1, 2, marks=pytest.mark.long), (8, 3)]
+)
+
+
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
-@pytest.mark.parametrize(("rounds", "m"), [(0, 1), (1, 2), (8, 3)])
+@RESAMPLES
 def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_draws(
     hypotheses: HypothesisClass, rounds: int, m: int
 ) -> None:

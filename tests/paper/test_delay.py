@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -173,47 +174,43 @@ class LateRun:
 
 
 LATE = pytest.mark.parametrize("d", [0, 1, 4])
-KINDS = pytest.mark.parametrize("kind", ["random", "constant", "bunched", "spread"])
+KINDS = ("random", "constant", "bunched", "spread")
 ADVERSARIES = pytest.mark.parametrize("adversary", [random_costs, against_the_policy, rare])
-SCALES = pytest.mark.parametrize(
-    ("x", "counted"),
-    [
-        (0.05, "what has come"),
-        (0.5, "what has come"),
-        (0.1, "outstanding"),
-        (0.2, "outstanding, bounds that move"),
-    ],
+SCALES = (
+    (0.05, "what has come"),
+    (0.5, "what has come"),
+    (0.1, "outstanding"),
+    (0.2, "outstanding, bounds that move"),
 )
 
 
 @pytest.mark.parametrize("name", TABLES)
 @LATE
-@KINDS
 @ADVERSARIES
-@SCALES
 def test_theorem_a_holds_with_delay_for_context_ftpl(
-    name: str, d: int, kind: str, adversary: Adversary, x: float, counted: str
+    name: str, d: int, adversary: Adversary
 ) -> None:
     table = np.array(TABLES[name], float)
     s = table.shape[1]
-    run = LateRun(table, perturbed_leader, x, d, kind, counted).against(adversary)
-    bound = run.bound(s / 2, 1.0, s / 2)  # A ≤ s/2
-    assert run.regret <= bound + (OFF * sum(run.ranges) if s == 2 else 1e-9)
-    run.check(s, 1, s / 2)
+    for kind, (x, counted) in product(KINDS, SCALES):
+        run = LateRun(table, perturbed_leader, x, d, kind, counted).against(adversary)
+        bound = run.bound(s / 2, 1.0, s / 2)  # A ≤ s/2
+        assert run.regret <= bound + (OFF * sum(run.ranges) if s == 2 else 1e-9), (kind, counted)
+        run.check(s, 1, s / 2)
 
 
 @pytest.mark.parametrize("name", TABLES)
 @LATE
-@KINDS
 @ADVERSARIES
-@SCALES
 def test_theorem_a_prime_holds_with_delay_for_exponential_weights(
-    name: str, d: int, kind: str, adversary: Adversary, x: float, counted: str
+    name: str, d: int, adversary: Adversary
 ) -> None:
     table = np.array(TABLES[name], float)
-    run = LateRun(table, gibbs, x, d, kind, counted).against(adversary)
-    assert run.regret <= run.bound(1 / 8, 2.0, math.log(len(table))) + 1e-9
-    run.check(1 / 4, 2, math.log(len(table)))
+    for kind, (x, counted) in product(KINDS, SCALES):
+        run = LateRun(table, gibbs, x, d, kind, counted).against(adversary)
+        bound = run.bound(1 / 8, 2.0, math.log(len(table)))
+        assert run.regret <= bound + 1e-9, (kind, counted)
+        run.check(1 / 4, 2, math.log(len(table)))
 
 
 def test_delay_costs_something_in_these_runs() -> None:

@@ -87,7 +87,7 @@ def test_requests_are_served_where_their_docket_is_at_home(both: tuple[str, str]
 def test_other_requests_are_served_where_they_come(both: tuple[str, str]) -> None:
     for place, address in enumerate(both):
         for path in ("/healthz", "/v1/dockets", "/v1/dockets/", "/v1/dockets/A!/x", "/console/"):
-            assert httpx.get(address + path).json()["place"] == place
+            assert httpx.get(address + path, timeout=60).json()["place"] == place
 
 
 @pytest.mark.parametrize("size", [10, MOST // 2, 4 * MOST])
@@ -109,7 +109,7 @@ def test_a_body_in_pieces_arrives_as_it_was_sent(both: tuple[str, str], size: in
 
 def test_where_nobody_takes_it_a_request_is_served_where_it_is(tmp_path: Path) -> None:
     with serving(Peers(tmp_path, 2)) as address:
-        found = httpx.get(f"{address}/v1/dockets/{docket_at(1)}/rounds").json()
+        found = httpx.get(f"{address}/v1/dockets/{docket_at(1)}/rounds", timeout=60).json()
     assert found["place"] == 0
 
 

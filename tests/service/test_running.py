@@ -31,7 +31,8 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_the_page_is_run_as_it_is(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -236,6 +236,7 @@ def test_a_report_needs_the_comparators() -> None:
         report_html(bare)
 
 
+@pytest.mark.long
 def test_games_side_by_side_are_the_same_games(demo: Demo, page: str) -> None:
     assert report_html(run_demo(rounds=40, seed=1, jobs=2)) == page
 

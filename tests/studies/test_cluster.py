@@ -66,6 +66,7 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
             yield json.loads(about.read_text())["address"], [one, two]
 
 
+@pytest.mark.long
 def test_a_worker_that_is_killed_midway_changes_nothing(tmp_path: Path) -> None:
     sweep = sweep_from_data(SWEEP)
     run_sweep(sweep, tmp_path / "here", Processes(1))

@@ -32,7 +32,7 @@ def test_bodies(start: Start) -> None:
             yield b" " * 100
 
     for content in (b" " * 10_000, drops()):
-        response = httpx.post(address, content=content, headers=headers)
+        response = httpx.post(address, content=content, headers=headers, timeout=60)
         assert (response.status_code, response.json()["error"]["code"]) == (413, "too-large")
     assert live.client("client").open_round("loans", people()).number == 1
 
@@ -67,7 +67,7 @@ def test_rates(start: Start) -> None:
     # Each caller has a bucket; anonymous callers of one address share theirs.
     live.client("auditor", retries=0).me()
     responses = [
-        httpx.get(f"{live.address}/v1/me", headers={"Authorization": f"Bearer {n}"})
+        httpx.get(f"{live.address}/v1/me", headers={"Authorization": f"Bearer {n}"}, timeout=60)
         for n in range(3)
     ]
     assert [response.status_code for response in responses] == [401, 401, 429]

@@ -9,13 +9,14 @@ import pytest
 from likewise_service.errors import ServiceError
 from likewise_service.ledger.database import SILENCE
 from likewise_service.ledger.store import Store
+from tests.service.conftest import long_on_postgresql
 from tests.service.ledger.crashes import Harness, kill_often
 
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
-    database: str, tmp_path: Path
+    sqlite_url: str, tmp_path: Path
 ) -> None:
-    print(kill_often(database, tmp_path, 4))
+    print(kill_often(sqlite_url, tmp_path, 4))
 
 
 @pytest.mark.long
@@ -24,6 +25,7 @@ def test_nothing_is_lost_in_twenty_kills_on_each_database(database: str, tmp_pat
     print(kill_often(database, tmp_path, 20))
 
 
+@long_on_postgresql()
 def test_a_killed_writer_does_not_keep_the_turn(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from likewise_service.ledger.kinds import MemberJoined
 from likewise_service.ledger.records import LedgerBroken, Payload, chained
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import Transaction
+from tests.service.conftest import long_on_postgresql
 
 Begin = Callable[..., Docket]
 
@@ -115,6 +116,7 @@ def test_writers_in_threads_never_interleave(store: Store) -> None:
     _check_pairs(store, 96)
 
 
+@long_on_postgresql()
 def test_writers_in_processes_never_interleave_even_on_an_empty_database(database: str) -> None:
     workers = [
         subprocess.Popen([sys.executable, "-c", WRITER, database, str(who)]) for who in range(3)

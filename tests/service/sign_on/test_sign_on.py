@@ -208,4 +208,7 @@ def test_a_provider_that_is_down_lets_nobody_in(tmp_path: Path) -> None:
         page = httpx.get(f"{address}/console/sign-on", timeout=60)
         assert page.status_code == 502
         assert "does not respond" in page.text
-        assert "Sign in with your organisation" in httpx.get(f"{address}/console/sign-in").text
+        assert (
+            "Sign in with your organisation"
+            in httpx.get(f"{address}/console/sign-in", timeout=60).text
+        )

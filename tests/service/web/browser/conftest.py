@@ -18,11 +18,12 @@ import pytest
 from likewise_service.web.rendering import POLICY
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
     from tests.service.web.conftest import Samples
 
 CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE = 120_000  # milliseconds: a busy machine is no fault of a page
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -185,3 +186,11 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         yield started
         started.close()
+
+
+def serious_violations(page: Page) -> list[dict[str, Any]]:
+    """What axe finds on a page that shuts somebody out; lists of all that passes take it longer."""
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [violation for violation in found if violation["impact"] in ("serious", "critical")]

@@ -16,6 +16,7 @@ from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.service.live import Live
+from tests.service.web.browser.conftest import PATIENCE, serious_violations
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -64,6 +65,7 @@ def sign_in(
     browser: Browser, server: Live, who: str, wrong: list[str], *, clock: bool = False
 ) -> Page:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE)
     if clock:
         page.clock.install()
     page.on("console", lambda said: wrong.append(said.text))
@@ -83,10 +85,7 @@ def sign_in(
 
 
 def accessible(page: Page) -> None:
-    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-
-    found = Axe().run(page).response["violations"]
-    assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
+    assert [violation["id"] for violation in serious_violations(page)] == []
 
 
 def seen(page: Page, text: str) -> None:

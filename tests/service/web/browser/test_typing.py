@@ -17,12 +17,12 @@ from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.store import Store
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec, until
+from tests.service.web.browser.conftest import PATIENCE
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
     from playwright.sync_api import Browser, Page
 
-PATIENCE = 60_000
 WANTED = 8
 
 
@@ -90,6 +90,7 @@ def _shut(*sockets: socket.socket) -> None:
 
 def _signed_in(browser: Browser, address: str, token: str) -> Page:
     page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(PATIENCE)
     page.goto(f"{address}/console/sign-in")
     page.fill("input[name=token]", token)
     page.press("input[name=token]", "Enter")
@@ -111,7 +112,7 @@ def _case(interval: int, latency: float, stop: float, *, long: bool = True) -> P
 @pytest.mark.parametrize(
     ("interval", "latency", "stop"),
     [
-        _case(30, 0.0, 0.0, long=False),
+        _case(30, 0.0, 0.0),
         _case(30, 0.15, 3.0, long=False),
         _case(60, 0.4, 0.0),
         _case(60, 0.3, 3.0),
@@ -138,7 +139,7 @@ def test_every_flag_is_kept(
                 page.keyboard.press(key)
                 page.wait_for_timeout(interval)
     until(lambda: len(ann.review("many", waiting.id).objections) == WANTED)
-    page.wait_for_selector("#saving[data-state=saved]", timeout=PATIENCE)
+    page.wait_for_selector("#saving[data-state=saved]")
     kinds = [record["kind"] for record in live.client("operator").ledger("many")]
     assert kinds.count("flagged") == WANTED, "nothing is recorded twice"
     page.close()

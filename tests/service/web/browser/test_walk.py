@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.service.web.browser.conftest import PATIENCE
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
     from tests.service.web.browser.conftest import Stage
 
-PATIENCE = 30_000
 ROUND = f"/console/rounds/{'5f2a' * 8}"
 
 
@@ -21,14 +22,26 @@ def wrong() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One profile for all pages: a new one takes longer than most of the tests."""
+    made = browser.new_context(viewport={"width": 1280, "height": 800})
+    made.set_default_timeout(PATIENCE)
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def page(browser: Browser, stage: Stage, wrong: list[str]) -> Iterator[Page]:
-    opened = browser.new_page(viewport={"width": 1280, "height": 800})
+def page(context: BrowserContext, stage: Stage, wrong: list[str]) -> Iterator[Page]:
+    """The round in a tab of its own; what it stores in the browser goes with it."""
+    opened = context.new_page()
     opened.on("console", lambda said: wrong.append(said.text))
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.goto(stage.url + ROUND)
     opened.wait_for_selector("#keys:not([hidden])")
     yield opened
+    context.set_offline(False)
+    opened.evaluate("localStorage.clear()")
     opened.close()
 
 
@@ -52,6 +65,8 @@ def has_focus(page: Page, name: str) -> None:
 def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     page.evaluate("window.same = true")
     arrive(page, 1, 0)
+    for keys in ("Control+j", "Alt+j", "Meta+j"):  # with modifiers they belong to others
+        page.keyboard.press(keys)
     page.keyboard.press("k")
     page.keyboard.press("j")
     arrive(page, 2, 0)
@@ -106,16 +121,15 @@ def test_keys_can_be_switched_off_and_stay_off(page: Page) -> None:
     page.wait_for_selector("#keys:not([hidden])")
     assert not page.get_by_label("Use the keyboard").is_checked()
     page.locator("#pair-heading").focus()
-    page.keyboard.press("j")
     page.keyboard.press("f")
-    page.wait_for_timeout(200)
-    arrive(page, 1, 0)
-
-
-def test_keys_with_modifiers_belong_to_others(page: Page) -> None:
-    for keys in ("Control+j", "Alt+j", "Meta+j"):
-        page.keyboard.press(keys)
-    page.wait_for_timeout(200)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    # Had they done anything, the next one would lead to the fourth pair, with a flag on the first.
+    page.get_by_label("Use the keyboard").check()
+    page.locator("#pair-heading").focus()
+    page.keyboard.press("j")
+    arrive(page, 2, 0)
+    page.keyboard.press("k")
     arrive(page, 1, 0)
 
 
@@ -199,16 +213,13 @@ def test_fine_is_said_outright_and_can_be_taken_back(page: Page, stage: Stage) -
     assert stage.flags == {}
 
 
-def test_the_pair_and_its_buttons_are_in_the_first_window(browser: Browser, stage: Stage) -> None:
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(stage.url + ROUND)
-    page.wait_for_selector("#keys:not([hidden])")
+def test_the_pair_and_its_buttons_are_in_the_first_window(page: Page) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
     for name in ("#pair-heading", ".row-chance", "#flag", "#fine", "#next", "#previous", "#saving"):
         box = page.locator(name).first.bounding_box()
         assert box is not None
         assert box["y"] >= 0
         assert box["y"] + box["height"] <= 900, name
-    page.close()
 
 
 def test_back_shows_the_pair_before(page: Page) -> None:
@@ -226,6 +237,7 @@ def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> 
     from playwright.sync_api import expect
 
     page = browser.new_page(java_script_enabled=False, viewport={"width": 375, "height": 740})
+    page.set_default_timeout(PATIENCE)
     pair = page.locator("#pair")
     page.goto(stage.url + ROUND)
     page.get_by_role("link", name="Next").click()
