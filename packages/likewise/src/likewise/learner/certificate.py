@@ -110,7 +110,7 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
     A round with such a report is shown whole with probability p: of Y + X of them Y were seen, and
     whenever one looks, with L = B(Y + 1, X + b)/B(1, b) / (p^Y·(1 − p)^X) and b = (1 − p)/p, a
     martingale that begins at 1, P(L ever exceeds 1/delta) ≤ delta (Ville). The interval has all X
-    for which it does not, up to the number of rounds that were not shown whole; ``docs/research/theory.md`` has the theorem.
+    for which it does not, up to the number of rounds that were not shown whole (Theorem F).
 
     >>> from likewise import Learner, Pool
     >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])

@@ -20,6 +20,6 @@ from likewise.testing.learners import (
 from likewise.testing.worlds import check_metric, check_selection, check_world
 
 __all__ = [
-    "ContractError", "check_attention", "check_baseline", "check_hypotheses", "check_metric", "check_player",
-    "check_schedule", "check_selection", "check_world", "people_of",
+    "ContractError", "check_attention", "check_baseline", "check_hypotheses", "check_metric",
+    "check_player", "check_schedule", "check_selection", "check_world", "people_of",
 ]  # fmt: skip

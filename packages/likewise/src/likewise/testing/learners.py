@@ -1,4 +1,4 @@
-"""The contracts of a schedule, an attention, a player and a baseline, and of every state that they are part of."""
+"""The contracts of a schedule, an attention, a player, a baseline, and of states with them."""
 
 from __future__ import annotations
 
