@@ -94,7 +94,7 @@ def go_on(state, world, first, last):
 world = WORLDS["village"].make(5)
 learner = Learner(
     world.hypotheses(), world.k, 0.3, 0.2, 9, player="two-temperatures", feedback="one-sided",
-    audit_share=0.5, schedule=SelfTuned(eta=0.5),
+    attention="share:0.5", schedule=SelfTuned(eta=0.5),
 )
 """
 

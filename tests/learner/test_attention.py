@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import EventRefused, ParameterError, StateFileError
-from likewise.learner import Learner, State, apply, asking, deploy, learn
+from likewise.learner import Learner, State, apply, asking, decide, deploy, learn
 from likewise.learner.attention import (
     Answer,
     Dominance,
@@ -19,7 +19,7 @@ from likewise.learner.attention import (
     attention_from_spec,
     attention_named,
 )
-from likewise.learner.events import Arrived, Audited, Person
+from likewise.learner.events import Arrived, Audited, Person, Sealed
 from likewise.learner.fold import possible_pairs
 from likewise.learner.rounds import Deployment
 from likewise.learner.state_files import dump_state, parse_state, state_from_json
@@ -139,11 +139,13 @@ def test_answers_to_what_was_not_asked_are_refused() -> None:
     raise AssertionError(f"only {refused} came up")
 
 
-def test_nobody_is_asked_about_a_round_before_it_is_sealed() -> None:
+def test_what_is_asked_depends_on_the_scores_of_everybody() -> None:
     ann = Person("ann", (640.0, 52.0, 30.0, 7.0, 0.0, 6.0, 0.0, 2.0, 4.0))
     state = apply(State.start(LEARNER), Arrived("r1", (ann,)))
-    with pytest.raises(EventRefused, match="must be sealed before anybody is asked"):
+    with pytest.raises(EventRefused, match="1 people are undecided, and what a panel is asked"):
         asking(state, "r1")
+    decided = apply(state, decide(state, "r1"))
+    assert asking(decided, "r1") == asking(apply(decided, Sealed("r1", "panel")), "r1")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from likewise.learner.attention import Share
 from likewise.learner.certificate import Certificate, certificate
 from likewise.learner.costs import Additive, Geometric
 from likewise.learner.events import Audited, Labelled
+from likewise.learner.fold import asking
 from likewise.learner.rounds import deploy
 from likewise.learner.schedules import PaperOneSided
 from likewise.learner.state import changed
@@ -174,7 +175,7 @@ def test_a_share_of_the_rounds_is_enough(share: float) -> None:
         scores = deployment.scores
         over, under = int(scores.argmax()), int(scores.argmin())
         wide = int(scores[over] - scores[under]) > learner.sensitivity
-        draw = state.open[deployment.round].asking.looked_at
+        draw = asking(state, deployment.round).looked_at
         pairs = [(people.ids[over], people.ids[under])] if wide else []
         state = learn(state, deployment, labels=labels, report=pairs if draw else None)
     actual = certificate(state)

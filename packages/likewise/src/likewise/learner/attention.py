@@ -374,7 +374,8 @@ class Dominance(Attention):
         """Those that no remembered pair dominates."""
         rows = _ordered(pairs)
         accepted = np.array(memory).reshape(-1, rows.shape[1])
-        return ~(accepted[None, :, :] <= rows[:, None, :]).all(axis=2).any(axis=1)
+        known = np.any(np.all(accepted[None, :, :] <= rows[:, None, :], axis=2), axis=1)
+        return np.asarray(~known, dtype=np.bool_)
 
     def chance(self, memory: Memory) -> int:  # noqa: ARG002
         """The least chance, always."""

@@ -171,11 +171,23 @@ def possible_pairs(round_: OpenRound, learner: Learner) -> Possible:
 
 
 def asking(state: State, round_id: str) -> Asking:
-    """What the panel is asked about in a sealed round, as the learner's attention decided."""
+    """What the panel is asked about in a round, as the learner's attention decides.
+
+    It is fixed when the round is sealed; until then, what it would be if it were sealed now.
+    """
     round_ = open_round(state, round_id)
-    if round_.asking is None:
-        raise EventRefused(f"Round {round_.id!r} must be sealed before anybody is asked about it.")
-    return round_.asking
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people are undecided, and what a panel "
+            f"is asked depends on their scores. Decide on them first."
+        )
+    return _ask(state, round_) if round_.asking is None else round_.asking
+
+
+def _ask(state: State, round_: OpenRound) -> Asking:
+    learner = state.learner
+    pairs = possible_pairs(round_, learner)
+    return ask(learner.looking, state.memory, pairs, round_.number, learner.seed)
 
 
 def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
@@ -365,9 +377,7 @@ def _sealed(event: events.Sealed, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
             f"then seal."
         )
-    learner = state.learner
-    pairs = possible_pairs(round_, learner)
-    asked = ask(learner.looking, state.memory, pairs, round_.number, learner.seed)
+    asked = _ask(state, round_)
     round_ = changed(round_, panel=event.panel, frozen=None, asking=asked)
     state = with_round(state, round_, looks=state.looks.asked(asked))
     if not state.learner.pricing.one_sided:
@@ -473,9 +483,9 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
             f"learn(…, report=None); asking(state, round) tells which are."
         )
     for pair in event.pairs:
-        if not asked.asks(tuple(pair)):
+        if not asked.asks(pair):
             raise EventRefused(
-                f"Round {round_.id!r}: the panel was not asked about {tuple(pair)}; it was asked "
+                f"Round {round_.id!r}: the panel was not asked about {pair}; it was asked "
                 f"about {', '.join(map(str, asked.pairs or ()))}. Leave other pairs out."
             )
 

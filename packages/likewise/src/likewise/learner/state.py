@@ -211,7 +211,8 @@ class Looks:
     ``rounds`` and ``pairs`` count what was asked about, ``in_part`` the rounds of which some
     possible pairs were not. ``surprises`` counts reports of pairs that only chance had put before
     the panel, with probability p each: ``unseen``, the sum of (1 − p)/p over them, estimates
-    without bias the reports that nobody saw, and ``log_chances``, that of ln p, gives their interval (:func:`~likewise.learner.certificate.unseen_reports`).
+    without bias the reports that nobody saw, and ``log_chances``, that of ln p, gives their
+    interval (:func:`~likewise.learner.certificate.unseen_reports`).
     """
 
     rounds: int = 0
