@@ -42,7 +42,7 @@ def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
 
 
 def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
-    docket = begin(rule="any", audit_share=0.7)
+    docket = begin(rule="any", attention="share:0.7")
     for number in range(8):
         round_, _ = open_round(docket, some_people(f"x{number}-"))
         pair = Pair(*round_.reportable()[0][:2])

@@ -304,7 +304,7 @@ def test_what_cannot_be_objected_to(store: Store) -> None:
     open_round(panel.docket, [Applicant(name, features) for name, features in applicants.items()])
     [review] = panel.awaiting()
     for pair, code in [
-        (("p1", "p2"), "gap-too-small"),
+        (("p1", "p2"), "not-asked"),
         (("p1", "p1"), "no-pair"),
         (("p1", "a0"), "no-person"),
     ]:

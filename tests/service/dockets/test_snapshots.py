@@ -81,7 +81,7 @@ def _snapshots(store: Store) -> list[int]:
 def test_a_start_from_a_snapshot_is_a_start_from_the_first_record(
     begin: Begin, store: Store, clock: Clock
 ) -> None:
-    docket = begin(rule="any", deadline=60, repeat_share=0.4, audit_share=0.8)
+    docket = begin(rule="any", deadline=60, repeat_share=0.4, attention="share:0.8")
     watching = Docket(store, "loans", clock)
     play(docket, clock, 0, 20)
     assert 0 < len(_snapshots(store)) <= 2
