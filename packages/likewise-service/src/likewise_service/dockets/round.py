@@ -75,12 +75,12 @@ class Round:
 
     @property
     def looked_at(self) -> bool:
-        """Whether a panel was asked at all."""
+        """Tell if a panel was asked at all."""
         return bool(self.seats)
 
     @property
     def pairs_asked(self) -> int:
-        """How many pairs were put before the panel."""
+        """Count the pairs that were put before the panel."""
         return len(self.reportable()) if self.seats else 0
 
     def possible(self) -> list[tuple[str, str, int]]:
