@@ -126,7 +126,7 @@ def run(files: dict[str, Path], *args: str) -> Any:
 
 @pytest.mark.usefixtures("small")
 def test_the_command_takes_a_delay_and_a_share(files: dict[str, Path]) -> None:
-    late = ("--delay", "audits:0,labels:5", "--attention", "share:0.5")
+    late = ("--delay", "audits:0,labels:5", "--audit-share", "0.5")
     refused = run(files, "--budget", "501", *late)
     assert refused.exit_code == 1
     assert "budget must be in [0, 500]" in refused.output
