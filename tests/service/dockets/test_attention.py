@@ -64,7 +64,8 @@ def test_members_are_shown_exactly_the_pairs_on_record(live: Live, store: Store)
         live.tokens[name] = create_token(store, "auditor", name, "asked")[0]
     bank, ann, bob = (live.client(who) for who in ("bank", "ann", "bob"))
     chance, shown = random.Random(3), dict[str, set[tuple[str, str]]]()
-    key = Docket(store, "asked").seating.key
+    docket = Docket(store, "asked")
+    key = docket.seating.key
     for number in range(1, 71):
         people = [somebody(chance, f"x{number}-{i}") for i in range(4)]
         opened = bank.open_round("asked", {p.id: dict(p.features) for p in people})
@@ -74,7 +75,10 @@ def test_members_are_shown_exactly_the_pairs_on_record(live: Live, store: Store)
             for summary in waiting:
                 review = client.review("asked", summary.id)
                 assert summary.pairs == len(review.pairs) == opened.pairs_asked
-                aliases = key.aliases(review.id, [d.person for d in opened.decisions])
+                aliases = key.aliases(review.id, docket.refresh().round(opened.id).shown())
+                assert {pair.over for pair in review.pairs} | {
+                    pair.under for pair in review.pairs
+                } == {person.id for person in review.people}
                 names = {alias: person for person, alias in aliases.items()}
                 pairs = {(names[pair.over], names[pair.under]) for pair in review.pairs}
                 assert shown.setdefault(opened.id, pairs) == pairs, member

@@ -95,6 +95,11 @@ class Round:
     def _reportable(self) -> list[tuple[str, str, int]]:
         return [pair for pair in self._possible if self._asks(pair[:2])]
 
+    def shown(self) -> list[str]:
+        """Return the people whom members see: those of the pairs that they are asked about."""
+        people = {person for pair in self.reportable() for person in pair[:2]}
+        return [person for person in self.decisions if person in people or not people]
+
     def _asks(self, pair: tuple[str, str]) -> bool:
         return self.asking is None or self.asking.asks(pair)
 
