@@ -348,7 +348,7 @@ EXAMPLES: dict[str, Call] = {
     "State.start": call(State.start, learner=LEARNER),
     "apply": call(apply, state=SEALED, event=Audited("r", "quiet")),
     "decide": call(decide, state=ARRIVED, round_id="r"),
-    "asking": call(learning.asking, state=ARRIVED, round_id="r"),
+    "asking": call(learning.asking, state=DECIDED, round_id="r"),
     "deploy": call(deploy, state=START, people=PEOPLE, round_id="x", panel="p"),
     "learn": call(
         learn, state=DEPLOYED, deployment=DEPLOYMENT, labels={"ann": 1}, report=()
@@ -489,6 +489,7 @@ EXAMPLES: dict[str, Call] = {
     "check_metric": call(testing.check_metric, metric=Ratings("owner"), people=PEOPLE),
     "check_selection": call(testing.check_selection, selection=AllPairs(), seed=1),
     "check_world": call(testing.check_world, world=None, rounds=2, seed=1),
+    "check_attention": call(testing.check_attention, attention="possible", seed=1),
     "check_baseline": call(testing.check_baseline, baseline=None, hypotheses=PAIR),
 }  # fmt: skip
 
@@ -570,7 +571,7 @@ def test_the_arguments_that_fit_are_taken(label: str) -> None:
     """Or else the test above would try nothing. These need a file, or take too long each time."""
     refused = (
         "load_state", "save_state", "Survey.read_csv", "check_player", "check_schedule",
-        "check_world", "check_baseline",
+        "check_world", "check_baseline", "check_attention",
     )  # fmt: skip
     example = EXAMPLES[label]
     if label in refused:

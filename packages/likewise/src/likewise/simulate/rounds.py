@@ -231,7 +231,7 @@ class Algorithm(ABC):
             self.hear(event)
 
     def asking(self, round_id: str) -> Asking:  # noqa: ARG002
-        """What the panel is asked about in the round: here, everything."""
+        """The pairs that the panel is asked about in the round: here, everything."""
         return Asking()
 
     @property

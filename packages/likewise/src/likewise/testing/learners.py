@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
-from likewise.learner.attention import Answer, Attention, Possible, attention_from_spec
+from likewise.learner.attention import Response, Attention, Possible, attention_from_spec
 from likewise.learner.events import Person
 from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
@@ -161,9 +161,9 @@ def check_attention(attention: Attention, *, seed: int = 1) -> None:
         require(same, attention, "what it asks about must be a function of its arguments.")
         reported = np.zeros(len(pairs), dtype=np.bool_)
         reported[: rng.integers(0, 2)] = True
-        answer = Answer(pairs, unknown, reported, True)
-        after = attention.learn(memory, answer)
-        require(after == attention.learn(memory, answer), attention, "so must what it learns.")
+        response = Response(pairs, unknown, reported, True)
+        after = attention.learn(memory, response)
+        require(after == attention.learn(memory, response), attention, "so must what it learns.")
         fits = isinstance(after, tuple) and all(type(value) is float for value in after)
         fits = fits and bool(np.isfinite(after).all()) and attention.fits(after, pool.schema)
         require(fits, attention, "its memory must be finite floats that fit the features.")
@@ -171,6 +171,7 @@ def check_attention(attention: Attention, *, seed: int = 1) -> None:
     check_state(attention, learner, seed)
 
 
+@contract
 def check_player(
     player: Player, hypotheses: HypothesisClass | None = None, *, seed: int = 1
 ) -> None:
