@@ -28,5 +28,7 @@ register(
         "bechavod-roth": "studies.baselines.bechavod_roth:bechavod_roth",
         "exp2": "studies.baselines.bechavod_roth:exp2",
         "gillen": "studies.baselines.gillen:gillen",
+        "sinha-vaze": "studies.baselines.sinha_vaze:sinha_vaze",
+        "learnt-metric": "studies.baselines.learnt_metric:learnt_metric",
     },
 )

@@ -31,6 +31,8 @@ _GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "exp2": ("noise_divisor", (1.0, 3.0, 10.0)),
     "fixed-trade-off": ("lam", (0.25, 1.0, 4.0, 16.0)),
     "gillen": ("width_divisor", (1.0, 10.0, 100.0)),
+    "sinha-vaze": ("beta", (0.5, 0.75, 1.0)),
+    "learnt-metric": ("caution", (1.0, 100.0, 1000.0)),
 }
 
 
@@ -154,7 +156,7 @@ def _under(game: Game, rule: str) -> UnderRule:
 
 def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     """Objections of all members to every pair whose gap is large enough to be looked at."""
-    scores = moment.deployment.scores
+    scores = moment.deployment.units
     gaps = np.abs(scores[:, None] - scores)
     left, right = np.triu_indices(len(scores), 1)
     look = exceeds(gaps[left, right], 0, sensitivity)

@@ -202,7 +202,7 @@ def _play(state: State, encounters: Sequence[Encounter | Met], digits: int | Non
     for encounter in encounters:
         name = None if digits is None else f"r{state.opened + 1:0{digits}d}"
         state, deployment = deploy(state, encounter.people, round_id=name)
-        pair = _reported(deployment.scores, state.learner.sensitivity)
+        pair = _reported(deployment.units, state.learner.sensitivity)
         ids = deployment.ids
         report = () if pair is None else ((ids[pair[0]], ids[pair[1]]),)
         state = learn(state, deployment, labels=encounter.labels.tolist(), report=report)

@@ -68,9 +68,9 @@ def game(hypotheses: HypothesisClass, seen: Any, rounds: int, seed: int) -> tupl
         places = range(PEOPLE * t, PEOPLE * (t + 1))
         people, labels = everybody.take(places), y[places]
         state, round_ = deploy(state, people)
-        wrong += float(np.abs(round_.probabilities - labels).mean())
-        unfair += bool(PANEL.violations(people, round_.scores, to_units(ALPHA)).any())
-        report = PANEL.audit(people, round_.scores, state.learner.sensitivity)
+        wrong += float(np.abs(round_.scores - labels).mean())
+        unfair += bool(PANEL.violations(people, round_.units, to_units(ALPHA)).any())
+        report = PANEL.audit(people, round_.units, state.learner.sensitivity)
         state = learn(state, round_, labels=labels.tolist(), report=report.pairs)
     return wrong / rounds, unfair, state.reports
 

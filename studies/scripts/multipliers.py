@@ -51,7 +51,7 @@ def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
     pair = learner.hypotheses.schema.people([[0, 1, 0], [0, 1, 1]])
     for t in range(1, max(horizons) + 1):
         state, deployment = deploy(state, pair)
-        low, high = deployment.scores.tolist()
+        low, high = deployment.units.tolist()
         report = [(deployment.ids[1], deployment.ids[0])] if high - low > threshold else []
         state = learn(state, deployment, labels=[0, 1], report=report)
         if t in horizons:

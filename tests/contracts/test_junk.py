@@ -36,7 +36,7 @@ from likewise import (
 from likewise import (
     simulate as game,
 )
-from likewise.errors import LikewiseError, MergedHypotheses
+from likewise.errors import LikewiseError, MergedHypotheses, SchemaAdvice
 from likewise.hypotheses import Cut, Pool, Segments
 from likewise.learner import (
     Learner,
@@ -87,7 +87,7 @@ from likewise.panel import (
     parse_rule,
 )
 from likewise.people import Feature, FeatureSchema, People
-from likewise.people.frames import SchemaAdvice, make_frame
+from likewise.people.frames import make_frame
 from likewise.registry import HYPOTHESES, PLAYERS, Registry
 from likewise.simulate import Constraints, Delay, Faced, Loans
 from likewise.simulate.rounds import play

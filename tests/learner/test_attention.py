@@ -50,7 +50,7 @@ def test_possible_is_the_same_game_as_everything_bit_for_bit(settings: dict[str,
         assert getattr(everything, name).tolist() == getattr(possible, name).tolist()
     assert everything.state.costs.tolist() == possible.state.costs.tolist()
     assert possible.audited.sum() < everything.audited.sum() == 200
-    gaps = [np.ptp(moment.deployment.scores) for moment in possible.moments]
+    gaps = [np.ptp(moment.deployment.units) for moment in possible.moments]
     assert possible.audited.tolist() == [gap > LEARNER.sensitivity for gap in gaps]
 
 
@@ -110,7 +110,7 @@ def test_the_coin_depends_on_seed_and_round_alone() -> None:
 def response(state: State, encounter: Encounter, deployment: Deployment) -> list[Any] | None:
     """The panel's report of one of the pairs that it was asked about; None if it was not asked."""
     asked, ids = asking(state, deployment.round), encounter.people.ids
-    exceeded = encounter.pivots.exceeded(deployment.scores, state.learner.sensitivity)
+    exceeded = encounter.pivots.exceeded(deployment.units, state.learner.sensitivity)
     pairs = [(ids[i], ids[j]) for i, j in np.argwhere(exceeded)]
     shown = [pair for pair in pairs if asked.asks(pair)][:1]
     return shown if asked.looked_at or asked.quiet else None

@@ -41,7 +41,7 @@ def test_charged_costs_are_the_lagrangian_up_to_a_constant(
     state, deployment = deploy(state, people)
     pairs = [] if report is None else [(people.ids[report[0]], people.ids[report[1]])]
     state = learn(state, deployment, labels=labels, report=pairs)
-    published = deployment.probabilities.tolist()
+    published = deployment.scores.tolist()
     totals = learner.hypotheses.totals(state.costs, learner.hypotheses.codes()) / ONE
     losses = [
         lagrangian(

@@ -24,6 +24,8 @@ from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
+from likewise.people.columns import column_values
+from likewise.people.features import is_table
 from likewise.people.schema import People
 from likewise.validation import as_array, instance, integer, items, members
 
@@ -319,6 +321,8 @@ def _read_auditor(spec: Any, number: int) -> MetricAuditor:
 
 def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    if is_table(scores) or isinstance(scores, np.ma.MaskedArray):
+        scores = column_values("Scores", scores, people)
     return reports.checked_scores(scores, people.ids)
 
 

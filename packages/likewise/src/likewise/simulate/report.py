@@ -237,7 +237,7 @@ def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
 def round_figure(moment: Moment, sensitivity: int) -> str:
     """The people of one round by their chances, and how far each auditor would let a gap go."""
     case = case_of(moment, sensitivity)
-    scores, ids = 100 * moment.deployment.scores / ONE, moment.encounter.people.ids
+    scores, ids = 100 * moment.deployment.scores, moment.encounter.people.ids
     rows = len(case.distances)
     fig = canvas.canvas(250 + 30 * rows)
     title = f"Round {moment.t}: {'a pair is reported' if case.reported else 'no report'}"
