@@ -31,7 +31,7 @@ from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.baselines import baseline
+from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
 from studies.baselines.encoding import Predecessor, check_divisor, exact_weights
 from studies.baselines.sinha_vaze import share_of

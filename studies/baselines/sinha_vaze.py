@@ -28,7 +28,7 @@ from likewise.learner.oracle import engine_for
 from likewise.numerics.fixed_point import ONE, IntArray, exp_of_negative, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
-from likewise.simulate.baselines import baseline
+from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
 from likewise.validation import real
 from studies.baselines.encoding import (
