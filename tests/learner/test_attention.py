@@ -12,10 +12,10 @@ import pytest
 from likewise.errors import EventRefused, ParameterError, StateFileError
 from likewise.learner import Learner, State, apply, asking, decide, deploy, learn
 from likewise.learner.attention import (
-    Response,
     Dominance,
     PanelModel,
     Possible,
+    Response,
     attention_from_spec,
     attention_named,
 )

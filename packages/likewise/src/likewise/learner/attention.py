@@ -140,7 +140,7 @@ class Response:
 
 
 class Attention(ABC):
-    """Decides which of a round's possible pairs are put before the panel, and learns from responses.
+    """Decides which possible pairs of a round are put before the panel; learns from responses.
 
     A subclass is a frozen dataclass of its parameters, registered under its ``name``
     (:data:`likewise.registry.ATTENTIONS`); ``summary`` is a line for ``likewise list``. What it

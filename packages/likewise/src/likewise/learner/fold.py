@@ -19,7 +19,7 @@ import numpy.typing as npt
 from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
-from likewise.learner.attention import Response, Asking, Possible, ask
+from likewise.learner.attention import Asking, Possible, Response, ask
 from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
@@ -469,7 +469,7 @@ def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner)
 
 
 def check_asked(event: events.Audited, round_: OpenRound) -> None:
-    """The panel responses what it was asked: rounds and pairs that it was not would bias the learner.
+    """The panel responds to what it was asked: other rounds and pairs would bias the learner.
 
     A round in which nothing could be reported is quiet, although nobody looks.
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
-from likewise.learner.attention import Response, Attention, Possible, attention_from_spec
+from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
 from likewise.learner.events import Person
 from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
