@@ -90,7 +90,6 @@ def found_pool(estimator: Any, seed: int) -> tuple[Pool, Any]:
 
 
 def exact(rows: Any, costs: Any) -> Any:
-    """The exact oracle's predictions."""
     return exact_search(CLASS, CLASS.locate(SCHEMA.people(rows)))(costs)
 
 
@@ -105,7 +104,6 @@ def share_of_gain(estimator: Any) -> float:
 
 
 def main() -> None:
-    """Print a row for each oracle."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=5)

@@ -51,9 +51,6 @@ from likewise.learner import (
     events,
     learn,
 )
-from likewise.learner import (
-    costs as lagrangian,
-)
 from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds, theorem_e_geometric
 from likewise.learner.certificate import certificate
@@ -336,14 +333,6 @@ EXAMPLES: dict[str, Call] = {
     "dual_from_spec": call(dual_from_spec, spec={"dual": "additive", "gamma": 0.1}),
     "ExactWeights.with_prior": call(PAIR.with_prior, prior=[0.5, 0.5]),
     "Segments.with_prior": call(LENDER.with_prior, prior="flat"),
-    "misclassification": call(lagrangian.misclassification, policy=[0.5], labels=[1]),
-    "unfairness_proxy": call(
-        lagrangian.unfairness_proxy, policy=[0.5, 1], estimate=[0.5, 1], report=(1, 0), beta=0.1
-    ),
-    "lagrangian": call(lagrangian.lagrangian, error=0.5, proxy=0.5, lam=1.0, k=1, eta=1.0),
-    "regularised_lagrangian": call(
-        lagrangian.regularised_lagrangian, error=0.5, proxy=0.5, lam=1.0, mu=0.5, k=1, eta=1.0
-    ),
     "State": call(State, learner=LEARNER, costs=POOL.no_costs()),
     "State.start": call(State.start, learner=LEARNER),
     "apply": call(apply, state=SEALED, event=Audited("r", "quiet")),

@@ -27,8 +27,8 @@ from likewise.simulate import (
 from likewise.simulate.counts import summarise, trace_csv
 from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
-from studies.growth import growth_exponent
 from studies.sweep.runs import first_rounds
+from studies.sweep.tables import growth_exponent
 
 ROUNDS = 400
 

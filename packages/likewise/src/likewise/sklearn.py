@@ -36,8 +36,8 @@ from likewise.learner.state import State
 from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE
 from likewise.panel.panels import Panel
-from likewise.people.columns import checked_ids, id_text
-from likewise.people.features import Feature, is_missing, is_table
+from likewise.people.columns import checked_ids, id_text, is_missing, is_table
+from likewise.people.features import Feature
 from likewise.people.frames import as_frame, check_frame, frame_columns, only_flags, origin_of
 from likewise.people.proposals import NOT_STATED
 from likewise.people.schema import FeatureSchema, People

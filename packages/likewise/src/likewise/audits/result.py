@@ -16,8 +16,7 @@ from likewise.html import described, table
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.intervals import Interval
 from likewise.people.cells import alike
-from likewise.people.columns import column_values
-from likewise.people.features import is_missing, is_table
+from likewise.people.columns import column_values, is_missing, is_table
 from likewise.people.frames import as_frame
 from likewise.people.schema import People
 from likewise.validation import items, text

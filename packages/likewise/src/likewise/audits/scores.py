@@ -12,8 +12,7 @@ import numpy as np
 
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.people.columns import Values, column_values
-from likewise.people.features import is_missing
+from likewise.people.columns import Values, column_values, is_missing
 from likewise.people.schema import People
 
 

@@ -162,7 +162,6 @@ class Pool(lists.Listed):
         cls, schema: FeatureSchema, columns: Sequence[str], cuts: Sequence[float],
         reference: People | npt.ArrayLike,
     ) -> Pool:  # fmt: skip
-        """Every column with every cut, and both constants."""
         names = check.items("Pool.from_scores.columns", columns, "List columns of scores.")
         levels = check.reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
         return cls(schema, all_cuts([(name, levels) for name in names]), reference)

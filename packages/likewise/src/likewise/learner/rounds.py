@@ -15,8 +15,7 @@ from likewise.learner.events import PAIRS, Arrived, Audited, Closed, Outcome, Pe
 from likewise.learner.fold import apply, decide, label
 from likewise.learner.state import State, located_as
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.people.columns import id_text
-from likewise.people.features import is_table
+from likewise.people.columns import id_text, is_table
 from likewise.people.frames import Origin, make_frame
 from likewise.people.schema import People
 from likewise.validation import instance

@@ -8,18 +8,48 @@ read in two ways, or in none, the Series is refused.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import PeopleError, shown
-from likewise.people.features import is_missing, is_table
 
 if TYPE_CHECKING:
     from likewise.people.schema import People
+
+# The most frequent types, which are never tables.
+_PLAIN = (list, tuple, dict, str, int, float)
+# Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
+_PROTOCOLS = (
+    "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
+    "__arrow_c_stream__", "__arrow_c_array__", "iloc",
+)  # fmt: skip
+_TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
+
+
+def is_missing(value: Any) -> bool:
+    """Test for a value that is missing: None, NaN of any kind of number, NA or NaT."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_table(value: object) -> bool:
+    """Test for a frame or a Series, by the protocols it offers."""
+    if type(value) in _PLAIN or type(value) is np.ndarray:
+        return False
+    kind = type(value)
+    return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
+        hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER
+    )
+
 
 Values = npt.NDArray[Any]
 

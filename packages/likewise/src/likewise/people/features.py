@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.numerics.fixed_point import FloatArray
+from likewise.people.columns import is_missing, is_table
 from likewise.validation import choice, flag, items, real, text
 
 Kind = Literal["number", "integer", "category", "flag"]
@@ -289,15 +290,6 @@ def _bound(name: str, value: Any) -> float:
     return cast(float, value) if type(value) in (int, float) else number
 
 
-def is_missing(value: Any) -> bool:
-    """Test for a value that is missing: None, NaN of any kind of number, NA or NaT."""
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, float | np.floating):
-        return math.isnan(value)
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
-
-
 def _number(value: Any) -> float | None:
     """A number or truth value as a float; None for anything else, text that reads so included."""
     if isinstance(value, np.timedelta64) or not isinstance(value, Real | Decimal | np.bool_):
@@ -347,26 +339,10 @@ def _remedy(value: Any) -> str:
     return f"Correct the value{hint}."
 
 
-# Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
-_PROTOCOLS = (
-    "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
-    "__arrow_c_stream__", "__arrow_c_array__", "iloc",
-)  # fmt: skip
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
 # The most frequent types, which are never tables.
 _PLAIN = (list, tuple, dict, str, int, float)
-_TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
-
-
-def is_table(value: object) -> bool:
-    """Test for a frame or a Series, by the protocols it offers."""
-    if type(value) in _PLAIN or type(value) is np.ndarray:
-        return False
-    kind = type(value)
-    return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
-        hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER
-    )
 
 
 def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:

@@ -27,7 +27,8 @@ from likewise.people.cells import (
     row_of_frame,
     unit_of,
 )
-from likewise.people.features import Feature, is_date, is_missing, is_table, plain_number
+from likewise.people.columns import is_missing, is_table
+from likewise.people.features import Feature, is_date, plain_number
 from likewise.people.frames import as_frame, check_frame, floats, holds_dates, nw, only_flags
 from likewise.validation import items, text
 

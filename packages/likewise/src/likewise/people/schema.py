@@ -171,7 +171,7 @@ class FeatureSchema:
         """
         if isinstance(rows, People):
             return self.encoded(rows, _listed_ids(ids))
-        if features.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
+        if columns.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
             return people
         features.refuse_table(rows)
         ids = _listed_ids(ids)

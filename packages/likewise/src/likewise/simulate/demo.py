@@ -150,7 +150,6 @@ def run_demo(
 
 @lru_cache(maxsize=1)
 def _world(seed: int, rounds: int) -> Steady:
-    """The stream, made once in every process."""
     return Recorded(cast(Steady, WORLDS["loans"].make(seed)), rounds)
 
 
