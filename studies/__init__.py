@@ -9,6 +9,8 @@ register(
     "worlds",
     {
         "linear": "studies.baselines.gillen:Linear",
+        "turns-strict": "studies.panels_that_change:TurnsStrict",
+        "erring": "studies.panels_that_change:ErringLoans",
         "admissions": "studies.people.admissions:Admissions",
         "compas-judged": "studies.people.compas:CompasJudged",
         "compas-fitted": "studies.people.compas:CompasFitted",
@@ -26,5 +28,7 @@ register(
         "bechavod-roth": "studies.baselines.bechavod_roth:bechavod_roth",
         "exp2": "studies.baselines.bechavod_roth:exp2",
         "gillen": "studies.baselines.gillen:gillen",
+        "sinha-vaze": "studies.baselines.sinha_vaze:sinha_vaze",
+        "learnt-metric": "studies.baselines.learnt_metric:learnt_metric",
     },
 )

@@ -45,20 +45,16 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     """
     from likewise.errors import absent, missing
 
-    if write and not PAGE.is_file():
-        raise click.UsageError(
-            f"--write puts the figures into {PAGE}, which is not here. Run this in the project's "
-            f"folder, or leave --write out."
-        )
+    if write:
+        _check_here(PAGE)
     if absent("fast"):
         raise missing("The benchmark", "numba", "fast")
     from studies.benchmark.items import markdown, plain
     from studies.benchmark.run import merged, run_benchmark
 
     report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
-    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     if json_path is not None:
-        write_text(json_path, text)
+        write_text(json_path, _as_json(report))
     if not is_pipe(json_path):
         click.echo(plain(report))
     if write:
@@ -66,10 +62,13 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
 
         if FIGURES.is_file():
             report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)
-        text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
-        FIGURES.write_text(text, encoding="utf-8")
+        write_text(FIGURES, _as_json(report))
         write_between_marks(PAGE, "benchmark", markdown(report))
         write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
+
+
+def _as_json(report: Any) -> str:
+    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
 TABLES = ("points", "summary", "frontier", "rates", "calls")
@@ -136,13 +135,17 @@ def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> Non
 def _refuse_elsewhere(spec: Sweep) -> None:
     """Refuse before anything is played if there are no documents to write the tables into."""
     for document in spec.documents:
-        if not Path(document.file).is_file():
-            raise click.UsageError(
-                f"--write puts the tables into {document.file}, which is not here. Run this in "
-                f"the project's folder, or leave --write out."
-            )
+        _check_here(Path(document.file))
     if not spec.documents:
         raise click.UsageError("--write needs a [[document]] in the file, and there is none.")
+
+
+def _check_here(page: Path) -> None:
+    if not page.is_file():
+        raise click.UsageError(
+            f"--write puts the tables into {page}, which is not here. Run this in the project's "
+            f"folder, or leave --write out."
+        )
 
 
 def play_sweep(

@@ -20,6 +20,7 @@ from likewise.simulate.rounds import Moment
 from likewise.simulate.world import Steady
 from studies.priced import PRICES
 from studies.sweep.spec import Sweep, entries_of, learner_title, scenario_title
+from studies.sweep.tables import cell, table_lines
 
 ETAS = (0.25, 1 / 24, 1 / 128)
 KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6)
@@ -31,6 +32,8 @@ _GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "exp2": ("noise_divisor", (1.0, 3.0, 10.0)),
     "fixed-trade-off": ("lam", (0.25, 1.0, 4.0, 16.0)),
     "gillen": ("width_divisor", (1.0, 10.0, 100.0)),
+    "sinha-vaze": ("beta", (0.5, 0.75, 1.0)),
+    "learnt-metric": ("caution", (1.0, 100.0, 1000.0)),
 }
 
 
@@ -49,10 +52,7 @@ def comparison(
     """
     names = list(learners) or taking_part(game)[0]
     fields = [
-        (
-            learner_title(name, settings),
-            {"learner": name, "learner_settings": settings},
-        )
+        (learner_title(name, settings), {"learner": name, "learner_settings": settings})
         for name in names
         for settings in (_grid(name) if grid else [{}])
     ]
@@ -143,18 +143,16 @@ def _under(game: Game, rule: str) -> UnderRule:
     table = np.array(votes, dtype=bool).reshape(len(votes), len(members))
     shares = table.mean(axis=0) if votes else np.zeros(len(members))
     return UnderRule(
-        rule,
-        Outcome(counted.error_rate, counted.violations, counted.reports),
-        len(votes),
+        rule, Outcome(counted.error_rate, counted.violations, counted.reports), len(votes),
         krippendorff_alpha(table.tolist()) if votes else None,
         dict(zip(members, shares.tolist(), strict=True)),
         {member: decisive[member] for member in members},
-    )
+    )  # fmt: skip
 
 
 def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     """Objections of all members to every pair whose gap is large enough to be looked at."""
-    scores = moment.deployment.scores
+    scores = moment.deployment.units
     gaps = np.abs(scores[:, None] - scores)
     left, right = np.triu_indices(len(scores), 1)
     look = exceeds(gaps[left, right], 0, sensitivity)
@@ -168,18 +166,18 @@ def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
 
 def panel_markdown(studies: Sequence[UnderRule]) -> str:
     """A line for each rule: counts, agreement, and who is decisive most often."""
-    lines = [
-        "| rule | error / violations / reports | pairs looked at | agreement (Krippendorff) | "
-        "objections, least to most | decisive most often |",
-        "|---|---|---|---|---|---|",
-    ]
+    heads = (
+        "rule", "error / violations / reports", "pairs looked at", "agreement (Krippendorff)",
+        "objections, least to most", "decisive most often",
+    )  # fmt: skip
+    rows = []
     for study in studies:
-        at, shares = study.outcome, sorted(study.objections.values())
+        shares = sorted(study.objections.values())
         alpha = "–" if study.agreement is None else f"{study.agreement:.2f}"
         most = sorted(study.decisive.items(), key=lambda item: -item[1])[:3]
         named = ", ".join(f"{member} ({count})" for member, count in most if count) or "nobody"
-        lines.append(
-            f"| {study.rule} | {at.error:.3f} / {at.violations:.0f} / {at.reports:.0f} | "
-            f"{study.looked_at:,} | {alpha} | {shares[0]:.0%} to {shares[-1]:.0%} | {named} |"
-        )
-    return "\n".join(lines)
+        between = f"{shares[0]:.0%} to {shares[-1]:.0%}"
+        rows.append((
+            study.rule, cell(study.outcome), f"{study.looked_at:,}", alpha, between, named,
+        ))  # fmt: skip
+    return "\n".join(table_lines(heads, rows))

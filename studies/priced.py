@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from likewise.errors import ParameterError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.simulate.hindsight import Faced, all_pairs, checked_rounds, form_of, replayed
 from likewise.simulate.programs import VIOLATED_BY, Constraints, Form, Rows, solve_program
-from likewise.validation import real, reals
+from likewise.validation import reals, within
 
 PRICES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
 """Errors that one unit of excess costs; at the last, hardly any excess remains."""
@@ -58,13 +57,9 @@ def priced_policies(
     [(0.0, 1), (0.5, 0)]
     """
     rounds = checked_rounds(rounds)
-    alpha = real("alpha", alpha, "It is the size of a violation.")
-    if not 0 <= alpha <= 1:
-        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is the size of a violation.")
-    prices = reals("prices", prices, "Errors that one unit of excess costs.")
-    for price in prices:
-        if not 0 <= price < 1e9:
-            raise ParameterError("prices", "must be in [0, 10^9)", price, "0 charges nothing.")
+    alpha = within("alpha", alpha, 0, 1, "It is the size of a violation.")
+    listed = reals("prices", prices, "Errors that one unit of excess costs.")
+    prices = [within("prices", p, 0, 1e9, "0 charges nothing.", ends="[)") for p in listed]
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
     ends = np.cumsum([len(faced.labels) for faced in rounds])[:-1]
     people = np.split(place, ends)

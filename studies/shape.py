@@ -41,16 +41,6 @@ class Shape:
     names: int
     vague: int
 
-    @property
-    def import_share(self) -> float:
-        """Lines of import statements as a share of the lines of code."""
-        return self.imports / self.code
-
-    @property
-    def vague_share(self) -> float:
-        """Vague names as a share of all names that are bound."""
-        return self.vague / self.names
-
 
 def bound_names(tree: ast.AST) -> Iterator[str]:
     """Names of variables, parameters, functions and classes, once for every place that binds one.
@@ -85,7 +75,6 @@ def code_lines(path: Path, tree: ast.Module) -> int:
 
 
 def shape_of(folder: Path) -> Shape:
-    """Measure every module below a folder."""
     lines = code = imports = names = vague = 0
     folders = set()
     for path in sorted(folder.rglob("*.py")):
@@ -156,7 +145,6 @@ class Trace:
             above = above.f_back
 
     def run(self, work: Callable[[], Any]) -> Any:
-        """Run something, and listen to it."""
         self.on = True
         try:
             return work()
@@ -173,16 +161,11 @@ def simulated_round() -> Trace:
     from likewise.simulate.game import Game
     from likewise.simulate.rounds import play
 
-    def game() -> None:
-        prepared = Game("loans", "exact", 1, 1).prepare()
-        with Trace() as trace:
-            trace.run(lambda: play(prepared.world, prepared.learner, 1))
-        traces.append(trace)
-
-    traces: list[Trace] = []
-    game()
-    game()
-    return traces[-1]
+    prepared = [Game("loans", "exact", 1, 1).prepare() for _ in range(2)]
+    play(prepared[0].world, prepared[0].learner, 1)
+    with Trace() as trace:
+        trace.run(lambda: play(prepared[1].world, prepared[1].learner, 1))
+    return trace
 
 
 def live_round(folder: Path) -> tuple[int, int]:
@@ -233,7 +216,8 @@ def shape_lines(folder: Path) -> Iterator[str]:
         shape = shape_of(source)
         yield (
             f"{name}: {shape.lines:,} lines in {shape.folders} folders; imports "
-            f"{shape.import_share:.1%} of the code; vague names {shape.vague_share:.2%}"
+            f"{shape.imports / shape.code:.1%} of the code; vague names "
+            f"{shape.vague / shape.names:.2%}"
         )
     commands, options = commands_and_options(main)
     yield f"commands: {commands}; options: {options}"

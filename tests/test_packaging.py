@@ -146,7 +146,7 @@ if not path.exists():
     learner = Learner(world.hypotheses(), 8, 0.3, 0.3, 7, player="context-ftpl")
     save_state(State.start(learner), path)
 state = load_state(path)
-print(state.learner.engine, deploy(state, world.encounter(1).people)[1].scores.tolist())
+print(state.learner.engine, deploy(state, world.encounter(1).people)[1].units.tolist())
 """
     compiled, reference = without((), program), without(("numba",), program)
     assert compiled.stdout.startswith("compiled [")

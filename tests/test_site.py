@@ -69,7 +69,7 @@ def test_the_reference_prints_methods_with_signatures_and_parameters(
     schema = pages.page("likewise.people")
     assert "### FeatureSchema.from_frame" in schema
     assert (
-        "    leave_out: Sequence[str] = (),\n    label: str | None = None,\n) -> FeatureSchema"
+        "    label: str | None = None,\n    categories: Sequence[str] = (),\n) -> FeatureSchema"
         in schema
     )
     assert "label: the column of the outcome" in schema

@@ -19,7 +19,8 @@ NAMES = {
     "likewise.errors": (
         "AuditError", "ContractError", "EventRefused", "HypothesisError", "LikewiseError",
         "LikewiseWarning", "MergedHypotheses", "MissingGpuError", "MissingLibraryError",
-        "ParameterError", "PeopleError", "RuleError", "SlowEngine", "StateFileError",
+        "ParameterError", "PeopleError", "RuleError", "SchemaAdvice", "SlowEngine",
+        "StateFileError", "UnseenValues",
     ),
     "likewise.learner.events": (
         "Arrived", "Audited", "Closed", "Decided", "Decision", "Event", "Labelled", "Outcome",

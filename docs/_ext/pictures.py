@@ -95,7 +95,7 @@ def policies(panel: Panel | None, rounds: tuple[int, ...]) -> list[Any]:
         repaid = rng.random(8) < np.where(income > 50, 0.85, 0.2)
         people = SCHEMA.people(income[:, None])
         state, round_ = deploy(state, people)
-        report = panel.audit(people, round_.scores, state.learner.sensitivity) if panel else None
+        report = panel.audit(people, round_.units, state.learner.sensitivity) if panel else None
         pairs = report.pairs if report else None
         state = learn(state, round_, labels=repaid.astype(int).tolist(), report=pairs)
         if played in rounds:

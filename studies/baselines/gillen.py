@@ -227,13 +227,11 @@ def fair_choice(rewards: FloatArray, distances: FloatArray) -> FloatArray:
     from scipy.optimize import linprog
 
     k = len(rewards)
-    pairs = list(itertools.permutations(range(k), 2))
-    if not pairs:
+    if k == 1:
         return np.array([float(rewards[0] > 0)])
-    rows = np.zeros((len(pairs), k))
-    for row, (i, j) in enumerate(pairs):
-        rows[row, i], rows[row, j] = 1.0, -1.0
-    bounds = np.array([distances[i, j] for i, j in pairs])
+    over, under = np.nonzero(~np.eye(k, dtype=bool))
+    rows = np.eye(k)[over] - np.eye(k)[under]
+    bounds = distances[over, under]
     found = linprog(-rewards, A_ub=rows, b_ub=bounds, bounds=(0.0, 1.0), method="highs")
     if not found.success:
         raise LikewiseError(f"The linear program of gillen was not solved: {found.message}")

@@ -27,21 +27,23 @@ def _draws(hypotheses: HypothesisClass, costs: IntArray, points: Any, draws: int
     return Oracle(hypotheses).approvals(costs, NOISE, points, draws=draws)
 
 
-def choices(table: Listed, costs: IntArray, draws: int) -> IntArray:
+def choices(table: Listed, costs: IntArray, draws: int, engine: str = "compiled") -> IntArray:
     """Which hypothesis each draw is, read off its predictions: bits of every place in the list."""
     bits = max(1, (table.size - 1).bit_length())
     places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    approvals = _draws(table, costs, places, draws).astype(np.int64)
+    oracle = Oracle(table, engine)
+    approvals = oracle.approvals(costs, NOISE, places, draws=draws).astype(np.int64)
     return np.asarray((approvals << np.arange(bits)).sum(axis=1))
 
 
-def exact_choices(table: Listed, costs: IntArray, first: int, draws: int) -> IntArray:
+def exact_choices(table: Listed, costs: IntArray, draws: int) -> IntArray:
     """The same from sums in float64, which are exact here, a block at a time."""
     on_set = table.separating_points().astype(np.float64)
     blocks = []
-    for start in range(first, first + draws, 256):
-        size = min(256, first + draws - start)
-        noise = NOISE.sample(start, size, np.arange(table.separators)).astype(np.float64)
+    for start in range(0, draws, 256):
+        noise = NOISE.sample(start, min(256, draws - start), np.arange(table.separators)).astype(
+            np.float64
+        )
         blocks.append((noise @ on_set + costs).argmin(axis=1))
     return np.concatenate(blocks)
 
@@ -67,7 +69,7 @@ def pool_draws(quick: bool) -> Item:
         return (noise @ transposed + c).argmin(1)
 
     seconds, reference = race(lambda: _draws(table, costs, points_, draws), plain, 7)
-    wrong = np.count_nonzero(choices(table, costs, draws) != exact_choices(table, costs, 0, draws))
+    wrong = np.count_nonzero(choices(table, costs, draws) != exact_choices(table, costs, draws))
     limit = 2.0 * draws * points * size / sgemm_rate(512 if quick else 2048)
     return Item(
         "pool-draws", "draws from a pool, noise included",
@@ -154,23 +156,11 @@ def boolean_draws(quick: bool) -> list[Item]:
     n, draws = (8, 200) if quick else (15, 2000)
     names = [f"f{i}" for i in range(n)]
     schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
+    all_sets, signs = Conjunctions(schema, names), Parities(schema, names, complements=False)
+    sums, transform = "all subset sums, by doubling,", "a Walsh-Hadamard transform"
     return [
-        _boolean(
-            Conjunctions(schema, names),
-            "conjunction-draws",
-            "all subset sums, by doubling,",
-            _subset_sums,
-            n,
-            draws,
-        ),
-        _boolean(
-            Parities(schema, names, complements=False),
-            "parity-draws",
-            "a Walsh-Hadamard transform",
-            _walsh_hadamard,
-            n,
-            draws,
-        ),
+        _boolean(all_sets, "conjunction-draws", sums, _subset_sums, n, draws),
+        _boolean(signs, "parity-draws", transform, _walsh_hadamard, n, draws),
     ]
 
 
@@ -188,7 +178,7 @@ def _boolean(
             (transform(noise[:n]) + c).argmin()
 
     seconds, reference = race(lambda: _draws(classes, costs, points_, draws), plain, 5)
-    wrong = np.count_nonzero(choices(classes, costs, 100) != exact_choices(classes, costs, 0, 100))
+    wrong = np.count_nonzero(choices(classes, costs, 100) != exact_choices(classes, costs, 100))
     return Item(
         name, "draws, noise included", f"n = {n}, |H| = {classes.size:,}, R = {draws:,}", seconds,
         f"numpy float32: {how} a draw, its noise included", reference * draws / sample_draws, None,

@@ -31,7 +31,6 @@ def gpu_name() -> str | None:
 
 
 def rows(quick: bool) -> list[Item | Skipped]:
-    """Draws, exponential weights and whole games on the device."""
     reason = missing_gpu()
     if reason is not None:
         return [Skipped(row, str(reason)) for row in ROWS]

@@ -4,58 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import triton
 
-from likewise.errors import ParameterError
 from likewise.hypotheses.base import score
 from likewise.hypotheses.lists import Listed
-from likewise.learner.events import Arrived, Decided, Person, Sealed
-from likewise.learner.fold import apply, decide, upcoming
+from likewise.learner.events import Arrived, Person, Sealed
+from likewise.learner.fold import apply, decide
 from likewise.learner.gpu import DeviceList, device, interpreted
-from likewise.learner.oracle import Oracle
 from likewise.learner.rounds import Deployment, learn
 from likewise.learner.schedules import Paper
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, IntArray
-from likewise.numerics.randomness import Noise, Purpose
-from likewise.numerics.randomness import Stream as Words
+from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap, choose_report, exceeding_pairs
-from likewise.validation import instance
-from studies.benchmark.gpu_games import Constants, DeviceGame, Played, Visitors, arrive_kernel
-from studies.benchmark.gpu_weights import DeviceWeights
-from studies.benchmark.items import (
-    Asked,
-    Item,
-    Kinds,
-    Table,
-    race,
-    random_table,
-    seconds_of,
+from studies.benchmark.draws import NOISE, choices
+from studies.benchmark.gpu_games import (
+    DeviceGame,
+    DeviceWeights,
+    Played,
+    Visitors,
+    arrive_kernel,
+    recorded,
 )
-
-
-def recorded(function: Callable[[], object]) -> Callable[[], object]:
-    """The same launches as a graph; where kernels are interpreted there is none to record."""
-    if interpreted():
-        return function
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        function()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        function()
-    replay: Callable[[], object] = graph.replay
-    return replay
+from studies.benchmark.items import Asked, Item, Kinds, Table, race, random_table, seconds_of
 
 
 def wrong_by_sums(listed: DeviceList, costs: Any, choices: Any) -> int:
@@ -70,18 +47,6 @@ def wrong_by_sums(listed: DeviceList, costs: Any, choices: Any) -> int:
         first = torch.where(scores == least, places, listed.size).amin(dim=1)
         wrong += int((first != choices[start : start + block]).sum())
     return wrong
-
-
-def wrong_by_reference(
-    table: Listed, costs: IntArray, noise: Noise, choices: Any, *, first: int = 0
-) -> int:
-    """Choices that are not the reference engine's, read off its predictions."""
-    bits = max(1, (table.size - 1).bit_length())
-    places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    oracle = Oracle(table, "reference")
-    draws = oracle.approvals(costs, noise, places, draws=len(choices), first_draw=first)
-    expected = (draws.astype(np.int64) << np.arange(bits)).sum(axis=1)
-    return int(np.count_nonzero(choices.cpu().numpy() != expected))
 
 
 def plain_torch(table: Listed, costs: IntArray, rows: int) -> Callable[[], object]:
@@ -116,7 +81,6 @@ class WeightedRounds:
 
     @property
     def left(self) -> int:
-        """Rounds that have not been played yet."""
         return len(self._arrivals) - int(self.player.round.item()) + 1
 
     def play(self) -> None:
@@ -139,21 +103,12 @@ class WeightedRounds:
             predictions = self._points[arrived]
             policy = table.weigh(costs, float(ONE))
             expected = [score(*pair) for pair in policy.approval(predictions)]
-            draws = policy.draw(predictions, Words(self._seed, Purpose.DECIDE, t + 1), 0)
+            draws = policy.draw(predictions, Stream(self._seed, Purpose.DECIDE, t + 1), 0)
             costs = table.charge(costs, predictions, self._amounts)
             wrong += int((self.player.scores.cpu().numpy() != expected).any())
             wrong += int((self.player.approved.cpu().numpy() != draws).any())
             wrong += int((self.player.costs.cpu().numpy() != costs).any())
         return wrong
-
-
-@dataclass(frozen=True)
-class Stream:
-    """Kinds that come, (T, k), their labels, and the pivots' distances, (T, k, k), in units."""
-
-    arrivals: npt.NDArray[np.int32]
-    labels: npt.NDArray[np.uint8]
-    distances: npt.NDArray[np.int32]
 
 
 def kinds(size: int, points: int, more: int, seed: int = 1) -> Kinds:
@@ -171,7 +126,7 @@ def kinds(size: int, points: int, more: int, seed: int = 1) -> Kinds:
     return Kinds(table, points)
 
 
-def stream(listed: Kinds, rounds: int, k: int, seed: int = 2) -> Stream:
+def stream(listed: Kinds, rounds: int, k: int, seed: int = 2) -> Visitors:
     """People at random; labels of a hypothesis, a fifth of them wrong; two traits a person.
 
     The distance of two people is that of their traits, so that some pairs are near.
@@ -184,50 +139,34 @@ def stream(listed: Kinds, rounds: int, k: int, seed: int = 2) -> Stream:
     traits: Any = rng.random((kind_count, 2)) / 4
     arrived = traits[arrivals]
     apart = np.abs(arrived[:, :, None] - arrived[:, None, :]).sum(axis=3)
-    return Stream(arrivals, labels.astype(np.uint8), np.rint(apart * ONE).astype(np.int32))
+    return Visitors(arrivals, labels.astype(np.uint8), np.rint(apart * ONE).astype(np.int32))
 
 
-@dataclass(frozen=True)
-class Round:
-    """A round as the host played it; ``reported`` is over·k + under, or −1. lam is the next one."""
-
-    scores: IntArray
-    approved: npt.NDArray[np.bool_]
-    reported: int
-    lam: float
-
-
-def play_on_host(
-    learner: Learner,
-    visitors: Stream,
-    rounds: int,
-    decisions: Callable[[State, str], Decided] = decide,
-) -> tuple[State, list[Round]]:
-    """The same game through the learner's events; ``decisions`` may be known already."""
-    state, played = State.start(learner), []
+def play_on_host(learner: Learner, visitors: Visitors, rounds: int) -> Played:
+    state = State.start(learner)
     ids = tuple(f"p{i + 1}" for i in range(learner.k))
+    scores, approved, reported, lam = [], [], [], []
     for t in range(rounds):
         name = f"r{t + 1}"
         people = tuple(
             Person(id_, (float(kind),)) for id_, kind in zip(ids, visitors.arrivals[t], strict=True)
         )
         state = apply(state, Arrived(name, people))
-        decided = decisions(state, name)
+        decided = decide(state, name)
         state = apply(apply(state, decided), Sealed(name, "panel"))
-        scores = np.array([d.score for d in decided.decisions], dtype=np.int64)
-        approved = np.array([d.approved for d in decided.decisions])
+        scores.append(np.array([d.score for d in decided.decisions], dtype=np.int64))
+        approved.append(np.array([d.approved for d in decided.decisions]))
         apart = visitors.distances[t].astype(np.int64)
-        pairs = exceeding_pairs(scores, apart, learner.sensitivity)
-        report = choose_report(pairs, scores, ids, LargestGap(), t + 1)
+        pairs = exceeding_pairs(scores[t], apart, learner.sensitivity)
+        report = choose_report(pairs, scores[t], ids, LargestGap(), t + 1)
         over, under = report.pairs[0] if report.pairs else ("", "")
-        reported = ids.index(over) * learner.k + ids.index(under) if report.pairs else -1
-        deployment = Deployment(name, ids, scores, approved)
+        reported.append(ids.index(over) * learner.k + ids.index(under) if report.pairs else -1)
+        deployment = Deployment(name, ids, scores[t], approved[t])
         state = learn(state, deployment, labels=visitors.labels[t].astype(np.int64), report=report)
-        played.append(Round(scores, approved, reported, state.lam))
-    return state, played
+        lam.append(state.lam)
+    return Played(np.array(scores), np.array(approved), np.array(reported), np.array(lam))
 
 
-NOISE = Noise(Words(7, Purpose.ELICIT, 1), 1.0)
 SEED = 20261115
 SAMPLE, CHECKED_ROUNDS = 200, 100
 
@@ -296,7 +235,8 @@ def draws(
 
     result = draw().clone()
     wrong, sample = wrong_by_sums(listed, costs, result), min(SAMPLE, rows)
-    wrong_sample = wrong_by_reference(table, host_costs, NOISE, result[:sample])
+    expected = choices(table, host_costs, sample, "reference")
+    wrong_sample = int(np.count_nonzero(result[:sample].cpu().numpy() != expected))
     plain = plain_torch(table, host_costs, rows)
     repeats = 1 if interpreted() else 10
     seconds, reference = race(_finished(recorded(draw)), _finished(recorded(plain)), repeats)
@@ -340,9 +280,7 @@ def game(
     # The paper's constants and its R, with noise under which there is something to learn.
     schedule = Paper(rounds, draws_rule=rule, delta=delta, noise_divisor=2_000_000.0)
     learner = Learner(listed, k, eps, eps, SEED, schedule=schedule, player="context-ftpl")
-    played = device_game(
-        learner, Visitors(listed.table, people.arrivals, people.labels, people.distances)
-    )
+    played = DeviceGame(learner, people)
     _finished(lambda: played.play(1))()
     began = time.perf_counter()
     _finished(lambda: played.play(rounds - 1))()
@@ -360,62 +298,13 @@ def game(
     )  # fmt: skip
 
 
-def _wrong_rounds(learner: Learner, people: Stream, result: Played, checked: int) -> int:
+def _wrong_rounds(learner: Learner, people: Visitors, result: Played, checked: int) -> int:
     """Rounds that the host plays otherwise."""
-    _, expected = play_on_host(learner, people, checked)
-    return sum(
-        not (
-            np.array_equal(round_.scores, result.scores[t])
-            and np.array_equal(round_.approved, result.approved[t])
-            and round_.reported == result.reported[t]
-            and round_.lam == result.lam[t]
-        )
-        for t, round_ in enumerate(expected)
-    )
-
-
-def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
-    """Set up a game on a GPU: Context-FTPL with the paper's constants, full information.
-
-    Everybody is audited at once, and the largest gap is reported. The rounds are those that
-    :func:`~likewise.simulate.play` plays with the same stream, bit for bit; the GPU engine must be
-    installed (``likewise[gpu]``).
-    """
-    instance("learner", learner, Learner, "Make one: Learner(…).")
-    listed = learner.hypotheses
-    if not isinstance(listed, Listed):
-        raise ParameterError(
-            "learner.hypotheses", "must be a list", listed, "Other classes play on the host."
-        )
-    people = visitors.arrivals.shape[1]
-    if people != learner.k:
-        raise ParameterError(
-            "visitors", f"must come {learner.k} a round, the learner's k", people, "Take that many."
-        )
-    return DeviceGame(
-        listed.separating_points().T, visitors, _constants(learner, len(visitors.arrivals))
-    )
-
-
-def _constants(learner: Learner, rounds: int) -> Constants:
-    """Return the learner's constants, or refuse those that change from round to round."""
-    plain = learner.feedback == "full" and not learner.ignores_reports
-    plain = plain and learner.looking.least == 1
-    if not (plain and isinstance(learner.schedule, Paper)):
-        raise ParameterError(
-            "learner",
-            "must have the paper's schedule, full information, every round audited and heard of",
-            type(learner.schedule).__name__,
-            "Other learners play on the host: likewise.simulate.rounds.",
-        )
-    first = upcoming(State.start(learner))
-    return Constants(
-        seed=learner.seed,
-        draws=learner.draws(1),
-        scale=first.scale * ONE,
-        copies=first.copies,
-        unit=learner.pricing.unit,
-        sensitivity=learner.sensitivity,
-        beta=learner.margins.beta,
-        steps=np.array([learner.schedule.mu(t) for t in range(1, rounds + 1)]),
-    )
+    expected = play_on_host(learner, people, checked)
+    same = np.logical_and.reduce([
+        (expected.scores == result.scores[:checked]).all(axis=1),
+        (expected.approved == result.approved[:checked]).all(axis=1),
+        expected.reported == result.reported[:checked],
+        expected.lam == result.lam[:checked],
+    ])  # fmt: skip
+    return int(np.count_nonzero(~same))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +22,7 @@ from likewise.hypotheses.staircases import Staircases
 from likewise.numerics.fixed_point import IntArray
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
+from likewise.simulate.parallel import all_cores
 
 Kind = Literal["times faster", "times its time", "seconds", "a second"]
 
@@ -41,7 +41,6 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """The requirement in words."""
         return {
             "times faster": f"at least {self.value:g} times faster",
             "times its time": f"at most {self.value:g} times its time",
@@ -50,7 +49,6 @@ class Asked:
         }[self.kind]
 
     def met(self, seconds: float, ratio: float | None) -> bool:
-        """Test a measurement."""
         if self.kind == "seconds":
             return seconds <= self.value
         if self.kind == "a second":
@@ -95,7 +93,6 @@ class Item:
         return self.holds and self.asked.met(self.seconds, self.ratio)
 
     def to_json(self) -> dict[str, Any]:
-        """The item as JSON."""
         plain = asdict(self)
         plain.pop("holds")
         plain["asked"] = None if self.asked is None else self.asked.text
@@ -110,10 +107,12 @@ class Skipped:
     why: str
 
 
-def seconds_of(function: Callable[[], object], repeats: int) -> float:
+def seconds_of(
+    function: Callable[[], object], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> float:
     """The least time of some calls, after one that is not counted."""
     function()
-    return min(_timed(function) for _ in range(repeats))
+    return min(_timed(function, clock) for _ in range(repeats))
 
 
 def race(
@@ -132,7 +131,7 @@ def race(
     return min(first for first, _ in pairs), min(second for _, second in pairs)
 
 
-def _timed(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+def _timed(function: Callable[[], object], clock: Callable[[], float]) -> float:
     began = clock()
     function()
     return clock() - began
@@ -248,13 +247,6 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def _version(library: str) -> str | None:
     try:
         return metadata.version(library)
@@ -272,7 +264,7 @@ def machine() -> dict[str, str | int | None]:
 
     return {
         "processor": _processor(),
-        "cores": _cores(),
+        "cores": all_cores(),
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -282,35 +274,6 @@ def machine() -> dict[str, str | int | None]:
         "gpu": gpu_name(),
         "likewise": __version__,
     }
-
-
-class Table(Listed):
-    """A list that is nothing but its predictions on the separating set, shape (N, s).
-
-    >>> Table(np.eye(3, dtype=np.uint8)).size
-    3
-    """
-
-    def __init__(self, on_set: Bits) -> None:
-        self.schema = FeatureSchema((Feature("nobody"),))
-        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
-
-    def predictions(self, people: People) -> Bits:
-        """Refuse: nobody arrives here."""
-        raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
-
-    def describe(self, code: IntArray) -> str:
-        """The place in the list."""
-        return f"hypothesis {int(code[0])}"
-
-    def spec(self) -> dict[str, Any]:
-        """Refuse: it is never saved."""
-        raise LikewiseError(f"{self!r} is only drawn from, and is not saved.")
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Table:
-        """Refuse: it is never saved."""
-        raise LikewiseError(f"A benchmark's table is not read from a file; got {dict(spec)}.")
 
 
 class Kinds(Listed):
@@ -328,21 +291,30 @@ class Kinds(Listed):
         super().__init__(schema, separating=schema.people(np.arange(points)[:, None]))
 
     def predictions(self, people: People) -> Bits:
-        """The rows of the people's kinds."""
         return np.asarray(self.table[people.column("kind").astype(np.int64)])
 
     def describe(self, code: IntArray) -> str:
-        """The place in the list."""
         return f"hypothesis {int(code[0])}"
 
     def spec(self) -> dict[str, Any]:
         """The table, which tells the class apart from others."""
         return {"class": "kinds", "table": self.table.T.tolist(), "points": self.separators}
 
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Kinds:
-        """Read the table."""
-        return cls(np.array(spec["table"], dtype=np.uint8), spec["points"])
+
+class Table(Kinds):
+    """A list that is nothing but its predictions on the separating set, shape (N, s).
+
+    >>> Table(np.eye(3, dtype=np.uint8)).size
+    3
+    """
+
+    def __init__(self, on_set: Bits) -> None:
+        self.schema = FeatureSchema((Feature("nobody"),))
+        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
+
+    def predictions(self, people: People) -> Bits:
+        """Refuse: nobody arrives here."""
+        raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:
@@ -362,7 +334,6 @@ def random_table(size: int, points: int, seed: int = 1) -> Table:
 
 
 def grid(rows: int, columns: int) -> Staircases:
-    """Staircases on one grid."""
     schema = FeatureSchema((Feature("a"), Feature("b")))
     return Staircases(
         schema, first="a", first_cuts=range(1, rows), second="b", second_cuts=range(1, columns)
@@ -386,13 +357,8 @@ def pool_of_cuts(size: int) -> Pool:
         (Feature("score", low=300, high=850), Feature("income", low=10, high=200))
     )
     rng = np.random.default_rng(7)
-    x = np.stack(
-        [
-            np.linspace(300, 850, size),
-            rng.permutation(np.linspace(10, 200, size)),
-        ],
-        axis=1,
-    )
+    scores, incomes = np.linspace(300, 850, size), rng.permutation(np.linspace(10, 200, size))
+    x = np.stack([scores, incomes], axis=1)
     # Every other value: between any two cuts of a column there is somebody.
     places = np.linspace(1, size - 1, size // 2 - 1).astype(np.int64)
     cuts = [

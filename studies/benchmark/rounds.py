@@ -53,7 +53,6 @@ class PlainRound(ABC):
 
     @property
     def temperature(self) -> float:
-        """The temperature of the round that opens now."""
         bound = self.eta + 2 * self.lam
         return self.x * math.sqrt(self.squares + bound * bound)
 
@@ -148,7 +147,6 @@ class PlainSegments(PlainRound):
         return np.asarray(above[place] < chance[(*place, bins)])
 
     def charge(self, places: Any, amounts: FloatArray) -> None:
-        """Costs on the people's cells."""
         a, b, bins = self.cells
         np.add.at(self.costs, (a[places], b[places], bins[places]), amounts)
 
@@ -184,7 +182,6 @@ class PlainList(PlainRound):
         return predictions @ weights / summed[-1], predictions[:, member] != 0
 
     def charge(self, places: Any, amounts: FloatArray) -> None:
-        """Costs on those that approve."""
         self.costs += amounts @ self.predictions[places]
 
 
@@ -202,7 +199,7 @@ def _play(state: State, encounters: Sequence[Encounter | Met], digits: int | Non
     for encounter in encounters:
         name = None if digits is None else f"r{state.opened + 1:0{digits}d}"
         state, deployment = deploy(state, encounter.people, round_id=name)
-        pair = _reported(deployment.scores, state.learner.sensitivity)
+        pair = _reported(deployment.units, state.learner.sensitivity)
         ids = deployment.ids
         report = () if pair is None else ((ids[pair[0]], ids[pair[1]]),)
         state = learn(state, deployment, labels=encounter.labels.tolist(), report=report)
@@ -301,18 +298,6 @@ def state_growth(quick: bool) -> Item:
     )  # fmt: skip
 
 
-def _processor_seconds(function: Callable[[], object]) -> float:
-    """The time of all threads together on their processors, without that of other programs."""
-    began = time.process_time()
-    function()
-    return time.process_time() - began
-
-
-def _bytes_of_a_round(size: int, k: int) -> float:
-    """Costs (8 bytes) and predictions (1) are read twice, costs written once."""
-    return size * (24.0 + 2.0 * k)
-
-
 def copy_rate(size: int) -> float:
     """Bytes a second that numpy reads and writes when it copies as many costs."""
     numbers = np.zeros(size, dtype=np.int64)
@@ -332,7 +317,6 @@ class _Round:
         self.costs.flags.writeable = False
 
     def play(self, engine: Engine) -> None:
-        """Scores, a draw, and charges."""
         policy = engine.weigh(self.table, self.costs, float(ONE))
         policy.approval(self.predictions)
         policy.draw(self.predictions, self.stream, 0)
@@ -373,15 +357,15 @@ def exact_round(quick: bool) -> Item:
     size, k = (1 << 12, 8) if quick else (1 << 20, 8)
     round_ = _Round(random_table(size, 20 if quick else 24).with_prior("flat"), k)
     engine = load_engine("compiled")
-
-    def play() -> None:
-        round_.play(engine)
-
+    play = partial(round_.play, engine)
     same = round_.agrees(engine)
     # Each after its like, as a game has them: in turns they would empty each other's caches.
     seconds = seconds_of(play, 3 if quick else 200)
     reference = seconds_of(round_.plain(), 3 if quick else 40)
-    processor = min(_processor_seconds(play) for _ in range(5))
+    # The time of all threads together on their processors, without that of other programs.
+    processor = seconds_of(play, 5, time.process_time)
+    # Costs (8 bytes) and predictions (1) are read twice, costs written once.
+    limit = size * (24.0 + 2.0 * k) / copy_rate(size)
     return Item(
         "exact-round", "a round of exponential weights, predictions given: scores, draw, charges",
         f"|H| = {size:,}, k = {k}", seconds,
@@ -390,7 +374,7 @@ def exact_round(quick: bool) -> Item:
         {"rounds_a_second": 1 / seconds, "same_integers_as_the_reference": int(same),
          "processor_seconds": processor,
          "limit": "costs and predictions read twice, costs written once, at the speed of a copy",
-         "limit_seconds": _bytes_of_a_round(size, k) / copy_rate(size)}, holds=same,
+         "limit_seconds": limit}, holds=same,
     )  # fmt: skip
 
 

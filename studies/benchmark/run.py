@@ -8,22 +8,7 @@ from typing import Any
 
 from likewise.errors import ParameterError
 from likewise.learner.oracle import compile_at_once
-from studies.benchmark import (
-    draws,
-    gpu,
-)
-from studies.benchmark import (
-    rounds as games,
-)
-from studies.benchmark import (
-    rounds as long_list,
-)
-from studies.benchmark import (
-    rounds as players,
-)
-from studies.benchmark import (
-    rounds as start,
-)
+from studies.benchmark import draws, gpu, rounds
 from studies.benchmark.items import Item, Skipped, machine
 
 Row = Callable[[bool], Item | list[Item] | list[Item | Skipped]]
@@ -34,11 +19,11 @@ ROWS: Mapping[str, Row] = {
     "staircases": draws.staircase_draws,
     "segments": draws.segment_draws,
     "boolean": draws.boolean_draws,
-    "exact": long_list.exact_round,
-    "rounds": players.rounds,
-    "state": players.state_growth,
-    "simulate": games.games,
-    "start": start.start_up,
+    "exact": rounds.exact_round,
+    "rounds": rounds.rounds,
+    "state": rounds.state_growth,
+    "simulate": rounds.games,
+    "start": rounds.start_up,
     "gpu": gpu.rows,
 }
 

@@ -52,7 +52,6 @@ class Admissions(Steady):
 
     @cached_property
     def panel(self) -> Panel:
-        """Five readers."""
         marks = {"grades": 1.3, "test": 1.0}
         return Panel(
             [

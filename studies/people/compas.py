@@ -25,7 +25,7 @@ from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.panels import Panel
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.world import Encounter, draw_round, encounter_of, pool_of_cuts, setting
+from likewise.simulate.world import Encounter, encounter_of, pool_of_cuts, setting
 from studies.people.files import OfFiles, Source, check_paths, panel_file
 from studies.people.surveys import Survey, read_wide_survey
 
@@ -119,7 +119,6 @@ class _Compas(OfFiles):
 
     @cached_property
     def defendants(self) -> Defendants:
-        """The defendants of the file."""
         return read_compas(COMPAS.find(self.file))
 
     @cached_property
@@ -129,7 +128,6 @@ class _Compas(OfFiles):
 
     @cached_property
     def panel(self) -> Panel:
-        """Twenty respondents."""
         return self.survey.panel(self.rule)
 
     @cached_property
@@ -139,11 +137,6 @@ class _Compas(OfFiles):
         names = [name for name in self.survey.people if name in positions]
         ratings = np.array([self.survey.of(name) for name in names])
         return [positions[name] for name in names], ratings
-
-    @cached_property
-    def everybody(self) -> tuple[People, IntArray]:
-        """The people that rounds are made of, with their labels."""
-        raise NotImplementedError
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Cuts on safety, age and earlier charges; or a cut on safety for each kind of charge."""
@@ -167,12 +160,6 @@ class CompasJudged(_Compas):
         ids = tuple(self.defendants.ids[i] for i in positions)
         x = np.concatenate([self.defendants.x[positions], ratings], axis=1)
         return self.schema.encoded(x, ids), self.defendants.labels[positions]
-
-    def encounter(self, t: int) -> Encounter:
-        """Draw k different defendants."""
-        people, labels = self.everybody
-        positions = draw_round(self.seed, t, len(people), self.k)
-        return encounter_of(t, people, labels, positions, self.panel)
 
 
 class CompasFitted(_Compas):
@@ -203,7 +190,6 @@ class CompasFitted(_Compas):
         return self.schema.encoded(x, self.defendants.ids), self.defendants.labels
 
     def encounter(self, t: int) -> Encounter:
-        """Take the next k."""
         people, labels = self.everybody
         start = ((t - 1) % (len(people) // self.k)) * self.k
         return encounter_of(t, people, labels, np.arange(start, start + self.k), self.panel)

@@ -27,7 +27,7 @@ from likewise.panel.metrics import WeightedL1
 from likewise.panel.panels import MetricAuditor, Panel
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.world import Encounter, draw_round, encounter_of, pool_of_cuts
+from likewise.simulate.world import pool_of_cuts
 from studies.people.files import OfFiles, Source
 
 Line = Mapping[str, str]
@@ -78,20 +78,15 @@ class _Table(OfFiles):
 
     @property
     def schema(self) -> FeatureSchema:
-        """The columns that are taken."""
         return FeatureSchema(self.features)
 
     @cached_property
     def panel(self) -> Panel:
-        """Three made-up distances."""
-        return Panel(
-            [MetricAuditor(name, WeightedL1(weights)) for name, weights in self.auditors.items()],
-            self.rule,
-        )
+        distances = {name: WeightedL1(weights) for name, weights in self.auditors.items()}
+        return Panel([MetricAuditor(*member) for member in distances.items()], self.rule)
 
     @cached_property
     def everybody(self) -> tuple[People, IntArray]:
-        """All people of the file, with their labels."""
         path = self.source.find(self.file)
         x, labels = _people(path, type(self))
         if len(x) < self.k:
@@ -106,12 +101,6 @@ class _Table(OfFiles):
         self.class_name(name)
         columns = [feature.name for feature in self.features]
         return pool_of_cuts(self.schema, self.everybody[0].x[:4000], columns, 20)
-
-    def encounter(self, t: int) -> Encounter:
-        """Draw k different people."""
-        people, labels = self.everybody
-        positions = draw_round(self.seed, t, len(people), self.k)
-        return encounter_of(t, people, labels, positions, self.panel)
 
 
 class TaiwanCredit(_Table):
@@ -138,16 +127,12 @@ class TaiwanCredit(_Table):
 
     @staticmethod
     def read(line: Line) -> tuple[Sequence[float], int]:
-        """Read a line of the file."""
         late = [max(0.0, float(line[f"PAY_{month}"])) for month in (0, 2, 3, 4, 5, 6)]
         limit, bill = float(line["LIMIT_BAL"]), max(0.0, float(line["BILL_AMT1"]))
         default = line.get("default.payment.next.month", line.get("default-payment-next-month"))
-        values = [
-            round(limit / 1000),
-            60 - 5 * sum(late),
-            100 - min(100.0, round(100 * bill / limit)),
-        ]
-        return [*values, float(line["AGE"])], 1 - int(str(default))
+        headroom = 100 - min(100.0, round(100 * bill / limit))
+        values = [round(limit / 1000), 60 - 5 * sum(late), headroom, float(line["AGE"])]
+        return values, 1 - int(str(default))
 
 
 _SAVINGS = ("<100", "100<=X<500", "500<=X<1000", ">=1000")
@@ -183,7 +168,6 @@ class GermanCredit(_Table):
 
     @staticmethod
     def read(line: Line) -> tuple[Sequence[float], int]:
-        """Read a line of the file."""
         months, amount = float(line["duration"]), float(line["credit_amount"])
         account = line["checking_status"]
         values = [
@@ -215,7 +199,6 @@ class LawSchool(_Table):
 
     @staticmethod
     def read(line: Line) -> tuple[Sequence[float], int]:
-        """Read a line of the file."""
         return [float(line["LSAT"]), round(10 * float(line["UGPA"]))], int(line["PF_1"])
 
 

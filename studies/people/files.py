@@ -8,14 +8,25 @@ it, located by its metadata and never imported.
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from likewise.errors import ParameterError
+from likewise.numerics.fixed_point import IntArray
+from likewise.panel.panels import Panel
 from likewise.panel.rules import Rule
-from likewise.simulate.world import MissingDataError, Steady, setting
+from likewise.people.schema import People
+from likewise.simulate.world import (
+    Encounter,
+    MissingDataError,
+    Steady,
+    draw_round,
+    encounter_of,
+    setting,
+)
 
 FOLDER = "LIKEWISE_PANELS"
 
@@ -87,3 +98,18 @@ class OfFiles(Steady):
     def __post_init__(self) -> None:
         check_paths(file=self.file)
         super().__post_init__()
+
+    @property
+    @abstractmethod
+    def panel(self) -> Panel: ...
+
+    @property
+    @abstractmethod
+    def everybody(self) -> tuple[People, IntArray]:
+        """The people that rounds are made of, with their labels."""
+
+    def encounter(self, t: int) -> Encounter:
+        """Draw k different people."""
+        people, labels = self.everybody
+        positions = draw_round(self.seed, t, len(people), self.k)
+        return encounter_of(t, people, labels, positions, self.panel)

@@ -80,7 +80,6 @@ class PhdAdmissions(Steady):
 
     @cached_property
     def panel(self) -> Panel:
-        """Three committee members."""
         return SURVEY.panel(self.rule)
 
     def _year(self, year: str) -> tuple[People, IntArray]:
@@ -108,7 +107,6 @@ class PhdAdmissions(Steady):
         return pool_of_cuts(self.schema, x, ("file", "grades", "quantitative", "verbal"), 25)
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k different applicants of the year."""
         people, labels = self._years[int(t > self.turn)]
         positions = draw_round(self.seed, t, len(people), self.k)
         return encounter_of(t, people, labels, positions, self.panel)

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import FloatArray
 from likewise.panel.metrics import FromColumns, Ratings
 from likewise.panel.objections import Pair
@@ -27,7 +27,7 @@ from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.rules import Rule
 from likewise.people.features import Feature
 from likewise.people.tables import read_table
-from likewise.validation import real
+from likewise.validation import within
 
 Scale = Mapping[str, float] | tuple[float, float]
 """The number that each judgement stands for; or the least and the largest number."""
@@ -189,8 +189,8 @@ def read_pair_survey(
         nothing there, 0 that they ask for the same treatment.
     respondents: those who were asked; by default, those in the file.
     """
-    if unasked is not None and not 0 <= real("unasked", unasked, "It is a distance.") <= 1:
-        raise ParameterError("unasked", "must be in [0, 1]", unasked, "It is a distance.")
+    if unasked is not None:
+        unasked = within("unasked", unasked, 0, 1, "It is a distance.")
 
     def cells() -> Iterator[tuple[int, str, Pair, str]]:
         columns = [respondent, person, other, judgement]

@@ -11,6 +11,7 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,15 +71,10 @@ def pools() -> None:
         cuts = np.sort(rows[:1000, 0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MergedHypotheses)
-            size = columns * 1000
-            pool = timed(
-                f"pool of {size:,}",
-                lambda s=schema, c=cuts, r=rows: Pool.from_scores(s, s.names, c.tolist(), r),
-            )
-        spec = json.loads(
-            json.dumps(timed("  its separating set and JSON", lambda p=pool: p.spec()))
-        )
-        read = timed("  read back", lambda s=spec: class_from_spec(s))
+            make = partial(Pool.from_scores, schema, schema.names, cuts.tolist(), rows)
+            pool = timed(f"pool of {columns * 1000:,}", make)
+        spec = json.loads(json.dumps(timed("  its separating set and JSON", pool.spec)))
+        read = timed("  read back", partial(class_from_spec, spec))
         print(f"  {pool.size:,} members differ; {read.separators:,} separating rows")
 
 
@@ -94,15 +90,10 @@ def audits(people: int) -> None:
             Feature("owner", "flag"),
         )
     )
-    x = np.column_stack(
-        [
-            rng.uniform(0, 100, people),
-            rng.integers(18, 90, people),
-            rng.random(people),
-            rng.integers(0, 3, people),
-            rng.integers(0, 2, people),
-        ]
-    )
+    x = np.column_stack([
+        rng.uniform(0, 100, people), rng.integers(18, 90, people), rng.random(people),
+        rng.integers(0, 3, people), rng.integers(0, 2, people),
+    ])  # fmt: skip
     weights = [
         {"income": 0.6, "debt": 0.4}, {"income": 0.8, "age": 0.2}, {"income": 0.5, "purpose": 0.5},
         {"debt": 0.7, "owner": 0.3}, {"income": 0.3, "debt": 0.4, "age": 0.3},
@@ -117,7 +108,6 @@ def audits(people: int) -> None:
 
 
 def main() -> None:
-    """Run them all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, nargs="*", default=[20_000, 1_000_000])
     asked = parser.parse_args()

@@ -68,9 +68,9 @@ def game(hypotheses: HypothesisClass, seen: Any, rounds: int, seed: int) -> tupl
         places = range(PEOPLE * t, PEOPLE * (t + 1))
         people, labels = everybody.take(places), y[places]
         state, round_ = deploy(state, people)
-        wrong += float(np.abs(round_.probabilities - labels).mean())
-        unfair += bool(PANEL.violations(people, round_.scores, to_units(ALPHA)).any())
-        report = PANEL.audit(people, round_.scores, state.learner.sensitivity)
+        wrong += float(np.abs(round_.scores - labels).mean())
+        unfair += bool(PANEL.violations(people, round_.units, to_units(ALPHA)).any())
+        report = PANEL.audit(people, round_.units, state.learner.sensitivity)
         state = learn(state, round_, labels=labels.tolist(), report=report.pairs)
     return wrong / rounds, unfair, state.reports
 
@@ -90,7 +90,6 @@ def found_pool(estimator: Any, seed: int) -> tuple[Pool, Any]:
 
 
 def exact(rows: Any, costs: Any) -> Any:
-    """The exact oracle's predictions."""
     return exact_search(CLASS, CLASS.locate(SCHEMA.people(rows)))(costs)
 
 
@@ -105,7 +104,6 @@ def share_of_gain(estimator: Any) -> float:
 
 
 def main() -> None:
-    """Print a row for each oracle."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=5)

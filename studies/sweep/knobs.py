@@ -13,23 +13,8 @@ from typing import NamedTuple
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from likewise.simulate.canvas import (
-    BLUE,
-    DASHED,
-    PERCENT,
-    ROOM,
-    SOFT,
-    VERMILION,
-    WIDTH,
-    Axes,
-    Figure,
-    Line,
-    MaxNLocator,
-    canvas,
-    compare_lines,
-    name_points,
-    three_lines,
-)
+from likewise.simulate import canvas
+from likewise.simulate.canvas import BLUE, ROOM, SOFT, VERMILION, WIDTH, Axes, Figure, Line
 from likewise.simulate.game import fraction
 from studies.sweep.points import Kappas, Point, by_scenario, fixed_of, on_the_frontier
 from studies.sweep.spec import setting_title
@@ -67,7 +52,7 @@ def draw_knobs(points: Sequence[Point]) -> Figure:
     """Two panels for each scenario, one above the other, at the longest horizon."""
     together = by_scenario(points)
     rows = 2 * -(-len(together) // COLUMNS)
-    fig = canvas(LAYOUT.head + rows * LAYOUT.row)
+    fig = canvas.canvas(LAYOUT.head + rows * LAYOUT.row)
     shares = sorted({s for p in points if (s := p.setting("kappa_share"))}, reverse=True)
     looks = {
         share: (COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)])
@@ -101,7 +86,7 @@ def panel_axes(fig: Figure, row: int, column: int, layout: Layout) -> Axes:
     axes = fig.add_axes((left / WIDTH, bottom / tall, wide / WIDTH, layout.high / tall))
     axes.set_yscale("symlog", linthresh=1, linscale=0.5)
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(PERCENT)
+    axes.xaxis.set_major_formatter(canvas.PERCENT)
     axes.set_xlabel("error")
     return axes
 
@@ -157,16 +142,16 @@ def _view(axes: Axes, points: Sequence[Point], count: str, looks: Looks) -> None
         hindsight = [p for p in points if not p.plays]
         fixed = sorted((100 * p.at().error, p.at().violations) for p in hindsight)
         if fixed:
-            axes.plot(*zip(*fixed, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
+            axes.plot(*zip(*fixed, strict=True), color=SOFT, lw=1.2, ls=canvas.DASHED, marker=".")
             lines.append(fixed)
     fixed_at = _comparators(points, looks)
     # The same errors in both views, and as much of the counts as there is.
     rates = [100 * p.at().error for p in points] + [rate for rate, _, _ in fixed_at]
     pad = max(0.5, 0.1 * (max(rates) - min(rates)))
     scale_axes(axes, rates, [count for line in lines for _, count in line], pad, 2.5)
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    compare_lines(axes, fixed_at)
-    name_points(axes, labels, lines, font=10)
+    axes.xaxis.set_major_locator(canvas.MaxNLocator(4, steps=[1, 2, 5, 10]))
+    canvas.compare_lines(axes, fixed_at)
+    canvas.name_points(axes, labels, lines, font=10)
 
 
 def _comparators(points: Sequence[Point], looks: Looks) -> list[Line]:
@@ -176,4 +161,4 @@ def _comparators(points: Sequence[Point], looks: Looks) -> list[Line]:
     if fixed is None:
         return []
     middle = [(rate, colours[word]) for word, rate in fixed.at_alpha_less_kappa.items()]
-    return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
+    return canvas.three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)

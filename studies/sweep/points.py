@@ -26,7 +26,6 @@ class Point(Entry):
         return self.price is None
 
     def setting(self, name: str) -> Any:
-        """The value of a setting; None where it is left out."""
         return self.settings.get(name)
 
     def at(self, place: int = -1) -> Outcome:

@@ -372,7 +372,8 @@ def _parsed(text: str) -> Iterator[Row]:
 def _value(name: str, cell: str) -> Any:
     if _TYPES[name] in (str, int):
         return _TYPES[name](cell)
-    return float(cell) if cell else None
+    kind = int if _TYPES[name] == int | None else float
+    return kind(cell) if cell else None
 
 
 def _as_csv(rows: Iterable[Row], *, header: bool = True) -> str:

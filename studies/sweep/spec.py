@@ -147,7 +147,7 @@ class Entry:
 
 
 def _attention(name: str) -> dict[str, Any]:
-    """What a run depends on: `possible` and `everything` play the same game, bit for bit."""
+    """The part of a run's key: `possible` and `everything` play the same game, bit for bit."""
     kind, _, share = name.partition(":")
     if kind in ("possible", "everything", "share"):
         return {"audit_share": float(share) if kind == "share" else 1.0}

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from likewise.errors import LikewiseError, ParameterError
 from likewise.learner.settings import Learner
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.numerics.intervals import Interval
+from likewise.numerics.randomness import Purpose, Stream
 from likewise.simulate.counts import Outcome
 from likewise.simulate.learners import OURS
+from likewise.validation import reals, within
 from studies.baselines.encoding import Predecessor
 from studies.baselines.rates import PROVED, Rates
-from studies.growth import Growth, growth
 from studies.sweep.points import (
     Kappas,
     Point,
@@ -31,6 +36,17 @@ from studies.sweep.points import (
 from studies.sweep.runs import Row, write_rows
 from studies.sweep.spec import Sweep
 
+
+def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """A table of Markdown.
+
+    >>> table_lines(["a", "b"], [["1", "2"]])
+    ['| a | b |', '|---|---|', '| 1 | 2 |']
+    """
+    above, *below = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
+    return [above, "|---" * len(heads) + "|", *below]
+
+
 COMPUTED_AT = 10_000
 """A horizon at which some methods would take more than an hour."""
 
@@ -39,23 +55,86 @@ def calls_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """A table for the first scenario: calls hardly depend on who arrives."""
     longest = sweep.horizons[-1]
     scenario, together = next(iter(by_scenario(points).items()))
-    lines = [
+    about = (
         f"Oracle calls a round on {scenario}: counted at T = {longest:,}, and computed from "
-        f"each method's own formula at T = {COMPUTED_AT:,}.",
-        "",
-        f"| learner | counted, T = {longest:,} | computed, T = {COMPUTED_AT:,} |",
-        "|---|---|---|",
-    ]
+        f"each method's own formula at T = {COMPUTED_AT:,}."
+    )
+    heads = ("learner", f"counted, T = {longest:,}", f"computed, T = {COMPUTED_AT:,}")
+    rows = []
     world = replace(together[0].game, seed=sweep.seeds[0]).make_world()
-    for point in together:
-        if not point.plays:
-            continue
+    for point in (point for point in together if point.plays):
         game = point.game
         counted = point.mean_of("oracle_calls") / longest
         learner = game.make_learner(game.make_hypotheses(world), world.k, COMPUTED_AT)
         computed = cast(Learner | Predecessor, learner).calls_a_round(COMPUTED_AT)
-        lines.append(f"| {point.title} | {counted:,.0f} | {computed:,.0f} |")
-    return "\n".join(lines)
+        rows.append((point.title, f"{counted:,.0f}", f"{computed:,.0f}"))
+    return "\n".join([about, "", *table_lines(heads, rows)])
+
+
+RESAMPLES = 2000
+# The seed of the bootstrap: the same table whoever makes it.
+SEED = 20_201
+
+
+def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
+    """Return the slope of log count against log rounds, by least squares; NaN where a count is 0.
+
+    A learner whose violations are O(T^a) has an exponent of about a; 1 means no learning.
+
+    >>> round(growth_exponent([500, 2000, 8000], [10, 20, 40]), 3)
+    0.5
+    """
+    horizons = reals("rounds", rounds, "List horizons: [500, 2000].")
+    counted = reals("counts", counts, "List a count for each horizon.")
+    if len(horizons) != len(counted) or len(set(horizons)) < 2 or not min(horizons) > 0:
+        raise ParameterError(
+            "rounds", "must be different horizons, at least two, with a count each", rounds,
+            "A slope needs two points.",
+        )  # fmt: skip
+    if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
+        return math.nan
+    x, y = np.log(np.array(horizons)), np.log(np.array(counted))
+    x, y = x - x.mean(), y - y.mean()
+    return float((x * y).sum() / (x * x).sum())
+
+
+def growth(
+    rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95
+) -> Interval:
+    """Return the exponent of the mean over seeds, with a percentile bootstrap over the seeds.
+
+    ``counts`` has a row for each seed, with a count for each horizon. The seeds are drawn again
+    with replacement 2,000 times, by numbers that are always the same. Resamples with a count of 0
+    have no exponent and are left out; where that is more than a tenth, so is the interval.
+
+    >>> power = growth([100, 400], [[10, 20], [10, 21], [10, 19]])
+    >>> round(power.value, 2), power.low < 0.5 < power.high
+    (0.5, True)
+    """
+    table = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
+    level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
+    exponent = growth_exponent(rounds, table.mean(axis=0).tolist())
+    if math.isnan(exponent) or len(table) < 2:
+        return Interval(exponent, math.nan, math.nan)
+    means = np.stack([table[seeds].mean(axis=0) for seeds in _resamples(len(table))])
+    slopes = _slopes(np.array(rounds, dtype=np.float64), means[(means > 0).all(axis=1)])
+    if len(slopes) < 0.9 * RESAMPLES:
+        return Interval(exponent, math.nan, math.nan)
+    tail = 50 * (1 - level)
+    return Interval(exponent, *np.percentile(slopes, [tail, 100 - tail]).tolist())
+
+
+def _resamples(seeds: int) -> IntArray:
+    """Draw seeds with replacement, a row for each resample."""
+    uniforms = Stream(SEED, Purpose.PROBE, 0).uniforms(0, RESAMPLES, seeds)
+    return np.floor(uniforms * seeds).astype(np.int64)
+
+
+def _slopes(rounds: FloatArray, means: FloatArray) -> FloatArray:
+    """By least squares, of the logarithms of each row of means."""
+    x = np.log(rounds)
+    x = x - x.mean()
+    return np.asarray(np.log(means) @ x / (x @ x), dtype=np.float64)
 
 
 # Regret against each of the three comparators: errors less theirs.
@@ -66,7 +145,7 @@ _REGRETS = {
 }
 
 
-def growth_of(point: Point, name: str, level: float) -> Growth:
+def growth_of(point: Point, name: str, level: float) -> Interval:
     """The growth of a column over the horizons, or of the regret against a comparator."""
     if name in _REGRETS:
         return growth(point.horizons, _regret(point, _REGRETS[name]), level)
@@ -99,39 +178,33 @@ def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     ]
     heads = ["learner", *_REGRETS, "violations", "reports", "proved: regret, violations"]
     for scenario, together in by_scenario(points).items():
-        lines += ["", f"**{scenario}**", "", f"| {' | '.join(heads)} |"]
-        lines.append("|---" * len(heads) + "|")
-        for point in together:
-            if point.plays:
-                lines.append(_row(point, sweep.level))
+        rows = (_row(point, sweep.level) for point in together if point.plays)
+        lines += ["", f"**{scenario}**", "", *table_lines(heads, rows)]
     return "\n".join(lines)
 
 
-def _row(point: Point, level: float) -> str:
-    cells = []
+def _row(point: Point, level: float) -> list[str]:
+    cells = [point.title]
     for name, comparator in _REGRETS.items():
-        last = [row[-1] for row in _regret(point, comparator)]
-        if math.fsum(last) < 0:
-            cells.append("< 0")
-        else:
-            cells.append(_exponent(growth_of(point, name, level)))
+        gains = math.fsum(row[-1] for row in _regret(point, comparator)) < 0
+        cells.append("< 0" if gains else _exponent(growth_of(point, name, level)))
     cells += [_exponent(growth_of(point, name, level)) for name in ("violations", "reports")]
     proved = proved_rates(point.learner, point.settings, point.game.feedback)
     cells.append("nothing" if proved is None else f"{proved.regret}, {proved.violations}")
-    return f"| {point.title} | {' | '.join(cells)} |"
+    return cells
 
 
-def _exponent(fit: Growth) -> str:
+def _exponent(fit: Interval) -> str:
     """An exponent with its interval.
 
-    >>> _exponent(Growth(0.5, 0.4, 0.61)), _exponent(Growth(math.nan, math.nan, math.nan))
+    >>> _exponent(Interval(0.5, 0.4, 0.61)), _exponent(Interval(math.nan, math.nan, math.nan))
     ('0.50 (0.40 to 0.61)', '–')
     """
-    if math.isnan(fit.exponent):
+    if math.isnan(fit.value):
         return "–"
     if math.isnan(fit.low):
-        return f"{fit.exponent:.2f}"
-    return f"{fit.exponent:.2f} ({fit.low:.2f} to {fit.high:.2f})"
+        return f"{fit.value:.2f}"
+    return f"{fit.value:.2f} ({fit.low:.2f} to {fit.high:.2f})"
 
 
 def proved_rates(learner: str, settings: Mapping[str, Any], feedback: str) -> Rates | None:
@@ -198,15 +271,15 @@ def _scenario_lines(sweep: Sweep, scenario: str, together: Sequence[Point]) -> I
     heads = ["learner", *(f"T = {n:,}" for n in sweep.horizons)]
     if len(sweep.seeds) > 1:
         heads.append(f"worst seed, T = {sweep.horizons[-1]:,}")
-    yield f"| {' | '.join(heads)} |"
-    yield "|---" * len(heads) + "|"
+    rows = []
     for point in together:
         cells = [cell(point.at(n)) for n in range(len(point.horizons))]
         if len(sweep.seeds) > 1:
             cells.append(cell(point.worst()))
         if not point.plays:
             cells = [text.rpartition(" / ")[0] for text in cells]
-        yield f"| {point.title} | {' | '.join(cells)} |"
+        rows.append([point.title, *cells])
+    yield from table_lines(heads, rows)
     if near := [point for point in together if is_near_constant(point)]:
         yield ""
         yield near_constant_line(near)
@@ -234,20 +307,11 @@ def frontier_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         f"{sweep.horizons[-1]:,}; means of {len(sweep.seeds)} seeds."
     ]
     for scenario, together in by_scenario(points).items():
-        best = on_the_frontier(together)
+        best = sorted(on_the_frontier(together), key=lambda point: point.at().all)
         playing = sum(point.plays for point in together)
-        lines += [
-            "",
-            f"**{scenario}**: {len(best)} of {playing} points{fixed_words(together)}",
-            "",
-            "| learner | error | violations | reports |",
-            "|---|---|---|---|",
-            *(
-                f"| {p.title} | {p.at().error:.3f} | {p.at().violations:.0f} | "
-                f"{p.at().reports:.0f} |"
-                for p in sorted(best, key=lambda p: p.at().all)
-            ),
-        ]
+        rows = ([point.title, *cell(point.at()).split(" / ")] for point in best)
+        lines += ["", f"**{scenario}**: {len(best)} of {playing} points{fixed_words(together)}", ""]
+        lines += table_lines(("learner", "error", "violations", "reports"), rows)
     return "\n".join(lines)
 
 
@@ -261,16 +325,13 @@ def summary_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     seeds = means if several else "one seed"
     near = [point for point in points if is_near_constant(point)]
     marked = "; ° near constant, see below" if near else ""
-    lines = [
-        f"T = {sweep.horizons[-1]:,}, {seeds}; error / rounds in violation / reports{marked}.",
-        "",
-        f"| {' | '.join(['scenario', fixed, *titles])} |",
-        "|---" * (2 + len(titles)) + "|",
-    ]
+    about = f"T = {sweep.horizons[-1]:,}, {seeds}; error / rounds in violation / reports{marked}."
+    rows = []
     for scenario, together in by_scenario(points).items():
         by_title = {point.title: point for point in together}
         cells = [_summary_cell(by_title[t], several) if t in by_title else "–" for t in titles]
-        lines.append(f"| {scenario} | {_fixed_cell(together, kappas)} | {' | '.join(cells)} |")
+        rows.append([scenario, _fixed_cell(together, kappas), *cells])
+    lines = [about, "", *table_lines(["scenario", fixed, *titles], rows)]
     if near:
         lines += ["", f"° {near_constant_line(near, with_scenario=True)}"]
     return "\n".join(lines)
@@ -292,18 +353,33 @@ def _fixed_cell(together: Sequence[Point], kappas: Kappas) -> str:
 def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """The first learner alone, a number a column, for readers who have met none of the words."""
     rounds = f"{sweep.horizons[-1]:,}"
-    lines = [
-        f"| world | error of the best fixed policy | error of the learner | unfair rounds of "
-        f"{rounds} | reports of {rounds} |",
-        "|---|---|---|---|---|",
-    ]
+    heads = (
+        "world", "error of the best fixed policy", "error of the learner",
+        f"unfair rounds of {rounds}", f"reports of {rounds}",
+    )  # fmt: skip
+    rows = []
     for scenario, together in by_scenario(points).items():
-        fixed, outcome = fixed_of(together, kappas_of(points)), together[0].at()
+        fixed = fixed_of(together, kappas_of(points))
         best = "–" if fixed is None else f"{fixed.at_alpha:.3f}"
-        lines.append(
-            f"| {scenario} | {best} | {outcome.error:.3f} | {outcome.violations:.0f} | "
-            f"{outcome.reports:.0f} |"
-        )
+        rows.append([scenario, best, *cell(together[0].at()).split(" / ")])
+    return "\n".join(table_lines(heads, rows))
+
+
+def looks_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
+    """Looks of the panel: error, violations, reports, rounds and pairs, a line a learner."""
+    seeds = f"means of {len(sweep.seeds)} seeds" if len(sweep.seeds) > 1 else "one seed"
+    lines = [
+        f"T = {sweep.horizons[-1]:,}, {seeds}.", "",
+        "| world | attention | error | rounds in violation | reports | rounds looked at | pairs |",
+        "|---" * 7 + "|",
+    ]  # fmt: skip
+    for scenario, together in by_scenario(points).items():
+        for point in together:
+            at, looks, pairs = point.at(), point.mean_of("looks"), point.mean_of("pairs_shown")
+            lines.append(
+                f"| {scenario} | {point.title} | {at.error:.4f} | {at.violations:.1f} | "
+                f"{at.reports:.0f} | {looks:,.0f} | {pairs:,.0f} |"
+            )
     return "\n".join(lines)
 
 
@@ -315,11 +391,11 @@ TABLES: Mapping[str, Table] = {
     "frontier": frontier_markdown,
     "rates": rates_markdown,
     "calls": calls_markdown,
+    "looks": looks_markdown,
 }
 
 
 def sweep_markdown(sweep: Sweep, rows: Sequence[Row], table: str = "points") -> str:
-    """The table of that kind."""
     if table not in TABLES:
         raise ParameterError("table", f"must be one of {', '.join(TABLES)}", table, "Choose one.")
     return TABLES[table](sweep, points_of(sweep, rows))

@@ -16,7 +16,7 @@ import pytest
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits import Audit, Interval, Survey
-from likewise.audits.pairs import Question, all_pairs, scan
+from likewise.audits.pairs import Question, all_pairs, scan, threshold
 from likewise.errors import AuditError, LikewiseError, PeopleError
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel import (
@@ -103,12 +103,12 @@ def test_an_audit_counts_what_the_panel_says_of_every_pair(rule: str, binary: bo
     panel, alpha = Panel(AUDITORS, rule), 0.1
     units = np.rint(given * float(ONE)).astype(np.int64)
     found = audit(people, given, panel, alpha=alpha, worst=1000)
-    sensitivity = to_units(alpha)
+    sensitivity = threshold(alpha)
     violations = panel.violations(people, units, sensitivity)
     assert found.reported.value == violations.sum()
     assert found.touched.value == (violations | violations.T).any(axis=1).sum()
     for point in found.curve:
-        there = panel.violations(people, units, to_units(point.alpha))
+        there = panel.violations(people, units, threshold(point.alpha))
         assert point.pairs.value == there.sum()
         assert point.people.value == (there | there.T).any(axis=1).sum()
     for other in found.rules:
@@ -332,14 +332,15 @@ def test_results_go_back_as_the_frame_that_came_in(frame: Any) -> None:
     assert type(found.to_frame("polars")) is pl.DataFrame
 
 
-def test_a_series_in_another_order_is_refused() -> None:
+def test_a_series_is_matched_by_its_index_or_refused() -> None:
     table = pd.DataFrame({"income": [10.0, 12.0]}, index=[7, 3])
     people = FeatureSchema((Feature("income", low=0, high=100),)).people(table)
     panel = Panel([MetricAuditor("j", WeightedL1({"income": 1.0}))], "any")
     ordered = pd.Series([0.1, 0.9], index=[7, 3])
     assert audit(people, ordered, panel, alpha=0.1).reported.value == 1
+    assert audit(people, ordered.sort_index(), panel, alpha=0.1).scores == (0.1, 0.9)
     with pytest.raises(PeopleError, match="another order"):
-        audit(people, ordered.sort_index(), panel, alpha=0.1)
+        audit(people, ordered.reset_index(drop=True), panel, alpha=0.1)
 
 
 @pytest.mark.parametrize(
@@ -350,7 +351,7 @@ def test_a_series_in_another_order_is_refused() -> None:
         ([0.1, 0.2, math.nan], r"'p3' \(row 3\) is missing"),
         ([1, 2, 0], "decisions, 0 or 1"),
         (["a", "b", "c"], "numbers"),
-        ([[0.1, 0.9]] * 3, "predict_proba"),
+        ([[0.1, 0.9]] * 3, "Take one column"),
         ({"p1": 0.5, "p2": 0.5}, "lack 'p3'"),
         ({"p1": 0.5, "p2": 0.5, "p3": 0, "x": 1}, "'x'"),
         (pd.DataFrame({"a": [1, 2, 3]}), "one column"),
@@ -376,9 +377,12 @@ def test_an_audit_needs_two_people_a_panel_and_an_alpha() -> None:
         audit(somebody(2), [0.5, 0.6], panel, alpha=0.1, labels=[0, 2])
 
 
-def test_a_survey_names_people_by_text() -> None:
-    with pytest.raises(AuditError, match=r"Row 2 .*names 7, and ids are text: write str\(7\)"):
-        Survey.from_rows([("1", "2", "ann", 1), ("1", 7, "ann", 1)], rule="any")
+def test_a_survey_names_people_by_text_or_integers() -> None:
+    with pytest.raises(AuditError, match=r"Row 2 .*names 7\.0, and ids are text or integers"):
+        Survey.from_rows([("1", "2", "ann", 1), ("1", 7.0, "ann", 1)], rule="any")
+    survey = Survey.from_rows([("1", 2, "ann", 1)], rule="any")
+    people = SCHEMA_OF_ONE.people([[50], [52]], ids=[1, 2])
+    assert audit(people, [0.2, 0.9], survey).reported.value == 1
 
 
 @pytest.mark.parametrize(

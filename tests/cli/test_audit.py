@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from likewise.cli.main import main
 
 # A note to people, which the command says and the tests would make an error.
-pytestmark = pytest.mark.filterwarnings("ignore::likewise.people.frames.SchemaAdvice")
+pytestmark = pytest.mark.filterwarnings("ignore::likewise.errors.SchemaAdvice")
 
 PANEL = """
 rule = "any"
@@ -148,3 +148,60 @@ def test_a_table_in_another_encoding_is_refused(folder: Path) -> None:
     done = run(folder, "--panel", str(folder / "panel.toml"))
     assert done.exit_code == 1
     assert "Save it as UTF-8" in done.output
+
+
+def test_marks_and_words_are_read_and_said(folder: Path) -> None:
+    text = (folder / "scores.csv").read_text().replace("repaid\n", "repaid,paid,years,kind\n")
+    lines = text.splitlines()
+    rows = [lines[0]] + [
+        f"{line},{'good' if i % 3 else 'bad'},{i if i % 20 else 'NA'},{i % 3 if i % 9 else '3+'}"
+        for i, line in enumerate(lines[1:])
+    ]
+    (folder / "scores.csv").write_text("\n".join(rows) + "\n")
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--json", "-")
+    odd = run(folder, *common, "--label", "paid", "--category", "kind")
+    assert odd.exit_code == 1
+    assert "line 2: paid must be 0 or 1; got 'bad'" in odd.output
+    assert "--favourable" in odd.output
+    mixed = run(folder, *common, "--label", "paid", "--favourable", "good")
+    assert mixed.exit_code == 1
+    assert "Column 'kind' is mostly numbers, but for '3+'" in mixed.output
+    assert "scores.csv, line 2" in mixed.output
+    schema = folder / "schema.json"
+    done = run(
+        folder, *common, "--label", "paid", "--favourable", "good", "--category", "kind",
+        "--write-schema", str(schema),
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["alpha"] == 0.2
+    kinds = {f["name"]: f for f in json.loads(schema.read_text())["features"]}
+    assert kinds["years"]["kind"] == "integer"
+    assert kinds["years"]["missing"] == "not stated"
+    assert kinds["kind"]["levels"] == ["0", "1", "2", "3+"]
+
+
+def test_decisions_may_be_words_and_labels_truth_values(folder: Path) -> None:
+    lines = (folder / "scores.csv").read_text().splitlines()
+    rows = [lines[0]] + [
+        ",".join(
+            [*line.split(",")[:4], "approved" if i % 2 else "denied", "True" if i % 3 else "0.0"]
+        )
+        for i, line in enumerate(lines[1:])
+    ]
+    (folder / "scores.csv").write_text("\n".join(rows) + "\n")
+    common = (
+        "--panel",
+        str(folder / "panel.toml"),
+        "--ids",
+        "customer",
+        "--label",
+        "repaid",
+        "--json",
+        "-",
+    )
+    refused = run(folder, *common)
+    assert refused.exit_code == 1
+    assert "score must be a number; got 'denied'" in refused.output
+    done = run(folder, *common, "--favourable", "approved")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["price"]["model_cut"] is None

@@ -36,7 +36,7 @@ from likewise import (
 from likewise import (
     simulate as game,
 )
-from likewise.errors import LikewiseError, MergedHypotheses
+from likewise.errors import LikewiseError, MergedHypotheses, SchemaAdvice
 from likewise.hypotheses import Cut, Pool, Segments
 from likewise.learner import (
     Learner,
@@ -50,9 +50,6 @@ from likewise.learner import (
     dump_state,
     events,
     learn,
-)
-from likewise.learner import (
-    costs as lagrangian,
 )
 from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds, theorem_e_geometric
@@ -87,7 +84,7 @@ from likewise.panel import (
     parse_rule,
 )
 from likewise.people import Feature, FeatureSchema, People
-from likewise.people.frames import SchemaAdvice, make_frame
+from likewise.people.frames import make_frame
 from likewise.registry import HYPOTHESES, PLAYERS, Registry
 from likewise.simulate import Constraints, Delay, Faced, Loans
 from likewise.simulate.rounds import play
@@ -336,19 +333,11 @@ EXAMPLES: dict[str, Call] = {
     "dual_from_spec": call(dual_from_spec, spec={"dual": "additive", "gamma": 0.1}),
     "ExactWeights.with_prior": call(PAIR.with_prior, prior=[0.5, 0.5]),
     "Segments.with_prior": call(LENDER.with_prior, prior="flat"),
-    "misclassification": call(lagrangian.misclassification, policy=[0.5], labels=[1]),
-    "unfairness_proxy": call(
-        lagrangian.unfairness_proxy, policy=[0.5, 1], estimate=[0.5, 1], report=(1, 0), beta=0.1
-    ),
-    "lagrangian": call(lagrangian.lagrangian, error=0.5, proxy=0.5, lam=1.0, k=1, eta=1.0),
-    "regularised_lagrangian": call(
-        lagrangian.regularised_lagrangian, error=0.5, proxy=0.5, lam=1.0, mu=0.5, k=1, eta=1.0
-    ),
     "State": call(State, learner=LEARNER, costs=POOL.no_costs()),
     "State.start": call(State.start, learner=LEARNER),
     "apply": call(apply, state=SEALED, event=Audited("r", "quiet")),
     "decide": call(decide, state=ARRIVED, round_id="r"),
-    "asking": call(learning.asking, state=ARRIVED, round_id="r"),
+    "asking": call(learning.asking, state=DECIDED, round_id="r"),
     "deploy": call(deploy, state=START, people=PEOPLE, round_id="x", panel="p"),
     "learn": call(
         learn, state=DEPLOYED, deployment=DEPLOYMENT, labels={"ann": 1}, report=()
@@ -489,6 +478,7 @@ EXAMPLES: dict[str, Call] = {
     "check_metric": call(testing.check_metric, metric=Ratings("owner"), people=PEOPLE),
     "check_selection": call(testing.check_selection, selection=AllPairs(), seed=1),
     "check_world": call(testing.check_world, world=None, rounds=2, seed=1),
+    "check_attention": call(testing.check_attention, attention="possible", seed=1),
     "check_baseline": call(testing.check_baseline, baseline=None, hypotheses=PAIR),
 }  # fmt: skip
 
@@ -570,7 +560,7 @@ def test_the_arguments_that_fit_are_taken(label: str) -> None:
     """Or else the test above would try nothing. These need a file, or take too long each time."""
     refused = (
         "load_state", "save_state", "Survey.read_csv", "check_player", "check_schedule",
-        "check_world", "check_baseline",
+        "check_world", "check_baseline", "check_attention",
     )  # fmt: skip
     example = EXAMPLES[label]
     if label in refused:

@@ -129,9 +129,9 @@ def test_a_learner_plays_the_same_game_with_every_engine() -> None:
         decisions.append([])
         for people, labels in customers(pool, 5, 6):
             state, deployment = deploy(state, people)
-            decisions[-1] += [deployment.scores.tolist(), deployment.approved.tolist()]
-            high, low = int(np.argmax(deployment.scores)), int(np.argmin(deployment.scores))
-            gap = deployment.scores[high] - deployment.scores[low]
+            decisions[-1] += [deployment.units.tolist(), deployment.approved.tolist()]
+            high, low = int(np.argmax(deployment.units)), int(np.argmin(deployment.units))
+            gap = deployment.units[high] - deployment.units[low]
             pair = (deployment.ids[high], deployment.ids[low])
             report = [pair] if gap > learner.sensitivity else []
             state = learn(state, deployment, labels=labels, report=report)

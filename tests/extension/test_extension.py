@@ -85,10 +85,10 @@ def go_on(state, world, first, last):
         state, made = deploy(state, met.people)
         report = None
         if asking(state, made.round).looked_at:
-            report = met.panel.audit(met.people, made.scores, state.learner.sensitivity)
+            report = met.panel.audit(met.people, made.units, state.learner.sensitivity)
         labels = {p: int(y) for p, y, ok in zip(made.ids, met.labels, made.approved) if ok}
         state = learn(state, made, labels=labels, report=report)
-        decided.append([made.scores.tolist(), made.approved.tolist()])
+        decided.append([made.units.tolist(), made.approved.tolist()])
     return state, decided
 
 world = WORLDS["village"].make(5)

@@ -59,7 +59,7 @@ def trace(name: str) -> dict[str, object]:
 
     def note(moment: Moment) -> None:
         deployment = moment.deployment
-        decided = [deployment.scores.tolist(), deployment.approved.tolist()]
+        decided = [deployment.units.tolist(), deployment.approved.tolist()]
         line = [*decided, moment.policy.tolist(), moment.report]
         digest.update(json.dumps(line).encode())
 

@@ -53,7 +53,7 @@ def test_a_state_continues_after_reading(monkeypatch: pytest.MonkeyPatch) -> Non
     state = State.start(learner)
     people = SCHEMA.people(np.random.default_rng(2).random((2, 4)))
     read = parse_state(dump_state(state), "here")
-    assert deploy(read, people)[1].scores.tolist() == deploy(state, people)[1].scores.tolist()
+    assert deploy(read, people)[1].units.tolist() == deploy(state, people)[1].units.tolist()
 
 
 def test_members_are_merged_as_by_comparing_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_models_become_columns(fitted: tuple[pd.DataFrame, dict[str, Any]], kind
     assert np.allclose(people.column("logistic"), expected)
     assert people.ids[0] == "c0"
     _, round_ = deploy(State.start(Learner(pool, k=5, alpha=0.3, eps=0.3, seed=1)), people)
-    assert len(round_.scores) == 5
+    assert len(round_.units) == 5
     assert "forest" not in people.say(0)
     with pytest.raises(HypothesisError, match="no models"):
         class_from_spec(pool.spec()).people(native)  # type: ignore[attr-defined]
@@ -132,7 +132,7 @@ def test_models_that_do_not_fit_are_named(fitted: tuple[pd.DataFrame, dict[str, 
     for models, says in (
         ({"m": lambda table: table["income"]}, r"within \[0, 1\]"),
         ({"m": lambda table: table["nothing"]}, "KeyError"),
-        ({"m": lambda table: [0.5] * (len(table) - 1)}, "one score for each"),
+        ({"m": lambda table: [0.5] * (len(table) - 1)}, "one for each"),
         ({"m": 3}, "predict_proba"),
         ({}, "at least one"),
         ("forest", "by name"),
@@ -148,3 +148,35 @@ def test_columns_of_a_frame_are_cut_into_parts() -> None:
     assert [cut.at for cut in pool.cuts] == [-math.inf, 0.25, 0.5, 0.75, math.inf]
     with pytest.raises(LikewiseError, match="score2"):
         Pool.from_frame(frame, ["score2"])
+
+
+class Words:
+    """A model whose classes are words, in the order of the alphabet."""
+
+    classes_ = np.array(["approved", "denied"])
+
+    def predict_proba(self, frame: Any) -> Any:
+        chances = np.asarray(frame["income"]) / 100
+        return np.column_stack([chances, 1 - chances])
+
+
+def test_of_two_words_the_favourable_one_is_approval() -> None:
+    frame = pd.DataFrame({"income": [20.0, 40.0, 90.0]})
+    schema = FeatureSchema((Feature("income", low=0, high=100),))
+    for favourable in (None, "yes", ["approved"]):
+        with pytest.raises(LikewiseError, match=r"favourable must be .*'approved', 'denied'"):
+            Pool.from_models({"m": Words()}, frame, [0.5], schema, favourable=favourable)
+    models = {"m": Words(), "n": lambda table: table["income"] / 200}
+    pool = Pool.from_models(models, frame, [0.3], schema, favourable="approved")
+    assert pool.people(frame).column("m").tolist() == [0.2, 0.4, 0.9]
+
+
+def test_a_model_may_return_a_series_in_another_order() -> None:
+    frame = pd.DataFrame({"income": [20.0, 90.0, 40.0]}, index=["x", "y", "z"])
+    schema = FeatureSchema((Feature("income", low=0, high=100),))
+    ordered = {"m": lambda table: (table["income"] / 100).sort_values()}
+    pool = Pool.from_models(ordered, frame, [0.5], schema)
+    assert pool.people(frame).column("m").tolist() == [0.2, 0.9, 0.4]
+    loose = {"m": lambda table: (table["income"] / 100).sort_values().reset_index(drop=True)}
+    with pytest.raises(HypothesisError, match="another order"):
+        Pool.from_models(loose, frame, [0.5], schema)

@@ -235,7 +235,7 @@ def test_the_first_policy_halves_every_gap(hypotheses: HypothesisClass) -> None:
         # A half that is the constants' own, whatever more of them the rest has.
         rest = 2 * prior - constant / constant.sum()
         assert (rest > -1e-9).all()
-        scores = deployment.probabilities
+        scores = deployment.scores
         of_rest = rest @ on_people
         off = hypotheses.size * 1e-12 + 2 / ONE
         gaps, of_rests = (np.abs(p[:, None] - p[None, :]) for p in (scores, of_rest))
@@ -252,7 +252,7 @@ def test_reports_move_weight_to_the_constants_at_once() -> None:
     for _ in range(6):
         people = SCHEMA.people([[3, 0, 0], [0, 0, 0]])
         state, deployment = deploy(state, people)
-        gaps.append(float(deployment.probabilities[0] - deployment.probabilities[1]))
+        gaps.append(float(deployment.scores[0] - deployment.scores[1]))
         reported = gaps[-1] > 0.2
         report = [(people.ids[0], people.ids[1])] if reported else []
         state = learn(state, deployment, labels={}, report=report)
@@ -293,7 +293,7 @@ def test_untaught_has_equal_weights_whatever_happens(hypotheses: HypothesisClass
     on_people = hypotheses.predict(hypotheses.codes(), hypotheses.locate(people))
     for t in range(12):
         state, deployment = deploy(state, people)
-        assert deployment.probabilities == pytest.approx(on_people.mean(axis=0), abs=1e-6)
+        assert deployment.scores == pytest.approx(on_people.mean(axis=0), abs=1e-6)
         state = learn(state, deployment, labels=[t % 3 == 0] * 8)
 
 

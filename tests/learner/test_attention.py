@@ -1,4 +1,4 @@
-"""What the panel is asked: every attention, its answers, what it learns, and what is refused."""
+"""What the panel is asked: every attention, its responses, what it learns, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from likewise.errors import EventRefused, ParameterError, StateFileError
 from likewise.learner import Learner, State, apply, asking, decide, deploy, learn
 from likewise.learner.attention import (
-    Answer,
     Dominance,
     PanelModel,
     Possible,
+    Response,
     attention_from_spec,
     attention_named,
 )
@@ -50,7 +50,7 @@ def test_possible_is_the_same_game_as_everything_bit_for_bit(settings: dict[str,
         assert getattr(everything, name).tolist() == getattr(possible, name).tolist()
     assert everything.state.costs.tolist() == possible.state.costs.tolist()
     assert possible.audited.sum() < everything.audited.sum() == 200
-    gaps = [np.ptp(moment.deployment.scores) for moment in possible.moments]
+    gaps = [np.ptp(moment.deployment.units) for moment in possible.moments]
     assert possible.audited.tolist() == [gap > LEARNER.sensitivity for gap in gaps]
 
 
@@ -67,7 +67,7 @@ def test_a_state_is_saved_with_what_was_learnt_and_goes_on_bit_for_bit(attention
         state, deployment = deploy(state, encounter.people)
         if t == 30:
             assert parse_state(dump_state(state)) == state, "with an open round"
-        report = answer(state, encounter, deployment)
+        report = response(state, encounter, deployment)
         state = learn(state, deployment, labels=encounter.labels, report=report)
     straight = play(WORLD, learner, 60, selection=FirstPair()).state
     assert (state.costs.tolist(), state.looks) == (straight.costs.tolist(), straight.looks)
@@ -107,10 +107,10 @@ def test_the_coin_depends_on_seed_and_round_alone() -> None:
     assert first.audited.tolist() == again.audited.tolist()
 
 
-def answer(state: State, encounter: Encounter, deployment: Deployment) -> list[Any] | None:
+def response(state: State, encounter: Encounter, deployment: Deployment) -> list[Any] | None:
     """The panel's report of one of the pairs that it was asked about; None if it was not asked."""
     asked, ids = asking(state, deployment.round), encounter.people.ids
-    exceeded = encounter.pivots.exceeded(deployment.scores, state.learner.sensitivity)
+    exceeded = encounter.pivots.exceeded(deployment.units, state.learner.sensitivity)
     pairs = [(ids[i], ids[j]) for i, j in np.argwhere(exceeded)]
     shown = [pair for pair in pairs if asked.asks(pair)][:1]
     return shown if asked.looked_at or asked.quiet else None
@@ -132,7 +132,7 @@ def test_answers_to_what_was_not_asked_are_refused() -> None:
             with pytest.raises(EventRefused, match="was not asked about"):
                 apply(state, Audited(name, "report", (others[0],)))
             refused.add("pair")
-        report = answer(state, encounter, deployment)
+        report = response(state, encounter, deployment)
         state = learn(state, deployment, labels=encounter.labels, report=report)
         if refused == {"round", "pair"}:
             return
@@ -209,7 +209,7 @@ def test_dominance_knows_what_is_farther_apart_and_has_a_smaller_gap() -> None:
     attention = Dominance()
     accepted = pairs_of((20, 0, 1, 0), (60, 0, 1, 0), scores=[0, 500])
     quiet = np.zeros(1, dtype=np.bool_)
-    memory = attention.learn((), Answer(accepted, ~quiet, quiet, True))
+    memory = attention.learn((), Response(accepted, ~quiet, quiet, True))
 
     def unknown(income: float, job: int, score: int) -> bool:
         pairs = pairs_of((20, 0, 1, 0), (income, job, 1, 0), scores=[0, score])
@@ -219,12 +219,12 @@ def test_dominance_knows_what_is_farther_apart_and_has_a_smaller_gap() -> None:
     assert not unknown(80, 1, 400)
     assert unknown(50, 1, 400)
     assert unknown(80, 1, 501)
-    surprise = Answer(accepted, quiet, ~quiet, True)
+    surprise = Response(accepted, quiet, ~quiet, True)
     assert attention.learn(memory, surprise) == ()
 
 
 def test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise() -> None:
-    """The panel reports a gap above the difference of incomes; a hundred answers suffice."""
+    """The panel reports a gap above the difference of incomes; a hundred responses suffice."""
     model, rng = PanelModel(), np.random.default_rng(5)
     memory = model.start(SCHEMA)
     assert model.chance(memory) == ONE
@@ -232,13 +232,13 @@ def test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise() ->
         income, score = rng.uniform(0, 100), int(rng.uniform(200, ONE))
         pairs = pairs_of((0, 0, 1, 0), (income, 0, 1, 0), scores=[0, score])
         reported = np.array([score / ONE > income / 100])
-        memory = model.learn(memory, Answer(pairs, ~np.zeros(1, np.bool_), reported, True))
+        memory = model.learn(memory, Response(pairs, ~np.zeros(1, np.bool_), reported, True))
     near = pairs_of((0, 0, 1, 0), (90, 0, 1, 0), scores=[0, ONE // 10])
     far = pairs_of((0, 0, 1, 0), (10, 0, 1, 0), scores=[0, 9 * ONE // 10])
     assert not model.unknown(memory, near)[0]
     assert model.unknown(memory, far)[0]
     assert model.chance(memory) < ONE // 4
     asked = np.zeros(1, dtype=np.bool_)
-    after = model.learn(memory, Answer(near, asked, ~asked, True))
+    after = model.learn(memory, Response(near, asked, ~asked, True))
     assert model.chance(after) == ONE
     assert model.fits(after, SCHEMA)

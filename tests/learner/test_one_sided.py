@@ -277,7 +277,7 @@ def approvals(round_frozen: Frozen, purpose: Purpose, first: int, draws: int) ->
     return [[int(bit) for bit in row] for row in actual]
 
 
-def test_j_is_the_first_elicitation_draw_that_approves_and_at_most_m(estimate: str) -> None:
+def test_j_is_the_first_elicitation_draw_that_approves_and_at_most_m() -> None:
     """In round 28, where M = 4, for two batches, which have draws of their own."""
     observed = set()
     for seed in range(30):

@@ -152,7 +152,7 @@ def hostile_game(learner: Learner, setting: Setting, against: str, rounds: int =
         policy = exact_policy(learner, frozen, points)
         labels = (policy < 0.5 if against == "the policy" else kinds == 0).astype(np.int64)
         state, deployment = deploy(state, people)
-        excess = deployment.scores[:, None] - deployment.scores[None, :]
+        excess = deployment.units[:, None] - deployment.units[None, :]
         excess = excess - distances - learner.sensitivity
         over, under = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
         pair = (over, under) if excess[over, under] > 0 else None
@@ -160,7 +160,7 @@ def hostile_game(learner: Learner, setting: Setting, against: str, rounds: int =
         state = learn(state, deployment, labels=labels.tolist(), report=actual)
         played.faced.append(Faced(points, labels, distances))
         played.policies.append(policy)
-        played.scores.append(deployment.scores)
+        played.scores.append(deployment.units)
         played.reports.append(pair)
         played.lams.append(lam)
         played.scales.append(frozen.scales)

@@ -99,10 +99,10 @@ class Shared:
             state, deployment = deploy(state, people)
             asked, steps = asking(state, deployment.round), learner.looking.steps
             draw = asked.looked_at or asked.quiet
-            scores, predicted = deployment.scores / ONE, TABLE[:, kinds]
+            scores, predicted = deployment.units / ONE, TABLE[:, kinds]
             labels = (scores < 0.5 if self.against == "the policy" else kinds == 2).astype(np.int64)
             over = int(scores[0] < scores[1])
-            gap = abs(int(deployment.scores[0] - deployment.scores[1]))
+            gap = abs(int(deployment.units[0] - deployment.units[1]))
             actual = gap > learner.sensitivity
             self.violations += gap > to_units(learner.alpha)
             costs = unit * (1 - 2 * labels)

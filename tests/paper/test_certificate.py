@@ -114,7 +114,7 @@ def test_it_is_exact_where_nobody_objects() -> None:
     for _ in range(300):
         state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
         labels = (rng.random(2) < [0.3, 0.8]).astype(np.int64)
-        errors += float(np.abs(deployment.probabilities - labels).sum())
+        errors += float(np.abs(deployment.scores - labels).sum())
         best += np.abs(table - labels).sum(axis=1)
         state = learn(state, deployment, labels=labels)
     actual = certificate(state)
@@ -135,9 +135,9 @@ def test_feedback_may_come_in_any_order_and_any_late() -> None:
         people = setting.hypotheses.schema.encoded(np.array(setting.kinds, float)[kinds])
         state, deployment = deploy(state, people)
         labels = rng.integers(0, 2, 3)
-        errors += float(np.abs(deployment.probabilities - labels).sum())
+        errors += float(np.abs(deployment.scores - labels).sum())
         totals += np.abs(table[:, kinds] - labels).sum(axis=1)
-        scores = deployment.scores
+        scores = deployment.units
         over, under = int(scores.argmax()), int(scores.argmin())
         pair = ((people.ids[over], people.ids[under]),)
         wide = int(scores[over] - scores[under]) > learner.sensitivity
@@ -170,9 +170,9 @@ def test_a_share_of_the_rounds_is_enough(share: float) -> None:
         people = setting.hypotheses.schema.encoded(np.array(setting.kinds, float)[kinds])
         state, deployment = deploy(state, people)
         labels = (kinds == 2).astype(np.int64)
-        errors += float(np.abs(deployment.probabilities - labels).sum())
+        errors += float(np.abs(deployment.scores - labels).sum())
         totals += np.abs(np.array(setting.kinds).T[:, kinds] - labels).sum(axis=1)
-        scores = deployment.scores
+        scores = deployment.units
         over, under = int(scores.argmax()), int(scores.argmin())
         wide = int(scores[over] - scores[under]) > learner.sensitivity
         draw = asking(state, deployment.round).looked_at
@@ -194,7 +194,7 @@ def test_one_sided_labels_are_certified_on_average() -> None:
         for t in range(40):
             state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
             labels = np.array([t % 3 == 0, t % 4 > 0], dtype=np.int64)
-            errors += float(np.abs(deployment.probabilities - labels).sum())
+            errors += float(np.abs(deployment.scores - labels).sum())
             best += np.abs(np.array([[0, 0], [0, 1], [1, 1]]) - labels).sum(axis=1)
             observed = {
                 person: int(label)

@@ -257,10 +257,10 @@ class Late:
             frozen, lam = upcoming(state), to_units(state.lam) / ONE
             late = sum(size for _, size, _ in waiting)
             state, deployment = deploy(state, people)
-            scores, predicted = deployment.scores / ONE, self.table[:, kinds]
+            scores, predicted = deployment.units / ONE, self.table[:, kinds]
             labels = (scores < 0.5).astype(int)
             over = int(scores[0] < scores[1])
-            actual = abs(int(deployment.scores[0] - deployment.scores[1])) > learner.sensitivity
+            actual = abs(int(deployment.units[0] - deployment.units[1])) > learner.sensitivity
             pairs = ((people.ids[over], people.ids[1 - over]),) if actual else ()
             audit = Audited(deployment.round, "report" if actual else "quiet", pairs)
             events: list[tuple[float, Audited | Labelled]] = [(2 * lam * actual, audit)]

@@ -31,7 +31,7 @@ def ended(
     state, errors = State.start(learner), 0.0
     for t in range(rounds):
         state, instance = deploy(state, CONSTANTS.schema.people([[0, 1]]))
-        errors += float(instance.probabilities[0])
+        errors += float(instance.scores[0])
         state = apply(state, Audited(instance.round, "quiet"))
         if overrides and not instance.approved[0] and not state.overridden:
             state = apply(state, Overridden(instance.round, instance.ids[0], approved=True))

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.errors import LikewiseError, PeopleError
+from likewise.errors import LikewiseError, PeopleError, SchemaAdvice
 from likewise.people import Feature, FeatureSchema
-from likewise.people.frames import SchemaAdvice, make_frame
+from likewise.people.frames import make_frame
 
 SCHEMA = FeatureSchema(
     (
@@ -110,7 +110,7 @@ def changed(**columns: Any) -> Any:
         (changed(rooms=["1", "9", "2"]), r"must be one of 1, 2, 3; got '9'"),
         (changed(rooms=[1.0, 2.0, None]), "own text"),
         (changed(rooms=[True, False, True]), "own text"),
-        (changed(income=["1", "2", "3"]), r"read it as a number first"),
+        (changed(income=["1", "2 €", "3"]), r"Row 2: income must be a number; got '2 €'. Write a"),
         (changed(income=pd.to_datetime(["2026-01-01"] * 3)), "days or years since"),
         (changed(rooms=pd.to_datetime(["2026-01-01"] * 3)), "days or years since"),
         (changed(income=pd.to_timedelta([1, 2, 3], unit="D")), "days or years since"),
@@ -120,8 +120,8 @@ def changed(**columns: Any) -> Any:
         (changed(children=pd.array([1, 2, 99], dtype="Int64")), r"integer in \[0, 20\]"),
         (changed(person=["ann", "bo", "ann"]), r"called 'ann' \(rows 1 and 3\)\. Keep one"),
         (changed(person=["ann", "", "cy"]), "not empty; that of row 2 is. Give it one"),
-        (changed(person=[1, 2, 3]), "leading zeros"),
-        (changed(person=["ann", None, "cy"]), "Row 2 has no id"),
+        (changed(person=[1.0, 2.0, 3.0]), "text or integers; got 1.0"),
+        (changed(person=["ann", None, "cy"]), "row 2 has none"),
         (changed().drop(columns="income"), "lacks 'income'"),
         (changed(shoe=[1, 2, 3]), "others='ignore'"),
         (changed().iloc[:0], "no rows"),
@@ -247,6 +247,8 @@ def test_scores_go_back_as_the_frame_that_came_in() -> None:
     people = SCHEMA.people(pl.DataFrame(COLUMNS), ids="person")
     _, round_ = deploy(State.start(Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1)), people)
     assert isinstance(round_.to_frame(), pl.DataFrame)
+    assert round_.scores.tolist() == round_.to_frame()["score"].to_list()
+    assert (round_.scores * 2**20).tolist() == round_.units.tolist()
 
 
 def advice_for(frame: Any, **settings: Any) -> tuple[FeatureSchema, list[warnings.WarningMessage]]:

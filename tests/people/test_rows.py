@@ -111,7 +111,7 @@ def test_what_is_no_list_of_rows_is_refused(rows: Any, entrance: str) -> None:
         getattr(NUMBERS, entrance)(rows)
 
 
-@pytest.mark.parametrize("ids", ["ab", b"ab", 3, {"a": 1, "b": 2}, ["a"], [1, 2], np.array([1, 2])])
+@pytest.mark.parametrize("ids", ["ab", b"ab", 3, {"a": 1, "b": 2}, ["a"], [1.0, 2.0], np.ones(2)])
 def test_ids_are_a_list_of_text(ids: Any) -> None:
     with pytest.raises(PeopleError):
         NUMBERS.people([[1, 20], [2, 30]], ids=ids)

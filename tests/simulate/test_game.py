@@ -27,8 +27,8 @@ from likewise.simulate import (
 from likewise.simulate.counts import summarise, trace_csv
 from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
-from studies.growth import growth_exponent
 from studies.sweep.runs import first_rounds
+from studies.sweep.tables import growth_exponent
 
 ROUNDS = 400
 
@@ -90,7 +90,7 @@ def test_reports_are_what_the_panels_rule_says(world: Steady) -> None:
     for moment in played.moments:
         encounter = moment.encounter
         sensitivity = played.learner.sensitivity
-        said = encounter.panel.audit(encounter.people, moment.deployment.scores, sensitivity)
+        said = encounter.panel.audit(encounter.people, moment.deployment.units, sensitivity)
         assert said.pairs == moment.report
 
 
@@ -105,7 +105,7 @@ def test_violations_are_counted_on_the_policy_by_the_definition(world: Steady) -
 def test_scores_estimate_the_policy_within_r(world: Steady) -> None:
     """Every gap within r = 0.4·eps, with probability 1 − delta over the whole game."""
     played = play(world, learner(world, "context-ftpl"), 60, keep=everything)
-    off = [np.abs(m.deployment.scores - m.policy).max() / ONE for m in played.moments]
+    off = [np.abs(m.deployment.units - m.policy).max() / ONE for m in played.moments]
     assert max(off) < 0.12 / 2 + 0.03  # 0.03 for the 5,000 evaluation draws
 
 
@@ -236,7 +236,7 @@ def test_a_class_of_more_than_1e20_hypotheses_is_played_by_both_players(player: 
         segment, bin_ = np.divmod(hypotheses.locate(moment.encounter.people), 20)
         for i, j in np.argwhere((segment[:, None] == segment) & (bin_[:, None] > bin_)):
             # every hypothesis is a threshold, so within a segment more points never hurt
-            assert moment.deployment.scores[i] >= moment.deployment.scores[j]
+            assert moment.deployment.units[i] >= moment.deployment.units[j]
             compared += 1
     assert compared > 50
 

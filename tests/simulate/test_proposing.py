@@ -126,10 +126,12 @@ def run(files: dict[str, Path], *args: str) -> Any:
 
 @pytest.mark.usefixtures("small")
 def test_the_command_takes_a_delay_and_a_share(files: dict[str, Path]) -> None:
-    late = ("--delay", "audits:0,labels:5", "--audit-share", "0.5")
-    refused = run(files, "--budget", "501", *late)
+    late = ("--delay", "audits:0,labels:5", "--attention", "share:0.5")
+    refused = run(files, "--budget", "1001", *late)
     assert refused.exit_code == 1
-    assert "budget must be in [0, 500]" in refused.output
+    assert "budget must be in [0, 1000]" in refused.output
+    proposed = run(files, "--budget", "700", *late)
+    assert "rounds looked at in a thousand" in proposed.output
     unheard = run(files, "--budget", "10", "--delay", "1000")
     assert unheard.exit_code == 1
     assert "Feedback that comes so late never arrives" in unheard.output

@@ -273,13 +273,13 @@ def test_a_reported_round_names_both_people_their_chances_and_the_pivot(demo: De
     assert case.reported
     for i in (case.over, case.under):
         assert moment.encounter.people.ids[i] in text
-        assert f"{points(int(moment.deployment.scores[i]))}\u00a0%" in text
+        assert f"{points(int(moment.deployment.units[i]))}\u00a0%" in text
     assert f"everything depends on {case.pivot}" in text
 
 
 def test_the_explanation_tells_who_objects_as_the_panel_does(demo: Demo) -> None:
     learner, moment = demo.shown[-1].learner, demo.moment
-    people, scores = moment.encounter.people, moment.deployment.scores
+    people, scores = moment.encounter.people, moment.deployment.units
     said = moment.encounter.panel.objections(people, scores, learner.sensitivity).members
     text = text_of(explain(moment, learner))
     for name, objections in said.items():

@@ -60,7 +60,7 @@ def test_a_learner_on_the_pool_decides_by_the_candidates() -> None:
         state, round_ = deploy(state, pool.people(frame[start : start + 8]))
         state = learn(state, round_, labels=labels[start : start + 8].tolist(), report=())
     _, round_ = deploy(state, pool.people(frame[:8]))
-    error = float(np.abs(round_.probabilities - labels[:8]).mean())
+    error = float(np.abs(round_.scores - labels[:8]).mean())
     assert error < 0.4
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.hypotheses import Pool
+from likewise.learner.events import Audited, Labelled
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Delay, Loans
 from likewise.simulate.game import Game
-from likewise.simulate.rounds import play
+from likewise.simulate.rounds import play, start
 from studies.baselines.bechavod_roth import (
     PerturbedPredecessor,
     bechavod_jung_wu,
@@ -22,6 +24,13 @@ from studies.baselines.bechavod_roth import (
 )
 from studies.baselines.encoding import Copies, Predecessor, power_of
 from studies.baselines.gillen import Ellipsoid, Linear, fair_choice, gillen, squared_features
+from studies.baselines.learnt_metric import (
+    LearntMetric,
+    fair_for_metric,
+    features_of,
+    learnt_metric,
+)
+from studies.baselines.sinha_vaze import LARGEST_EXPONENT, SinhaVaze, sinha_vaze
 
 PEOPLE = 3
 FUNCTIONS = list(itertools.product((0, 1), repeat=PEOPLE))
@@ -110,6 +119,8 @@ def test_the_redraws_estimate_one_over_the_chance() -> None:
 LEARNERS = [
     ("bechavod-jung-wu", "full"),
     ("fixed-trade-off", "full"),
+    ("sinha-vaze", "full"),
+    ("learnt-metric", "full"),
     ("bechavod-roth", "one-sided"),
     ("exp2", "one-sided"),
 ]
@@ -124,7 +135,7 @@ def test_each_plays_the_same_game_twice_and_counts_its_calls(name: str, feedback
     one, two = (play(world, made, 40) for _ in range(2))
     assert one.error.tolist() == two.error.tolist()
     assert one.calls[-1] == pytest.approx(40 * made.calls_a_round(40))
-    assert one.lam[0] == (1.0 if name == "fixed-trade-off" else 0.0)
+    assert one.lam[0] == start(made).lam
     with pytest.raises(LikewiseError, match="is no fold over events"):
         _ = one.state
 
@@ -153,6 +164,14 @@ def test_constants_that_make_no_sense_are_refused() -> None:
             exp2(pool, 2, 0.3, 0.3, 1, rounds=10, noise_divisor=divisor)
     with pytest.raises(ParameterError, match="lam must be in"):
         fixed_trade_off(pool, 2, 0.3, 0.3, 1, lam=-1.0)
+    with pytest.raises(ParameterError, match="rounds must be given for sinha-vaze"):
+        sinha_vaze(pool, 2, 0.3, 0.3, 1)
+    with pytest.raises(ParameterError, match="beta must be in"):
+        sinha_vaze(pool, 2, 0.3, 0.3, 1, rounds=10, beta=1.5)
+    with pytest.raises(ParameterError, match="caution must be in"):
+        learnt_metric(pool, 2, 0.3, 0.3, 1, caution=0.0)
+    with pytest.raises(ParameterError, match="columns must be some of"):
+        learnt_metric(pool, 2, 0.3, 0.3, 1, columns="income")
     with pytest.raises(LikewiseError, match="gillen is defined in the world linear alone"):
         gillen(pool, 2, 0.3, 0.3, 1, rounds=10)
 
@@ -223,3 +242,111 @@ def test_gillen_learns_the_auditors_distances_and_the_rewards() -> None:
         over.append(max(0, int(gaps.max())) / ONE)
     assert np.mean(over[200:]) < 0.5 * np.mean(over[:50])
     assert played.error[100:].sum() / played.people[100:].sum() < 0.45
+
+
+def experts(rounds: int, **settings: float) -> SinhaVaze:
+    """Sinha and Vaze's algorithm over all functions of three people."""
+    pool = Pool.from_table(FUNCTIONS)
+    made = sinha_vaze(pool, PEOPLE, 0.3, 0.3, 1, rounds=rounds, **settings)
+    assert isinstance(made, SinhaVaze)
+    return made.fresh()
+
+
+def test_sinha_vaze_charges_the_surrogate_loss_for_every_hypothesis() -> None:
+    """f_t + Φ′(Q_t)·g_t, up to one constant, with Q_t the violation of the report itself."""
+    made = experts(100, beta=1.0, steepness=20.0)
+    people = made.hypotheses.schema.people(np.array(FUNCTIONS).T.tolist())
+    ids, labels = people.ids, (1, 0, 0)
+    made.deploy(people, "panel")
+    played = made._now()[1]
+    # Weights that are not flat yet have no gap; this is as if they had one.
+    played.scores[:] = [int(0.9 * ONE), int(0.2 * ONE), int(0.5 * ONE)]
+    made.hear(Audited("r1", "report", ((ids[0], ids[1]),)))
+    for name, label in zip(ids, labels, strict=True):
+        made.hear(Labelled("r1", name, label))
+    growth = 20.0 / math.log(len(FUNCTIONS))
+    assert made.excess == pytest.approx(0.4, abs=1e-5)
+    assert made.lam == pytest.approx(growth * math.exp(growth * made.excess))
+    by_definition = [
+        sum(loss(h, i, y) for i, y in enumerate(labels)) / PEOPLE + made.lam * (h[0] - h[1])
+        for h in FUNCTIONS
+    ]
+    assert np.ptp(np.array(by_definition) - made.costs / ONE) < 1e-4
+
+
+def test_sinha_vaze_has_its_own_constants_and_hears_nothing_in_quiet_rounds() -> None:
+    for beta, rounds in ((0.0, 50), (0.5, 400), (1.0, 400)):
+        driver = experts(rounds, beta=beta)
+        wanted = rounds ** (beta - 1) / math.log(len(FUNCTIONS))
+        assert driver.constants["growth"] == pytest.approx(wanted, rel=0.05)
+    people = driver.hypotheses.schema.people(np.array(FUNCTIONS).T.tolist())
+    driver.deploy(people, "panel")
+    driver.hear(Audited("r1", "quiet", ()))
+    assert driver.excess == 0
+    assert not driver.costs.any()
+    driver.excess = 1e9
+    assert driver.lam == pytest.approx(driver.growth * math.exp(LARGEST_EXPONENT))
+
+
+def test_sinha_vaze_never_lowers_its_price() -> None:
+    world = Loans(4)
+    made = sinha_vaze(
+        world.hypotheses(), 8, 0.3, 0.3, 3, rounds=150, beta=1.0, steepness=30.0, noise_divisor=2.0
+    )
+    played = play(world, made, 150)
+    assert (np.diff(played.lam) >= 0).all()
+    assert played.reported.any()
+    assert (played.violation == played.reported).all()
+
+
+def test_a_learnt_metric_moves_as_the_audit_says_and_is_obeyed() -> None:
+    world = Loans(4)
+    made = learnt_metric(world.hypotheses(), 8, 0.3, 0.3, 3, margin_share=0.5)
+    assert isinstance(made, LearntMetric)
+    for t in range(1, 40):
+        people = world.encounter(t).people
+        before = made.distances(people)
+        scores = made.deploy(people, "panel").scores / ONE
+        gaps = scores[:, None] - scores
+        assert (gaps <= before + 0.15 + np.eye(8) + 1e-5).all()
+        over, under = np.unravel_index(int(gaps.argmax()), gaps.shape)
+        far = gaps[over, under] > made.sensitivity / ONE
+        report = t % 2 == 0 and far
+        pair = (people.ids[over], people.ids[under])
+        made.hear(Audited(f"r{t}", "report" if report else "quiet", (pair,) if report else ()))
+        after = made.distances(people)
+        if report:
+            assert after[over, under] <= before[over, under] + 1e-9
+        elif far:
+            assert after[over, under] >= before[over, under] - 1e-9
+        assert np.linalg.eigvalsh(made.matrix).min() > -1e-9
+
+
+def test_a_metric_is_learnt_from_reports_alone() -> None:
+    """Before an auditor with a Mahalanobis distance, it is nearer to that than at the start."""
+    world = Linear(3)
+    made = learnt_metric(world.hypotheses(), 4, 0.1, 0.1, 3, caution=10.0)
+    played = play(world, made, 600)
+    assert played.violation[:100].sum() > 2 * played.violation[500:].sum()
+    assert played.error[100:].sum() / played.people[100:].sum() < 0.4
+
+
+def test_features_of_people_are_between_0_and_1() -> None:
+    people = Loans(4).encounter(1).people
+    features = features_of(people.schema, people.x)
+    assert features.shape == (8, 6 + 2 + 5 + 5)
+    assert features.min() >= 0
+    assert features.max() <= 1
+    assert (features[:, 6:8].sum(axis=1) == 1).all()
+    assert (features_of(people.schema, people.x, ("employment",)) == features[:, 6:8]).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 9])
+def test_a_fair_choice_for_a_metric_is_that_of_the_solver(k: int) -> None:
+    rng = np.random.default_rng(k)
+    for scale, slack in itertools.product((0.0, 0.4, 1.0), (0.0, 0.3)):
+        x, rewards = rng.random((k, 3)), rng.normal(size=k)
+        most = scale * np.sqrt(((x[:, None] - x) ** 2).sum(axis=2)) + slack
+        p = fair_for_metric(rewards, most)
+        assert (p[:, None] - p <= most + np.eye(k) + 1e-9).all()
+        assert rewards @ p == pytest.approx(rewards @ fair_choice(rewards, most))

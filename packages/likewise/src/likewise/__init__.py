@@ -10,7 +10,7 @@ The learner is a fold over events (:mod:`likewise.learner`), the panel speaks th
 >>> state = State.start(learner)
 >>> today = world.encounter(1)
 >>> state, round_ = deploy(state, today.people)
->>> report = today.panel.audit(today.people, round_.scores, learner.sensitivity)
+>>> report = today.panel.audit(today.people, round_.units, learner.sensitivity)
 >>> state = learn(state, round_, labels=today.labels.tolist(), report=report.pairs)
 >>> state.opened, state.audits
 (1, 1)

@@ -109,6 +109,14 @@ class MergedHypotheses(LikewiseWarning):
     """Members of a pool that agree on all reference data were merged into one."""
 
 
+class SchemaAdvice(LikewiseWarning):
+    """A column that was left out of a proposed schema, or that deserves a second look."""
+
+
+class UnseenValues(LikewiseWarning):
+    """Levels that the rows of ``fit`` did not have, or missing values where they had none."""
+
+
 class SlowEngine(LikewiseWarning):
     """The reference engine makes the draws, since the library of a faster one is missing."""
 

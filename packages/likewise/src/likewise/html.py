@@ -26,5 +26,4 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 
 def described(title: str, facts: Iterable[tuple[str, object]]) -> str:
-    """A table of names and values."""
     return table(title, ("", ""), facts)

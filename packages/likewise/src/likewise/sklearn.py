@@ -7,16 +7,25 @@ learnt. Both are functions of the seed and of what was learnt, on every machine.
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import EventRefused, ParameterError, PeopleError, missing
+from likewise.errors import (
+    EventRefused,
+    LikewiseWarning,
+    ParameterError,
+    PeopleError,
+    SchemaAdvice,
+    UnseenValues,
+    missing,
+    warn,
+)
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.trees import Stumps
 from likewise.learner.fold import current_scores, upcoming
@@ -27,9 +36,12 @@ from likewise.learner.state import State
 from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE
 from likewise.panel.panels import Panel
-from likewise.people.features import Feature, is_table
+from likewise.people.columns import checked_ids, id_text, is_missing, is_table
+from likewise.people.features import Feature
+from likewise.people.frames import as_frame, check_frame, frame_columns, only_flags, origin_of
+from likewise.people.proposals import NOT_STATED
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import integer
+from likewise.validation import choice, instance, integer
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -37,6 +49,9 @@ try:
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
     raise missing("The estimator", "scikit-learn", "models", error) from error
+
+
+UNSEEN = ("missing", "refuse")
 
 
 class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # untyped there
@@ -49,13 +64,20 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     ----------
     hypotheses: a function from the schema and the people of the first call to a hypothesis class;
         by default stumps with ``cuts`` cuts a column, texts of categories being flags. Where a
-        frame has missing values, the median of the first rows stands in, and a flag says so.
+        frame has missing values, the median of the first rows is used, and a flag says so.
     panel: a panel of metric auditors on the columns, or None.
     alpha, eps: the size of a violation; the learner competes with policies fair at alpha − eps.
     eta: the weight of the error against reports.
     k: the most people in a round.
     cuts: cuts a column.
     seed: of everything random.
+    schema: the features of a frame, whose other columns are left out; proposed from the first rows
+        where none is given.
+    unseen: the rule for a level that the first rows did not have, and for a missing value where
+        they had none: ``missing``, with a warning (a level counts as a missing value, and a missing
+        value as the median), or ``refuse``.
+    favourable: the class that is a favourable decision; needed where classes are not 0 and 1, and a
+        panel or reports say who is favoured.
 
     >>> x = np.arange(100.0)[:, None]
     >>> model = LikewiseClassifier(k=10).fit(x, x[:, 0] >= 50)
@@ -74,6 +96,9 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         k: int = 16,
         cuts: int = 16,
         seed: int = 0,
+        schema: FeatureSchema | None = None,
+        unseen: str = "missing",
+        favourable: Any = None,
     ) -> None:
         self.hypotheses = hypotheses
         self.panel = panel
@@ -83,6 +108,9 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.k = k
         self.cuts = cuts
         self.seed = seed
+        self.schema = schema
+        self.unseen = unseen
+        self.favourable = favourable
 
     state_: State
     schema_: FeatureSchema
@@ -134,10 +162,10 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def _learn(self, X: Any, y: Any, classes: Any, reports: Any, *, first: bool) -> Self:
         rows = self._rows(X, first=first)
+        _refuse_another_order(X, y)
         labels = self._labels(y, len(rows), classes, first=first)
-        if first:
-            self._start(rows)
-        people = self._people(rows)
+        self._check_favourable(needed=reports is not None or self.panel is not None)
+        people = self._start(rows) if first else self._preparation.people(rows)
         k = integer("k", self.k, 1, None, "It is the most people in a round.")
         if reports is not None and len(people) > k:
             rule = f"must be about one round, of at most k = {k} rows"
@@ -153,7 +181,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 report = [tuple(_ids(batch, pair)) for pair in reports]
             elif self.panel is not None:
                 sensitivity = state.learner.sensitivity
-                report = self.panel.audit(batch, deployed.scores, sensitivity).pairs
+                report = self.panel.audit(batch, deployed.units, sensitivity).pairs
             state = learn(state, deployed, labels=labels[places].tolist(), report=report)
         self.state_ = state  # only now: a round that was refused leaves everything as it was
         return self
@@ -161,10 +189,10 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def _rows(self, X: Any, *, first: bool) -> Any:
         """The frame, or an array of numbers, with the names and the number of its columns noted."""
         if _is_named_frame(X):
-            validate_data(self, X, reset=first, skip_check_array=True)
-            if len(X) == 0:
+            if as_frame(X) is None or len(X) == 0:  # a lazy frame is refused
                 raise PeopleError("Found array with 0 sample(s); a minimum of 1 is required.")
-            return X
+            validate_data(self, X, reset=first, skip_check_array=True)
+            return X.reset_index(drop=True) if hasattr(X, "reset_index") else X
         return validate_data(self, X, reset=first, dtype=np.float64, ensure_all_finite=True)
 
     def _labels(self, y: Any, count: int, classes: Any, *, first: bool) -> Any:
@@ -195,25 +223,30 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             raise PeopleError(
                 f"y must be one of the classes {self.classes_.tolist()}; something else is in it."
             )
-        return (labels == self.classes_[1]).astype(np.int64)
+        return (labels == self.classes_[self._favourable_place]).astype(np.int64)
 
-    def _start(self, rows: Any) -> None:
-        """Set the schema of the first rows, the class, and a learner that knows nothing."""
-        self.schema_ = self._schema(rows)
-        self._flags = tuple(
-            (f.name, level)
-            for f in self.schema_.features
-            if f.kind == "category"
-            for level in f.levels
-        )
-        self._filled = _medians(self.schema_, self.schema_.people(rows))
-        added = [Feature(f"{n}={v}", "flag", visible=False) for n, v in self._flags]
-        for name, median in self._filled:
-            if median is not None:
-                added.append(Feature(f"{name}, {median:g} if missing", visible=False))
-            added.append(Feature(f"{name} is missing", "flag", visible=False))
-        self.encoded_schema_ = FeatureSchema((*self.schema_.features, *added))
-        people = self._people(rows)
+    @property
+    def _favourable_place(self) -> int:
+        """The place of the favourable class: the second, unless another is named."""
+        places = [place for place, c in enumerate(self.classes_.tolist()) if c == self.favourable]
+        return places[0] if places else 1
+
+    def _check_favourable(self, *, needed: bool) -> None:
+        classes = self.classes_.tolist()
+        usual = classes == [0, 1] or not needed
+        if self.favourable not in classes and not (self.favourable is None and usual):
+            raise ParameterError(
+                "favourable", f"must be one of the classes {classes}", self.favourable,
+                "Say which of them is a favourable decision.",
+            )  # fmt: skip
+
+    def _start(self, rows: Any) -> People:
+        """Set the schema of the first rows, the class, and a learner; and read the people."""
+        names = getattr(self, "feature_names_in_", None)
+        self._preparation = Preparation.of(rows, self.schema, self.unseen, names)
+        self.schema_ = self._preparation.schema
+        self.encoded_schema_ = self._preparation.encoded
+        people = self._preparation.people(rows)
         build = self._stumps if self.hypotheses is None else self.hypotheses
         eps = self.alpha if self.eps is None else self.eps
         learner = Learner(
@@ -221,41 +254,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             seed=self.seed, schedule=SelfTuned(eta=self.eta),
         )  # fmt: skip
         self.state_ = State.start(learner)
-
-    def _schema(self, rows: Any) -> FeatureSchema:
-        """The columns of the first rows; without bounds, since later rows may be beyond them."""
-        if not _is_named_frame(rows):
-            names = getattr(self, "feature_names_in_", None)
-            listed = [f"x{i}" for i in range(rows.shape[1])] if names is None else list(names)
-            return FeatureSchema(tuple(Feature(str(name)) for name in listed))
-        from likewise.people.frames import SchemaAdvice
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SchemaAdvice)  # the caller chose the columns
-            proposed = FeatureSchema.from_frame(rows)
-        if lacking := [name for name in rows.columns if name not in proposed.names]:
-            raise PeopleError(
-                f"Column {lacking[0]!r} can be no feature: it holds dates, identities, or more "
-                f"texts than a category may have. Leave it out."
-            )
-        return FeatureSchema(
-            tuple(replace(f, low=-math.inf, high=math.inf) for f in proposed.features)
-        )
-
-    def _people(self, rows: Any) -> People:
-        """The rows as people, with flags for levels and medians for missing values added."""
-        people = self.schema_.people(rows)
-        added = [
-            people.column(name) == self.schema_[name].levels.index(level)
-            for name, level in self._flags
-        ]
-        for name, median in self._filled:
-            column = people.column(name)
-            if median is not None:
-                added.append(np.where(np.isnan(column), median, column))
-            added.append(np.isnan(column))
-        x = np.column_stack([people.x, *added]) if added else people.x
-        return People(people.ids, x, self.encoded_schema_, people.origin)
+        return people
 
     def _stumps(self, schema: FeatureSchema, people: People) -> HypothesisClass:
         """Stumps at quantiles of the first rows, on every level, and on what is missing."""
@@ -279,41 +278,200 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
         check_is_fitted(self, "state_")
-        people = self._people(self._rows(X, first=False))
+        people = self._preparation.people(self._rows(X, first=False))
         chances = current_scores(self.state_, people) / ONE
-        return np.column_stack([1 - chances, chances])
+        columns = [1 - chances, chances]
+        return np.column_stack(columns if self._favourable_place else columns[::-1])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The decisions of one draw h ~ π, a function of the seed and of the rounds seen."""
         check_is_fitted(self, "state_")
-        people = self._people(self._rows(X, first=False))
+        people = self._preparation.people(self._rows(X, first=False))
         learner = self.state_.learner
         points = learner.hypotheses.locate(people)
         decided = learner.primal.decide(learner.hypotheses, upcoming(self.state_), points, 0)
-        return np.asarray(self.classes_[np.asarray(decided, dtype=np.int64)])
+        favourable = np.asarray(decided, dtype=np.bool_)
+        place = self._favourable_place
+        return np.asarray(self.classes_[np.where(favourable, place, 1 - place)])
 
 
 def _is_named_frame(rows: Any) -> bool:
     """Test for a frame with named columns; one with numbered columns is read as an array."""
-    return is_table(rows) and all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
+    if not is_table(rows):
+        return False
+    lazy = not hasattr(type(rows), "__len__")  # asked for its columns, it would compute them
+    return lazy or all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
 
 
-def _medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
-    """Surrogates of missing values, by feature: the median; None for levels.
+def _refuse_another_order(rows: Any, y: Any) -> None:
+    """Refuse a Series with the index of the rows in another order; any other is read in order."""
+    left: Any = getattr(rows, "index", None)
+    right: Any = getattr(y, "index", None)
+    if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
+        return
+    if len(left) == len(right) and set(left) == set(right):
+        raise PeopleError(
+            "y is a Series with the index of the rows in another order. Give it in theirs: "
+            "y.loc[X.index], or y.to_numpy() if its order is right."
+        )
 
-    >>> schema = FeatureSchema((Feature("years", missing="not stated"), Feature("age")))
-    >>> _medians(schema, schema.people([[1, 30], [None, 31], [5, 32]]))
-    (('years', 3.0),)
+
+@dataclass(frozen=True)
+class Preparation:
+    """How rows become people: by the features of the first rows, and by what these had.
+
+    ``schema`` has the columns; ``encoded`` adds a flag for every level, and for what is missing a
+    column with the median and a flag. ``typical`` are medians by name (of flags, what most have),
+    ``gaps`` the features that lack values in the first rows.
     """
-    medians: list[tuple[str, float | None]] = []
-    for feature in schema.features:
-        if feature.missing is None:
-            continue
-        column = people.column(feature.name)
-        present = column[~np.isnan(column)]
-        median = float(np.median(present)) if len(present) else 0.0
-        medians.append((feature.name, None if feature.kind == "category" else median))
-    return tuple(medians)
+
+    schema: FeatureSchema
+    levels: tuple[tuple[str, str], ...]
+    typical: Mapping[str, float]
+    gaps: tuple[str, ...]
+    unseen: str
+    others: str
+
+    @classmethod
+    def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Preparation:
+        """The preparation that the first rows ask for; an array's columns have ``names``."""
+        choice("unseen", unseen, UNSEEN, "It is the rule for levels that fit has not seen.")
+        if schema is not None:
+            instance("schema", schema, FeatureSchema, "Make one: FeatureSchema.from_frame(frame).")
+            chosen = list(schema.features)
+        elif _is_named_frame(rows):
+            chosen = _proposed(rows)
+        else:
+            listed = [f"x{i}" for i in range(rows.shape[1])] if names is None else list(names)
+            chosen = [Feature(str(name)) for name in listed]
+        if unseen == "missing":
+            chosen = [
+                replace(f, missing=f.missing or NOT_STATED) if f.kind == "category" else f
+                for f in chosen
+            ]
+        levels = tuple((f.name, v) for f in chosen if f.kind == "category" for v in f.levels)
+        others = "refuse" if schema is None else "ignore"
+        first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen, others)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LikewiseWarning)  # said when they are read to learn
+            people = first._read(rows)
+        columns = {f.name: (f, people.column(f.name)) for f in chosen}
+        gaps = [
+            name for name, (f, x) in columns.items()
+            if np.isnan(x).any() or (f.missing is not None and f.kind != "category")
+        ]  # fmt: skip
+        typical = {n: _typical(f, x) for n, (f, x) in columns.items() if f.kind != "category"}
+        return replace(first, typical=typical, gaps=tuple(gaps))
+
+    @cached_property
+    def encoded(self) -> FeatureSchema:
+        """The schema with flags for levels, and with medians and flags for what is missing."""
+        added = [Feature(f"{n}={v}", "flag", visible=False) for n, v in self.levels]
+        for name in self.gaps:
+            if name in self.typical:
+                median = self.typical[name]
+                added.append(Feature(f"{name}, {median:g} if missing", visible=False))
+            added.append(Feature(f"{name} is missing", "flag", visible=False))
+        return FeatureSchema((*self.schema.features, *added))
+
+    def people(self, rows: Any) -> People:
+        """The rows as people, with flags for levels and medians for missing values added."""
+        people = self._read(rows)
+        added = [
+            people.column(name) == self.schema[name].levels.index(level)
+            for name, level in self.levels
+        ]
+        for name in self.gaps:
+            column = people.column(name)
+            if name in self.typical:
+                added.append(np.where(np.isnan(column), self.typical[name], column))
+            added.append(np.isnan(column))
+        x = np.column_stack([people.x, *added]) if added else people.x
+        return People(people.ids, x, self.encoded, people.origin)
+
+    def _read(self, rows: Any) -> People:
+        """The rows as people of the schema, by the rule for what is unseen."""
+        if not _is_named_frame(rows) or (frame := as_frame(rows)) is None:
+            return self.schema.people(rows)
+        check_frame(frame)
+        columns = frame_columns(frame, self.schema.features, self.others, None)
+        if self.unseen == "missing":
+            columns = list(map(self._without_unseen, self.schema.features, columns))
+        try:
+            return self.schema.from_columns(
+                columns, checked_ids(len(frame), None), origin_of(frame)
+            )
+        except PeopleError as error:
+            if self.unseen == "missing":
+                raise
+            raise PeopleError(f"{error} Or let unseen='missing'.") from error
+
+    def _without_unseen(self, feature: Feature, column: Any) -> Any:
+        """The column with what the first rows did not have replaced, and said."""
+        name = feature.name
+        if feature.kind == "category":
+            unseen = [value for value in column if _is_new(feature, value)]
+            if unseen:
+                texts = ", ".join(map(repr, sorted({str(value) for value in unseen})[:5]))
+                count = "1 value that fit has not seen" if len(unseen) == 1 else (
+                    f"{len(unseen):,} values that fit has not seen"
+                )  # fmt: skip
+                verb = "counts" if len(unseen) == 1 else "count"
+                warn(f"Column {name!r}: {count} ({texts}) {verb} as missing.", UnseenValues)
+            return [None if _is_new(feature, value) else value for value in column]
+        median = self.typical.get(name)
+        gaps = int(sum(map(is_missing, column)))
+        if feature.missing is not None or median is None or not gaps:
+            return column
+        count = "1 missing value" if gaps == 1 else f"{gaps:,} missing values"
+        verb = "is" if gaps == 1 else "are"
+        warn(
+            f"Column {name!r}: {count}, of which fit saw none, {verb} replaced by the median, "
+            f"{median:g}.",
+            UnseenValues,
+        )
+        return [median if is_missing(value) else value for value in column]
+
+
+def _proposed(rows: Any) -> list[Feature]:
+    """Features of a frame that fit later rows, too."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SchemaAdvice)  # the caller chose the columns
+        proposed = FeatureSchema.from_frame(rows)
+    frame: Any = as_frame(rows)
+    lacking = [name for name in frame.columns if name not in proposed.names]
+    empty = [name for name in lacking if all(map(is_missing, frame[name].to_list()))]
+    if lacking := [name for name in lacking if name not in empty]:
+        start = f"Column {lacking[0]!r} "
+        reasons = [str(w.message) for w in caught if str(w.message).startswith(start)]
+        raise PeopleError(
+            f"Column {lacking[0]!r} can be no feature. {' '.join(reasons)} Here, leave it out, or "
+            f"name the features with a schema."
+        )
+    features = [Feature(name, missing=NOT_STATED) for name in empty]
+    features += [
+        feature
+        if feature.kind == "category" or only_flags(frame[feature.name])
+        # Without bounds; and integers that are 0 and 1 may be the first of many.
+        else Feature(feature.name, missing=feature.missing)
+        for feature in proposed.features
+    ]
+    return sorted(features, key=lambda feature: frame.columns.index(feature.name))
+
+
+def _typical(feature: Feature, column: npt.NDArray[np.float64]) -> float:
+    """The median of what is not missing; of a flag the value that most people have."""
+    present = column[~np.isnan(column)]
+    if not len(present):
+        return 0.0
+    return float(
+        np.median(present) if feature.kind == "number" else np.sort(present)[len(present) // 2]
+    )
+
+
+def _is_new(feature: Feature, value: Any) -> bool:
+    """Test for a level that the schema does not have: text, or an integer that reads so."""
+    return id_text(value) not in (None, *feature.levels)
 
 
 def _ids(people: People, pair: Any) -> Iterable[str]:

@@ -99,7 +99,6 @@ def text(name: str, value: Any, remedy: str) -> str:
 
 
 def choice(name: str, value: Any, options: Collection[str], remedy: str) -> str:
-    """Return one of the options."""
     if not isinstance(value, str) or value not in options:
         raise ParameterError(name, f"must be one of {', '.join(options)}", value, remedy)
     return str(value)
@@ -117,7 +116,6 @@ def items(name: str, value: Any, remedy: str) -> list[Any]:
 
 
 def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
-    """Return the numbers of a list, as plain floats."""
     numbers = items(name, value, remedy)
     return tuple(real(f"{name}[{i}]", number, remedy) for i, number in enumerate(numbers))
 
@@ -153,7 +151,6 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:
-    """Return a value of a class."""
     if not isinstance(value, kind):
         raise ParameterError(name, f"must be of the class {kind.__name__}", value, remedy)
     return value

@@ -1,8 +1,9 @@
 """Counts over many pairs, block by block, in integers: what a panel would report.
 
 A pair's *excess* is its gap less the pivot's distance. The pair is reported at alpha exactly if its
-excess is above alpha, so one number a pair suffices for every alpha at once, and the largest excess
-of a person says from which alpha on nobody would report a pair with them.
+excess is above alpha by more than rounding can account for (:data:`ROUNDING`), so one number a pair
+suffices for every alpha at once, and the largest excess of a person says from which alpha on nobody
+would report a pair with them.
 
 Up to some thousands of people, all pairs are counted. Beyond that there are three samples. *Pairs*
 drawn at random say how many pairs would be reported. *Anchors*, people drawn at random and paired
@@ -24,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError
-from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
 from likewise.panel.reports import exceeds
@@ -34,12 +35,29 @@ from likewise.people.schema import People
 # Pairs of a block fit into the caches of a processor; 2 cores scan 20,000 people in half a minute.
 SIDE = 384
 SAMPLE_SIDE = 1 << 15
+ROUNDING = 2
+"""The units by which an excess must be above alpha: what rounding can add to that of a tie.
+
+Two scores are off by half a unit each, the distance and alpha by another half. A pair whose gap is
+exactly alpha more than its distance is never reported, however the four are rounded; one that
+exceeds alpha by four units, 0.000004, always is.
+"""
 NEVER = -2 * ONE
 """The excess of a pair that is not counted."""
 # The search starts from this many of the worst pairs, at most this often.
 STARTS, EXCHANGES = 5, 8
 
 Progress = Callable[[int, int], None]
+
+
+def threshold(alpha: float) -> int:
+    """The units that an excess must be above for a pair to be reported at alpha.
+
+    >>> gap = to_units(0.6) - to_units(0.4)  # a tie at 0.2, and a unit more by rounding
+    >>> gap > to_units(0.2), gap > threshold(0.2)
+    (True, False)
+    """
+    return to_units(alpha) + ROUNDING
 
 
 @contextmanager
@@ -62,7 +80,7 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The people, scores, panel and thresholds of a scan."""
+    """The people, scores, panel and thresholds of a scan, all in units of 2^-20."""
 
     people: People
     scores: IntArray

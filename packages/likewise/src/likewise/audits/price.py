@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.audits.pairs import Question, all_pairs, progress_reporter, scan
+from likewise.audits.pairs import Question, all_pairs, progress_reporter, scan, threshold
 from likewise.errors import ParameterError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.pool import Pool
@@ -21,7 +21,7 @@ from likewise.learner.fold import current_scores
 from likewise.learner.rounds import deploy, learn
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
-from likewise.numerics.fixed_point import ONE, IntArray, to_units
+from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.panel.panels import Panel
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
@@ -166,14 +166,14 @@ def _simulated(
             places = np.arange(t * k, (t + 1) * k)
             batch = people.take(places)
             state, deployed = deploy(state, batch, panel=panel.name)
-            report = panel.audit(batch, deployed.scores, state.learner.sensitivity)
+            report = panel.audit(batch, deployed.units, state.learner.sensitivity)
             state = learn(state, deployed, labels=labels[places].tolist(), report=report.pairs)
-            errors[t] = np.abs(deployed.scores / ONE - labels[places]).mean()
-            unfair[t] = panel.violations(batch, deployed.scores, to_units(alpha)).any()
+            errors[t] = np.abs(deployed.scores - labels[places]).mean()
+            unfair[t] = panel.violations(batch, deployed.units, threshold(alpha)).any()
             bar(t + 1, rounds)
     late = slice(3 * rounds // 4, None)
     last = current_scores(state, people)
-    sensitivity = to_units(alpha)
+    sensitivity = threshold(alpha)
     question = Question(people, last, panel, sensitivity, np.array([sensitivity]), worst=0)
     tally = scan(question, all_pairs(len(people)))
     values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)

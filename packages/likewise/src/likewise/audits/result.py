@@ -13,10 +13,13 @@ import numpy as np
 
 from likewise.errors import PeopleError, missing
 from likewise.html import described, table
-from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.intervals import Interval
+from likewise.people.cells import alike
+from likewise.people.columns import column_values, is_missing, is_table
+from likewise.people.frames import as_frame
 from likewise.people.schema import People
-from likewise.validation import as_list, items, text
+from likewise.validation import items, text
 
 if TYPE_CHECKING:
     from likewise.audits.price import Price
@@ -65,7 +68,7 @@ sees them 10 points apart. Objecting: j1.'
 
 def _points(share: float) -> str:
     """A share in points, with the noun."""
-    points = f"{100 * share:.0f}"
+    points = f"{100 * share:.1f}".removesuffix(".0")
     return f"{points} point" if points == "1" else f"{points} points"
 
 
@@ -277,7 +280,7 @@ class GroupRates:
 
 
 def group_rates(
-    people: People, units: IntArray, groups: Iterable[str] | Mapping[str, Any]
+    people: People, chances: FloatArray, groups: Iterable[str] | Mapping[str, Any]
 ) -> GroupRates | None:
     """Selection rates and impact ratios of groups; None where no group is named."""
     columns = _columns(people, groups)
@@ -294,7 +297,7 @@ def group_rates(
         frame = MetricFrame(
             metrics={"count": count, "rate": mean_prediction},
             y_true=np.zeros(len(people)),
-            y_pred=units / ONE,
+            y_pred=chances,
             sensitive_features={name: columns[name] for name in names},
         )
         rates += _compared(" and ".join(names), frame.by_group.dropna())
@@ -326,6 +329,11 @@ def _notes(columns: Mapping[str, list[str]], rates: Iterable[GroupRate]) -> tupl
     ]
     for name, values in columns.items():
         different = set(values) - {"missing"}
+        if same := alike(sorted(different)):
+            notes.append(
+                f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
+                f"alike."
+            )
         if len(different) > MANY_VALUES and all(map(_is_number, different)):
             notes.append(
                 f"{name!r} is a number with {len(different)} different values: cut it into bands, "
@@ -344,6 +352,8 @@ def _is_number(text: str) -> bool:
 def _columns(people: People, groups: Iterable[str] | Mapping[str, Any]) -> dict[str, list[str]]:
     """Everybody's group by the name of the trait, in words."""
     remedy = "Name features, ['sex'], or give values by name, {'sex': [...]}."
+    if is_table(groups) and (frame := as_frame(groups)) is not None:
+        groups = {name: frame[name].to_native() for name in frame.columns}
     if not isinstance(groups, Mapping):
         names = [text("groups", name, remedy) for name in items("groups", groups, remedy)]
         chosen = {name: _feature_values(people, name) for name in names}
@@ -372,10 +382,6 @@ def _feature_values(people: People, name: str) -> list[str]:
 
 
 def _listed_values(people: People, name: str, values: Any) -> list[str]:
-    listed = as_list(values)
-    if listed is None or len(listed) != len(people):
-        raise PeopleError(
-            f"groups: {name!r} must be a list, a value for each of the {len(people)} people."
-        )
-    missing = [v is None or (isinstance(v, float) and math.isnan(v)) for v in listed]
-    return ["missing" if absent else str(v) for v, absent in zip(listed, missing, strict=True)]
+    listed = column_values(f"groups: {name!r}", values, people).tolist()
+    texts = ["" if is_missing(value) else str(value).strip() for value in listed]
+    return [text or "missing" for text in texts]

@@ -13,10 +13,11 @@ import numpy.typing as npt
 from likewise.audits import pairs as counting
 from likewise.audits.price import price
 from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
-from likewise.audits.survey import Survey, checked_labels, score_units
+from likewise.audits.scores import read_labels, read_scores, score_units
+from likewise.audits.survey import Survey
 from likewise.errors import AuditError, ParameterError
 from likewise.hypotheses.base import HypothesisClass
-from likewise.numerics.fixed_point import ONE, IntArray, to_units
+from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval, wilson
 from likewise.panel.agreement import alpha_from_counts, krippendorff_alpha
 from likewise.panel.metrics import Sides, WeightedL1
@@ -34,6 +35,9 @@ MOST_PEOPLE = 20_000
 ANCHORS = 64
 OTHER_RULES = ("any", "majority", "all")
 
+Curve = Mapping[int, float]
+"""The alphas that were asked for, by the units that an excess must be above."""
+
 
 def audit(
     people: People,
@@ -42,6 +46,7 @@ def audit(
     *,
     alpha: float | None = None,
     labels: npt.ArrayLike | Mapping[str, int] | None = None,
+    favourable: Any = None,
     groups: Iterable[str] | Mapping[str, Any] = (),
     hypotheses: HypothesisClass | None = None,
     rules: Iterable[Rule | str] | None = None,
@@ -56,18 +61,21 @@ def audit(
     """Find the pairs of similar people that scores treat differently, and the price of passing.
 
     A pair is reported if the gap of their scores exceeds the pivot's distance by more than alpha
-    (definition "Fairness violation"); in a :class:`Survey`, if its rule fires on the judgements.
+    (definition "Fairness violation"), and by more than two units of 2^-20, 0.000002, which is what
+    rounding can make of a tie; in a :class:`Survey`, if its rule fires on the judgements.
 
     Parameters
     ----------
     people: with their features, ``schema.people(frame, ids=…)``.
     scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
-        values); in the order of the people, or by id.
+        values); in the order of the people, or by id. A Series is matched by its index.
     panel: auditors with distances and a rule, or a survey of people's judgements.
     alpha: the size of a violation, which a panel needs; people in a survey have judged already.
     labels: what would have been right, 0 or 1; with them the price of fairness is computed.
-    groups: features (or values by name, in the order of people) by which rates are compared; needs
-        the extra ``groups``.
+    favourable: of labels or decisions with two other values, such as "approved" and "denied", the
+        one that is favourable; a list where labels and decisions have different words.
+    groups: features (or values by name, or a frame of them) by which rates are compared; needs the
+        extra ``groups``.
     hypotheses: a class to find the best fair policy in; cuts of the scores unless one is given.
     rules: other rules to compare with; any, majority and all by default.
     alphas: the points of the curve; 0, 0.05, …, 1 by default.
@@ -91,10 +99,11 @@ Objecting: j1.'
     """
     start = time.perf_counter()
     _check_people(people)
-    units = score_units(people, scores)
-    outcomes = None if labels is None else checked_labels(people, labels)
-    sensitivity = 0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
-    rates = group_rates(people, units, groups)
+    chances = read_scores(people, scores, favourable)
+    units = score_units(chances)
+    outcomes = None if labels is None else read_labels(people, labels, favourable)
+    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
+    rates = group_rates(people, chances, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if jobs is not None:
@@ -103,27 +112,27 @@ Objecting: j1.'
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
     if isinstance(panel, Survey):
         unused = [n for n, value in (("alpha", alpha), ("labels", labels)) if value is not None]
-        return _survey_audit(people, units, panel, rates, unused, start)
+        return _survey_audit(people, chances, panel, rates, unused, start)
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
     compared = _other_rules(panel, rules)
-    curve = _grid(alphas, sensitivity)
-    question = counting.Question(people, units, panel, sensitivity, curve, compared, worst)
+    curve = _curve(alphas, size)
+    question = counting.Question(
+        people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst
+    )
     most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
     with counting.progress_reporter(progress, "pairs") as bar:
         if len(people) <= most:
-            fields = _exact(question, jobs, bar)
+            fields = _exact(question, curve, jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            fields = _sampled(question, pairs, seed, jobs, bar)
+            fields = _sampled(question, curve, pairs, seed, jobs, bar)
     if outcomes is not None:
-        fields["price"] = price(
-            people, units, outcomes, panel, as_share(sensitivity), hypotheses, seed, progress
-        )
+        fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
     fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(people, panel))
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
     return Audit(
-        panel=panel.name, members=panel.members, alpha=as_share(sensitivity), people=people,
-        scores=tuple((units / ONE).tolist()), pairs=len(people) * (len(people) - 1) // 2,
+        panel=panel.name, members=panel.members, alpha=size, people=people,
+        scores=tuple(chances.tolist()), pairs=len(people) * (len(people) - 1) // 2,
         groups=rates, seconds=time.perf_counter() - start, **fields,
     )  # fmt: skip
 
@@ -136,21 +145,21 @@ def _check_people(people: People) -> None:
         )
 
 
-def _checked_alpha(alpha: Any) -> int:
+def _checked_alpha(alpha: Any) -> float:
     if alpha is None:
         raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
     number = real("alpha", alpha, "Give a number such as 0.2.")
     if not 0 <= number <= 1:
         raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
-    return to_units(number)
+    return number
 
 
-def _grid(alphas: Iterable[float] | None, sensitivity: int) -> IntArray:
-    """The alphas of the curve in units, in order, with that of the audit."""
+def _curve(alphas: Iterable[float] | None, alpha: float) -> Curve:
+    """The alphas of the curve, with that of the audit, by their thresholds."""
     points = (
         (np.arange(21) / 20).tolist() if alphas is None else reals("alphas", alphas, "List them.")
     )
-    return np.unique([sensitivity, *(_checked_alpha(alpha) for alpha in points)]).astype(np.int64)
+    return {counting.threshold(a): a for a in (*map(_checked_alpha, points), alpha)}
 
 
 def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule, ...]:
@@ -180,16 +189,23 @@ def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
     return notes
 
 
-def _exact(question: counting.Question, jobs: int | None, bar: counting.Progress) -> dict[str, Any]:
+def _exact(
+    question: counting.Question, curve: Curve, jobs: int | None, bar: counting.Progress
+) -> dict[str, Any]:
     """Counts over all pairs."""
     tally = counting.scan(question, counting.all_pairs(len(question.people)), jobs, bar)
-    return _fields(question, tally, tally.highest, tally.highest_by_rule) | {
+    return _fields(question, curve, tally, tally.highest, tally.highest_by_rule) | {
         "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst)
     }
 
 
 def _sampled(
-    question: counting.Question, pairs: int, seed: int, jobs: int | None, bar: counting.Progress
+    question: counting.Question,
+    curve: Curve,
+    pairs: int,
+    seed: int,
+    jobs: int | None,
+    bar: counting.Progress,
 ) -> dict[str, Any]:
     """Estimates from pairs and people drawn at random."""
     k = len(question.people)
@@ -197,7 +213,7 @@ def _sampled(
     tally, anchors, wide = counting.sample(question, pairs, count, seed, jobs, bar)
     total = k * (k - 1) // 2
     return _fields(
-        question, tally, wide.highest[anchors], wide.highest_by_rule[:, anchors],
+        question, curve, tally, wide.highest[anchors], wide.highest_by_rule[:, anchors],
         lambda n: wilson(n, tally.pairs).times(total), lambda n: wilson(n, count).times(k),
     ) | {
         "worst": tuple(_finding(question, i, j) for _, i, j in wide.worst),
@@ -212,6 +228,7 @@ def _sampled(
 
 def _fields(
     question: counting.Question,
+    curve: Curve,
     tally: counting.Tally,
     highest: IntArray,
     highest_by_rule: IntArray,
@@ -219,16 +236,16 @@ def _fields(
     people: Callable[[int], Interval] = Interval.exactly,
 ) -> dict[str, Any]:
     """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
-    alphas, sensitivity = question.alphas.tolist(), question.sensitivity
+    thresholds, sensitivity = question.alphas.tolist(), question.sensitivity
     panel = question.panel
-    curve = tuple(
-        Reported(as_share(a), str(panel.rule), pairs(n), people(int((highest > a).sum())))
-        for a, n in zip(alphas, tally.above.tolist(), strict=True)
-    )
-    rules = tuple(
-        Reported(
-            as_share(sensitivity), str(rule), pairs(n), people(int((high > sensitivity).sum()))
+    points = {
+        least: Reported(
+            curve[least], str(panel.rule), pairs(n), people(int((highest > least).sum()))
         )
+        for least, n in zip(thresholds, tally.above.tolist(), strict=True)
+    }
+    rules = tuple(
+        Reported(curve[sensitivity], str(rule), pairs(n), people(int((high > sensitivity).sum())))
         for rule, n, high in zip(
             question.rules, tally.by_rule.tolist(), highest_by_rule, strict=True
         )
@@ -237,10 +254,11 @@ def _fields(
         name: dict(zip(panel.members, getattr(tally, name).tolist(), strict=True))
         for name in ("pivots", "decisive", "objections")
     }
-    current = curve[alphas.index(sensitivity)]
+    current = points[sensitivity]
     return {
         "looked_at": tally.pairs, "reported": current.pairs, "touched": current.people,
-        "curve": curve, "rules": rules, "agreement": _agreement(tally.objectors.tolist()), **counts,
+        "curve": tuple(points.values()), "rules": rules,
+        "agreement": _agreement(tally.objectors.tolist()), **counts,
     }  # fmt: skip
 
 
@@ -283,13 +301,12 @@ def _named(members: tuple[str, ...], flags: Any) -> tuple[str, ...]:
 
 def _features(people: People, over: int, under: int) -> dict[str, tuple[str, str]]:
     """Both people's visible features in words, by title."""
-    first, second = people.say(over), people.say(under)
-    return {title: (first[title], second[title]) for title in first}
+    return people.say_apart(over, under)
 
 
 def _survey_audit(
     people: People,
-    units: IntArray,
+    chances: FloatArray,
     survey: Survey,
     rates: GroupRates | None,
     unused: list[str],
@@ -297,6 +314,7 @@ def _survey_audit(
 ) -> Audit:
     """Judgements of people, joined by their rule: no distances, so no curve and no price."""
     survey.check_people(people.ids)
+    units = score_units(chances)
     places = {name: place for place, name in enumerate(people.ids)}
     findings = [
         _survey_finding(people, units, survey, pair, places)
@@ -309,7 +327,7 @@ def _survey_audit(
     return Audit(
         panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members, alpha=None,
         asked=len({person for pair in survey.judgements for person in pair}), people=people,
-        scores=tuple((units / ONE).tolist()), pairs=len(judgements), looked_at=len(judgements),
+        scores=tuple(chances.tolist()), pairs=len(judgements), looked_at=len(judgements),
         reported=Interval.exactly(len(findings)), touched=Interval.exactly(len(touched)),
         curve=(), rules=(), worst=tuple(findings), pivots={},
         decisive={n: sum(n in pair.decisive for pair in findings) for n in survey.members},

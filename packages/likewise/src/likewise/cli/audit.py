@@ -43,12 +43,20 @@ DEFAULT_ALPHA = 0.2
 @click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
 @click.option("--label", help="The column of labels; with it the price is shown.")
 @click.option(
+    "--favourable", multiple=True,
+    help="Of a column of labels or decisions with two words, the favourable one; may be repeated.",
+)  # fmt: skip
+@click.option(
     "--group", "groups", multiple=True,
     help="A column to compare rates by, and no feature; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--leave-out", "left_out", multiple=True,
     help="A column that is no feature, such as an outcome; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--category", "categories", multiple=True,
+    help="A column that holds levels, though they look like numbers; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--schema", "schema_file", type=_FILE,
@@ -62,8 +70,9 @@ DEFAULT_ALPHA = 0.2
 @JSON
 def audit(
     scores: Path, panel_file: Path | None, survey_file: Path | None, rule: str,
-    alpha: float | None, score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
-    left_out: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
+    alpha: float | None, score: str, ids: str | None, label: str | None,
+    favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
+    categories: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
     out: Path | None, json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
@@ -71,14 +80,14 @@ def audit(
     A column has the scores, chances of a favourable decision or decisions; the others are features.
     """
     from likewise.audits.run import audit as run
-    from likewise.people.tables import parse_labels, parse_numbers, parse_people, read_table
+    from likewise.people.tables import parse_column, parse_labels, parse_people, read_table
 
     panel = _panel(panel_file, survey_file, rule)
     rows = read_table(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    _check_columns(scores, rows[0], (*special, *groups, *left_out))
+    _check_columns(scores, rows[0], (*special, *groups, *left_out, *categories))
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
-    schema = _schema(rows, schema_file, apart)
+    schema = _schema(scores, rows, schema_file, apart, categories)
     if schema_path is not None:
         write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     if alpha is None and panel_file is not None:
@@ -87,8 +96,9 @@ def audit(
     with progress_bar(100) as bar:
         result = run(
             parse_people(scores, rows, schema, None if ids is None else [row[ids] for row in rows]),
-            parse_numbers(scores, rows, score), panel, alpha=alpha,
-            labels=None if label is None else parse_labels(scores, rows, label),
+            parse_column(scores, rows, score, favourable), panel, alpha=alpha,
+            favourable=favourable,
+            labels=None if label is None else parse_labels(scores, rows, label, favourable),
             groups={name: [row[name] for row in rows] for name in groups},
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
@@ -138,7 +148,7 @@ def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
     if lacking := [name for name in names if name not in row]:
         raise LikewiseError(
             f"{path} has no column {lacking[0]!r}; it has {', '.join(row)}. Name it with "
-            f"--score, --ids, --label, --group or --leave-out."
+            f"--score, --ids, --label, --group, --category or --leave-out."
         )
 
 
@@ -157,10 +167,17 @@ def _names(spec: Any) -> Iterator[str]:
             yield from _names(part)
 
 
-def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
+def _schema(
+    path: Path,
+    rows: list[Row],
+    file: Path | None,
+    apart: tuple[str, ...],
+    categories: tuple[str, ...],
+) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
-    from likewise.people.frames import column_of_cells, features_of
+    from likewise.people.proposals import column_of_cells, features_of
     from likewise.people.schema import FeatureSchema
+    from likewise.people.tables import line_of
 
     if file is not None:
         try:
@@ -168,5 +185,10 @@ def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> Featu
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
     names = [name for name in rows[0] if name not in apart]
-    columns = [column_of_cells(name, [row[name] for row in rows]) for name in names]
+    columns = [
+        column_of_cells(
+            name, [row[name] for row in rows], line_of(path), category=name in categories
+        )
+        for name in names
+    ]
     return FeatureSchema(tuple(features_of(columns)))

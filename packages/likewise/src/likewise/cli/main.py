@@ -21,7 +21,6 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def note(text: str) -> None:
-    """Say something on standard error that is no failure."""
     click.echo(f"Note: {text}", err=True)
 
 
@@ -51,7 +50,6 @@ SERVICE = (
 
 @cache
 def _installed() -> EntryPoints:
-    """Return the commands that other packages bring."""
     return entry_points(group=ENTRY_POINTS)
 
 
@@ -122,7 +120,6 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
 
 
 def is_pipe(path: Path | None) -> bool:
-    """True for ``-``, standard output."""
     return path is not None and str(path) == "-"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -138,27 +139,19 @@ def game_of(
     learner_settings: Iterable[tuple[str, str]] = (),
     **values: Any,
 ) -> Game:
-    """The game that the options describe."""
     from likewise.simulate.learners import learner_setting
     from likewise.simulate.world import known_setting
 
     world, learner = WORLDS[values["world"]], values.get("learner", Game.learner)
-    return Game(
-        **values,
-        world_settings=_parsed(
-            world_settings, lambda name, text: known_setting(world, name).parse(text)
-        ),
-        learner_settings=_parsed(
-            learner_settings, lambda name, text: learner_setting(learner, name).parse(text)
-        ),
-    )
+    of_world = _parsed(world_settings, partial(known_setting, world))
+    of_learner = _parsed(learner_settings, partial(learner_setting, learner))
+    return Game(**values, world_settings=of_world, learner_settings=of_learner)
 
 
-def _parsed(pairs: Iterable[tuple[str, str]], parse: Callable[[str, str], Any]) -> dict[str, Any]:
-    """Settings by name, each given once."""
+def _parsed(pairs: Iterable[tuple[str, str]], setting: Callable[[str], Any]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for name, text in pairs:
         if name in settings:
             raise click.UsageError(f"The setting {name} is given twice. Give it once.")
-        settings[name] = parse(name, text)
+        settings[name] = setting(name).parse(text)
     return settings

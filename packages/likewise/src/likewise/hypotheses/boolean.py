@@ -65,7 +65,6 @@ class _Subsets(OverColumns):
         bits[:, self._subsets] = 1 - self._of_none
 
     def grades(self) -> IntArray:
-        """The number of columns."""
         sets = np.arange(self.size) % self._subsets
         grades = np.zeros(self.size, dtype=np.int64)
         for i in range(len(self.columns)):
@@ -273,7 +272,6 @@ class DecisionLists(OverColumns):
         return bits
 
     def grades(self) -> IntArray:
-        """The length of the shortest list."""
         return np.repeat(np.arange(len(self._ends)), np.diff(self._ends, prepend=0))
 
     def rules(self, code: IntArray) -> tuple[list[tuple[str, int]], int]:

@@ -419,10 +419,8 @@ class ContextTree:
     @cached_property
     def subsets(self) -> tuple[tuple[int, ...], ...]:
         """All sets of features, the smaller before the larger."""
-        features = range(len(self.levels))
-        return tuple(
-            s for size in range(len(self.levels) + 1) for s in combinations(features, size)
-        )
+        count = len(self.levels)
+        return tuple(s for size in range(count + 1) for s in combinations(range(count), size))
 
     @cached_property
     def splits(self) -> tuple[tuple[int, int, int], ...]:

@@ -7,7 +7,7 @@ member of the pool is such a column with a cut.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses import lists
 from likewise.hypotheses.base import Bits
 from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.people.columns import column_values
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 
@@ -161,7 +162,6 @@ class Pool(lists.Listed):
         cls, schema: FeatureSchema, columns: Sequence[str], cuts: Sequence[float],
         reference: People | npt.ArrayLike,
     ) -> Pool:  # fmt: skip
-        """Every column with every cut, and both constants."""
         names = check.items("Pool.from_scores.columns", columns, "List columns of scores.")
         levels = check.reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
         return cls(schema, all_cuts([(name, levels) for name in names]), reference)
@@ -192,12 +192,14 @@ class Pool(lists.Listed):
         cls, models: Mapping[str, Any] | Sequence[Any], frame: Any,
         cuts: int | Sequence[float] = 20, schema: FeatureSchema | None = None,
         ids: str | None = None,
+        favourable: Any = None,
     ) -> Pool:  # fmt: skip
         """A pool from fitted models: each is a column of scores, computed on a data frame.
 
         ``models`` have ``predict_proba``, or are functions of a frame; a model that was fitted on
         named columns is given these. The features of the schema (proposed where none is given) are
         what a panel sees; scores are hidden from it. ``pool.people(frame)`` scores other people.
+        Of a model whose classes are not 0 and 1, ``favourable`` says which one is approval.
         Models are not part of the JSON: a pool that was read from it takes people with scores.
 
         >>> import pandas as pd
@@ -209,7 +211,7 @@ class Pool(lists.Listed):
         """
         schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
         check.instance("Pool.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
-        scored = ScoredFrames.of(models, schema)
+        scored = ScoredFrames.of(models, schema, favourable)
         people = scored.people(frame, ids)
         pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
         pool._scored = scored
@@ -374,21 +376,25 @@ class ScoredFrames:
     models: Mapping[str, Any]
     features: FeatureSchema
     schema: FeatureSchema
+    favourable: Any = None
 
     @classmethod
-    def of(cls, models: Any, features: FeatureSchema) -> ScoredFrames:
+    def of(cls, models: Any, features: FeatureSchema, favourable: Any = None) -> ScoredFrames:
         """From models by name, and the schema of the features."""
         named = named_models(models)
         rule, remedy = "must not be called as a feature is", "Rename the model."
         for name in named:
             check.require(name not in features.names, "models", rule, name, remedy)
         added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
-        return cls(named, features, FeatureSchema((*features.features, *added)))
+        return cls(named, features, FeatureSchema((*features.features, *added)), favourable)
 
     def people(self, frame: Any, ids: Any = None) -> People:
         """People from a frame, with the models' scores; other columns are for the models."""
         people = self.features.people(frame, ids=ids, others="ignore")
-        scores = [scores_of(name, model, frame) for name, model in self.models.items()]
+        scores = [
+            scores_of(name, model, frame, people, self.favourable)
+            for name, model in self.models.items()
+        ]
         return People(people.ids, np.column_stack([people.x, *scores]), self.schema, people.origin)
 
 
@@ -418,11 +424,12 @@ def named_models(models: Any) -> dict[str, Any]:
     return named
 
 
-def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
-    """A model's chances of the favourable label for the rows of a frame, checked.
+def scores_of(name: str, model: Any, frame: Any, people: People, favourable: Any) -> FloatArray:
+    """A model's chances of the favourable label for people from a frame, in their order, checked.
 
-    A model that was fitted on named columns gets these; of two classes the second counts.
+    A model that was fitted on named columns gets these. A Series is matched by its index.
     """
+    place = _favourable_place(name, model, favourable)
     try:
         if hasattr(model, "predict_proba"):
             names = getattr(model, "feature_names_in_", None)
@@ -431,28 +438,47 @@ def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
 
                 columns = [str(n) for n in names]
                 frame = nw.from_native(frame, eager_only=True)[columns].to_native()
-            chances = check.as_array(model.predict_proba(frame))
-            if chances.ndim == 2 and chances.shape[1] == 2:
-                chances = chances[:, 1]
+            chances = model.predict_proba(frame)
+            if getattr(chances, "ndim", 1) == 2 and np.shape(chances)[1] == 2:
+                chances = check.as_array(chances)[:, place]
         else:
-            chances = check.as_array(model(frame))
+            chances = model(frame)
     except Exception as error:  # a user's model may raise anything
         raise HypothesisError(
             f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
             f"frame's rows, with the columns that it was fitted on."
         ) from error
-    if chances.dtype.kind not in "biuf" or chances.shape != (len(frame),):
+    try:
+        values = column_values(f"The scores of {name!r}", chances, people)
+    except errors.PeopleError as error:
+        raise HypothesisError(f"{error} The model must decide between two labels.") from error
+    if values.dtype.kind not in "biuf":
         raise HypothesisError(
-            f"The model {name!r} must have one score for each of the {len(frame)} rows; got "
-            f"{chances.dtype} of shape {chances.shape}. It must decide between two labels."
+            f"The model {name!r} must have one score for each of the {len(people)} rows, as a "
+            f"number; got {errors.shown(values[0])}."
         )
-    scores = chances.astype(np.float64)
+    scores = values.astype(np.float64)
     outside = scores[~((scores >= 0) & (scores <= 1))]
     if len(outside):
         raise HypothesisError(
             f"The model {name!r} must give scores within [0, 1]; got {errors.shown(outside[0])}."
         )
     return scores
+
+
+def _favourable_place(name: str, model: Any, favourable: Any) -> int:
+    """The column of ``predict_proba`` that is approval: of classes 0 and 1 the second."""
+    classes = check.as_array(getattr(model, "classes_", [0, 1])).tolist()
+    if favourable is None and classes == [0, 1]:
+        return 1
+    if isinstance(favourable, Hashable) and favourable in classes:
+        return int(classes.index(favourable))
+    if classes == [0, 1]:
+        return 1  # the word is that of another model
+    raise ParameterError(
+        "favourable", f"must be one of the classes {classes} of the model {name!r}", favourable,
+        "Say which of them is approval.",
+    )  # fmt: skip
 
 
 def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:

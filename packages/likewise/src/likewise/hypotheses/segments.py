@@ -65,7 +65,6 @@ class Segments(grids.OverCells):
 
     @property
     def size(self) -> int:
-        """(B + 1)^segments."""
         return int((self.bins + 1) ** self.segments)
 
     @property
@@ -74,9 +73,8 @@ class Segments(grids.OverCells):
 
     def locate(self, people: People) -> Points:
         """The cell of every person: segment·B + bin."""
-        return self.groups.of(people) * self.bins + np.searchsorted(
-            np.array(self.cuts), people.column(self.score), side="right"
-        )
+        bins = np.searchsorted(np.array(self.cuts), people.column(self.score), side="right")
+        return self.groups.of(people) * self.bins + bins
 
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The lowest threshold of least cost in every segment, shape (draws, segments)."""

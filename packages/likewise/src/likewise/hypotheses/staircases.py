@@ -83,7 +83,6 @@ class Staircases(OverCells):
 
     @property
     def size(self) -> int:
-        """C(A + B, A)^grids."""
         return int(math.comb(self.rows + self.columns, self.rows) ** self.grids)
 
     @property

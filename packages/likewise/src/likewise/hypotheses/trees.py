@@ -90,9 +90,8 @@ class Trees(Listed):
             packed = (holds[root] & sides[yes]) | (~holds[root] & sides[no])
             # The bits after the last row are padding, and must not separate trees.
             packed &= np.packbits(np.ones(len(rows), dtype=np.uint8))
-            for key, a, b in zip(
-                lists.rows_as_bytes(packed), yes.tolist(), no.tolist(), strict=True
-            ):
+            keys = lists.rows_as_bytes(packed)
+            for key, a, b in zip(keys, yes.tolist(), no.tolist(), strict=True):
                 simplest.setdefault(key, (root, a, b))
         packed = np.frombuffer(b"".join(simplest), dtype=np.uint8).reshape(len(simplest), -1)
         bits = np.unpackbits(packed, axis=1, count=len(rows))
@@ -140,7 +139,6 @@ class Trees(Listed):
         return f"approve if {self._question(number, '<' if flip else '≥')}"
 
     def spec(self) -> dict[str, Any]:
-        """The cuts by column, and the rows of the separating set."""
         cuts = pool.pairs_of_cuts(self.columns, self.cuts)
         return {
             "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
@@ -286,7 +284,6 @@ class Stumps(OverColumns):
         return f"approve if {column} {'<' if flip else '≥'} {cut}"
 
     def spec(self) -> dict[str, Any]:
-        """The columns with their cuts, in order."""
         return {**super().spec(), "cuts": pool.pairs_of_cuts(self.columns, self.cuts)}
 
 

@@ -118,8 +118,8 @@ class Possible:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """The panel's answer: of the ``pairs`` that it was shown, those ``asked`` about in any case,
+class Response:
+    """The panel's response: of the ``pairs`` that it was shown, those ``asked`` about in any case,
     and those ``reported``. ``whole`` says that it was shown all that were possible.
     """
 
@@ -130,17 +130,17 @@ class Answer:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing was reported, so that every pair is known to be accepted."""
+        """True if nothing was reported, so that every pair is known to be accepted."""
         return not self.reported.any()
 
     @property
     def surprise(self) -> bool:
-        """Whether a pair was reported that would not have been asked about."""
+        """True if a pair was reported that would not have been asked about."""
         return bool((self.reported & ~self.asked).any())
 
 
 class Attention(ABC):
-    """Decides which of a round's possible pairs are put before the panel, and learns from answers.
+    """Decides which possible pairs of a round are put before the panel; learns from responses.
 
     A subclass is a frozen dataclass of its parameters, registered under its ``name``
     (:data:`likewise.registry.ATTENTIONS`); ``summary`` is a line for ``likewise list``. What it
@@ -150,7 +150,7 @@ class Attention(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    # Whether it learns from answers.
+    # Whether it learns from responses.
     learns: ClassVar[bool] = False
     # Rounds in which nothing is possible are known to be quiet, and nobody looks at them.
     skips: ClassVar[bool] = True
@@ -163,7 +163,7 @@ class Attention(ABC):
 
     @property
     def misses(self) -> bool:
-        """Whether reports may be missed, and those that are seen weigh as much as ever."""
+        """True if reports may be missed, and those that are seen weigh as much as ever."""
         return self.least < 1 and self.share == 1
 
     def start(self, schema: FeatureSchema) -> Memory:  # noqa: ARG002
@@ -171,7 +171,7 @@ class Attention(ABC):
         return ()
 
     def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
-        """Whether a memory that was read from a file can be one of these features."""
+        """Test whether a memory that was read from a file can be one of these features."""
         return len(memory) == len(self.start(schema))
 
     @abstractmethod
@@ -182,8 +182,8 @@ class Attention(ABC):
         """The chance, in units, with which the next round is shown whole."""
         return ONE
 
-    def learn(self, memory: Memory, answer: Answer) -> Memory:  # noqa: ARG002
-        """The memory after the panel's answer."""
+    def learn(self, memory: Memory, response: Response) -> Memory:  # noqa: ARG002
+        """The memory after the panel's response."""
         return memory
 
     def spec(self) -> dict[str, Any]:
@@ -202,7 +202,7 @@ class Attention(ABC):
 
 @dataclass(frozen=True)
 class Asking:
-    """What the panel is asked about in a round.
+    """The pairs that the panel is asked about in a round.
 
     ``pairs`` are those that it is asked about in any case, the favoured first, or None for all that
     are possible; ``whole`` says that the coin, of probability ``chance`` (in units), showed it all
@@ -225,20 +225,20 @@ class Asking:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing could be reported, so that the round is quiet although nobody looks."""
+        """True if nothing could be reported: the round is quiet, although nobody looks."""
         return self.whole and not self.looked_at
 
     def asks(self, pair: tuple[str, str]) -> bool:
-        """Whether the panel is asked about a pair, in either order."""
+        """Test whether the panel is asked about a pair, the favoured first."""
         return self.whole or self.expected(pair)
 
     def expected(self, pair: tuple[str, str]) -> bool:
-        """Whether a pair is asked about in any case, so that its report is no surprise."""
+        """Test whether a pair is asked about in any case: its report is no surprise."""
         return self.pairs is None or pair in self.pairs
 
 
 def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed: int) -> Asking:
-    """What is asked about the possible pairs of a round; the coin is thrown last."""
+    """Choose among the possible pairs of a round; the coin is thrown last."""
     unknown = attention.unknown(memory, pairs)
     everything = attention.skips and bool(unknown.all())
     chance = ONE if everything else attention.chance(memory)
@@ -381,13 +381,13 @@ class Dominance(Attention):
         """The least chance, always."""
         return to_units(self.least)
 
-    def learn(self, memory: Memory, answer: Answer) -> Memory:
+    def learn(self, memory: Memory, response: Response) -> Memory:
         """Keep the accepted pairs that no other dominates."""
-        if answer.surprise or not answer.quiet:
-            return () if answer.surprise else memory
-        rows = _ordered(answer.pairs)
+        if response.surprise or not response.quiet:
+            return () if response.surprise else memory
+        rows = _ordered(response.pairs)
         accepted = np.array(memory).reshape(-1, rows.shape[1])
-        for row in rows[self.unknown(memory, answer.pairs)]:
+        for row in rows[self.unknown(memory, response.pairs)]:
             if not (accepted <= row).all(axis=1).any():
                 accepted = np.concatenate([accepted[~(row <= accepted).all(axis=1)], row[None]])
         return tuple(accepted[-self.remembered :].ravel().tolist())
@@ -403,7 +403,7 @@ class PanelModel(Attention):
     """Possible pairs of which a model of the panel is not sure; the others by chance.
 
     The model is logistic regression of 'the panel reports this pair' on 4·gap, 4·|difference| of
-    every feature that the panel sees, and a constant, learnt a Newton step an answer (an extended
+    every feature that the panel sees, and a constant, learnt a Newton step an response (an extended
     Kalman filter). A pair is unknown if the upper end of its chance, a standard deviation above the
     mean, exceeds ``doubt``.
 
@@ -411,7 +411,7 @@ class PanelModel(Attention):
     chance had put before the panel, the next is shown whole with probability c/(c + n), but at
     least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which each whole round
     forgets a hundredth. So a model begins on probation, a surprise puts it back there and
-    quadruples its uncertainty, and one that is often surprised is hardly used.
+    doubles its variance, and one that is often surprised is hardly used.
 
     Parameters
     ----------
@@ -464,16 +464,16 @@ class PanelModel(Attention):
         edge = log(self.doubt) - log(1.0 - self.doubt)
         return np.asarray(centre + np.sqrt(np.maximum(variance, 0.0)) > edge)
 
-    def learn(self, memory: Memory, answer: Answer) -> Memory:
-        """A Newton step a pair: all of them where the answer is quiet, else those reported."""
+    def learn(self, memory: Memory, response: Response) -> Memory:
+        """A Newton step a pair: all of them where the response is quiet, else those reported."""
         quiet, surprises = memory[:2]
         mean, covariance = _weights(memory)
-        if answer.surprise:
-            quiet, surprises, covariance = 0.0, surprises + 1.0, covariance * 4.0
-        elif answer.whole:
+        if response.surprise:
+            quiet, surprises, covariance = 0.0, surprises + 1.0, covariance * 2.0
+        elif response.whole:
             quiet, surprises = quiet + 1.0, surprises * REMEMBERED
-        rows, target = _inputs(answer.pairs), 0.0 if answer.quiet else 1.0
-        for row in rows if answer.quiet else rows[answer.reported]:
+        rows, target = _inputs(response.pairs), 0.0 if response.quiet else 1.0
+        for row in rows if response.quiet else rows[response.reported]:
             direction, centre, variance = np.zeros(len(row)), 0.0, 0.0
             for j, value in enumerate(row.tolist()):
                 direction = direction + covariance[j] * value
@@ -489,8 +489,8 @@ class PanelModel(Attention):
         return (quiet, surprises, *mean.tolist(), *covariance.ravel().tolist())
 
 
-# Of the weights before the first answer, on inputs from 0 to SCALE.
-VARIANCE, SCALE = 4.0, 4.0
+# Of the weights before the first response, on inputs from 0 to SCALE.
+VARIANCE, SCALE = 1.0, 4.0
 # What a whole round without a surprise leaves of the surprises before it.
 REMEMBERED = 0.99
 

@@ -20,7 +20,7 @@ Reports need no estimate, and are never weighted by J.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -236,74 +236,3 @@ def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
     names = [f.name for f in fields(kind)]
     values = check.members(f"dual {kind.name!r}", spec, ("dual",), names)
     return kind(**{name: value for name, value in values.items() if name != "dual"})
-
-
-def misclassification(policy: Sequence[float], labels: Sequence[int]) -> float:
-    """Error(π) = Σ_i |π(x_i) − y_i|, the expected number of wrong decisions.
-
-    *Definition "Misclassification loss".*
-
-    >>> misclassification([0.75, 0.5], [1, 0])
-    0.75
-    """
-    chances = check.reals("policy", policy, _CHANCES)
-    truths = check.items("labels", labels, "0 or 1 each.")
-    fits, rule = len(chances) == len(truths), f"must be one for each of the {len(chances)} people"
-    check.require(fits, "labels", rule, f"{len(truths)} of them", "0 or 1 each.")
-    pairs = zip(chances, truths, strict=True)
-    return sum(abs(p - check.integer("labels", y, 0, 2, "0 or 1.")) for p, y in pairs)
-
-
-def unfairness_proxy(
-    policy: Sequence[float], estimate: Sequence[float], report: tuple[int, int] | None, beta: float
-) -> float:
-    """U(π) = [π(x_l) − π(x_r)] − [π̃(x_l) − π̃(x_r)] + beta if (l, r) was reported, else 0.
-
-    ``estimate`` is π̃, what the panel was shown. Of π̃ itself it is beta. *Definition "Unfairness
-    proxy loss".*
-
-    >>> unfairness_proxy([0.75, 0.5], [1.0, 0.5], (0, 1), beta=0.5)
-    0.25
-    """
-    pi = check.reals("policy", policy, _CHANCES)
-    pi_tilde = check.reals("estimate", estimate, _CHANCES)
-    beta = check.real("beta", beta, "It is eps − kappa.")
-    if report is None:
-        return 0.0
-    most = min(len(pi), len(pi_tilde))
-    places = check.items("report", report, "Two places, or None.")
-    check.require(len(places) == 2, "report", "must be two places", report, "Or None.")
-    left, right = (check.integer("report", place, 0, most, "Two places.") for place in places)
-    return (pi[left] - pi[right]) - (pi_tilde[left] - pi_tilde[right]) + beta
-
-
-def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1.0) -> float:
-    """L̄(π, lam) = (eta/k)·Error(π) + lam·U(π). *Definition "Lagrangian loss"*, with eta = 1.
-
-    >>> lagrangian(0.5, 0.25, lam=2.0, k=2)
-    0.75
-    """
-    k = check.integer("k", k, 1, 1 << 62, "It is the most people in a round.")
-    lam = check.real("lam", lam, "It is the multiplier.")
-    check.require(lam >= 0, "lam", "must be at least 0", lam, "It is the price of a report.")
-    remedy = "Compute it for the round."
-    error, proxy = check.real("error", error, remedy), check.real("proxy", proxy, remedy)
-    return check.real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
-
-
-def regularised_lagrangian(
-    error: float, proxy: float, lam: float, *, mu: float, k: int, eta: float = 1.0
-) -> float:
-    """L(π, lam) = L̄(π, lam) − mu·lam²/2. *Definition "Regularized Lagrangian loss".*
-
-    Its derivative in lam is U(π) − mu·lam, which has no labels in it; one step of size mu along it
-    is that of :class:`GradientAscent`.
-
-    >>> regularised_lagrangian(0.5, 0.25, lam=2.0, mu=0.25, k=2)
-    0.25
-    """
-    plain = lagrangian(error, proxy, lam, k=k, eta=eta)
-    return plain - check.real("mu", mu, "The step.") * lam * lam / 2.0
-
-
-_CHANCES = "A chance of approval for everybody, in order."

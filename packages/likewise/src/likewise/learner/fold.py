@@ -19,7 +19,7 @@ import numpy.typing as npt
 from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
-from likewise.learner.attention import Answer, Asking, Possible, ask
+from likewise.learner.attention import Asking, Possible, Response, ask
 from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
@@ -171,7 +171,7 @@ def possible_pairs(round_: OpenRound, learner: Learner) -> Possible:
 
 
 def asking(state: State, round_id: str) -> Asking:
-    """What the panel is asked about in a round, as the learner's attention decides.
+    """The pairs that the panel is asked about in a round, as the learner's attention decides.
 
     It is fixed when the round is sealed; until then, what it would be if it were sealed now.
     """
@@ -469,7 +469,7 @@ def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner)
 
 
 def check_asked(event: events.Audited, round_: OpenRound) -> None:
-    """The panel answers what it was asked: rounds and pairs that it was not would bias the learner.
+    """The panel responds to what it was asked: other rounds and pairs would bias the learner.
 
     A round in which nothing could be reported is quiet, although nobody looks.
     """
@@ -491,7 +491,7 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 
 
 def _attended(state: State, round_: OpenRound) -> State:
-    """The attention learns from the panel's answer, and what it did not expect is counted."""
+    """The attention learns from the panel's response, and what it did not expect is counted."""
     learner, asked = state.learner, round_.asking
     if asked is None or not asked.looked_at:
         return state
@@ -501,11 +501,11 @@ def _attended(state: State, round_: OpenRound) -> State:
     if learner.looking.learns:
         everything = possible_pairs(round_, learner)
         shown = everything.only(_places(everything, asked.asks))
-        answer = Answer(
+        response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
             asked.whole,
         )  # fmt: skip
-        memory = learner.looking.learn(memory, answer)
+        memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)
 
 

@@ -9,7 +9,6 @@ here alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -311,23 +310,8 @@ EVERY_TILE = 1 << 40
 MOST_SEPARATORS = 1 << 14
 
 
-@dataclass(frozen=True)
-class Shape:
-    """How a kernel divides its work; a tile is searched for one least score."""
-
-    rows: int
-    tile: int
-    group: int
-    groups: int
-    warps: int
-    stages: int
-
-    @classmethod
-    def of(cls, size: int) -> Shape:
-        """The shape that was measured to be fast for that many hypotheses."""
-        if size >= 1 << 16:
-            return cls(rows=128, tile=128, group=8, groups=8, warps=4, stages=3)
-        return cls(rows=128, tile=64, group=8, groups=1, warps=4, stages=3)
+# A program searches tiles of hypotheses for one least score each, so many rows and tiles at a time.
+ROWS, GROUP = 128, 8
 
 
 class DeviceList:
@@ -336,14 +320,15 @@ class DeviceList:
     The row of a hypothesis is h(q) for all q, then 127·h(q); both padded with zeros.
     """
 
-    def __init__(self, on_set: Any, shape: Shape | None = None) -> None:
+    def __init__(self, on_set: Any) -> None:
         self.size, self.points = on_set.shape
         self.width = max(16, triton.next_power_of_2(self.points))
         self.depth = min(2 * self.width, 128)
-        self.shape = shape or Shape.of(self.size)
-        self.tiles = -(-self.size // self.shape.tile)
-        step = self.shape.group * self.shape.groups
-        self.padded = -(-self.tiles // step) * step * self.shape.tile
+        # Measured to be fast for that many hypotheses.
+        self.tile, self.groups = (128, 8) if self.size >= 1 << 16 else (64, 1)
+        self.tiles = -(-self.size // self.tile)
+        self.parts = -(-self.tiles // (GROUP * self.groups))
+        self.padded = self.parts * GROUP * self.groups * self.tile
         self.table = torch.zeros((self.padded, 2 * self.width), dtype=torch.int8, device=device())
         bits = torch.as_tensor(np.ascontiguousarray(on_set), device=device()).to(torch.int8)
         self.table[: self.size, : self.points] = bits
@@ -376,7 +361,7 @@ class DeviceList:
         tiles: for sums beyond 2^62, which short integers cannot certify. ``minima`` are the lowest
         costs of blocks of hypotheses, if the caller has them.
         """
-        rows, shape = draws + second_draws, self.shape
+        rows = draws + second_draws
         noise, digits, least, choice = self.space(rows)
         lowest = costs.amin().reshape(1) if minima is None else minima
         noise_kernel[(triton.cdiv(rows * self.width, 256),)](
@@ -388,19 +373,16 @@ class DeviceList:
             costs, lowest, len(lowest), scale, self.short_costs, self.size, self.padded,
             self.points, copies, BLOCK=1024, **EXACT,
         )  # fmt: skip
-        programs = triton.cdiv(rows, shape.rows) * (
-            self.padded // (shape.tile * shape.group * shape.groups)
-        )
-        minima_kernel[(programs,)](
-            digits, self.table, self.short_costs, least, rows, self.tiles, shape.groups,
-            WIDTH=self.width, DEPTH=self.depth, ROWS=shape.rows, TILE=shape.tile,
-            GROUP=shape.group, num_warps=shape.warps, num_stages=shape.stages,
+        minima_kernel[(triton.cdiv(rows, ROWS) * self.parts,)](
+            digits, self.table, self.short_costs, least, rows, self.tiles, self.groups,
+            WIDTH=self.width, DEPTH=self.depth, ROWS=ROWS, TILE=self.tile, GROUP=GROUP,
+            num_warps=4, num_stages=3,
         )  # fmt: skip
         chunk = min(1024, max(16, triton.next_power_of_2(self.tiles)))
         resolve_kernel[(rows,)](
             least, noise, self.table, costs, choice, self.tiles,
             EVERY_TILE if every else self.points // 2 + 2, self.size, WIDTH=self.width,
-            TILE=shape.tile, CHUNK=chunk, num_warps=4,
+            TILE=self.tile, CHUNK=chunk, num_warps=4,
         )  # fmt: skip
         return choice
 

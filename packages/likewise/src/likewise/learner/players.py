@@ -17,7 +17,7 @@ from likewise.learner.oracle import ENGINES, Oracle, engine_for
 from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.numerics.randomness import Noise, Purpose, Stream
-from likewise.validation import choice, flag, require
+from likewise.validation import assign, choice, flag, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class Frozen(HoldsArrays):
     incurred: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "costs", read_only(self.costs))
-        object.__setattr__(self, "scales", read_only(np.atleast_1d(np.asarray(self.scales))))
+        scales = read_only(np.atleast_1d(np.asarray(self.scales)))
+        assign(self, costs=read_only(self.costs), scales=scales)
 
     @property
     def scale(self) -> float:
@@ -94,7 +94,6 @@ class Term:
     late: int = 1
 
     def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
-        """C."""
         constant = slow * self.stability / self.x + wide * self.gain * self.x
         return math.sqrt(self.parts) * constant
 
@@ -542,11 +541,7 @@ class NestedFTPL(Player):
         temperature = frozen.scale * float(ONE * ONE)
         costs = (0, *frozen.incurred)
         least = min(costs)
-        priors = [
-            2.0 * fixed_point.LN2,
-            2.0 * fixed_point.LN2,
-            *[log(2 * count)] * count,
-        ]
+        priors = [2.0 * fixed_point.LN2] * 2 + [log(2 * count)] * count
         # Costs are subtracted as integers, and divided after that.
         exponents = [
             float(cost - least) / temperature + prior

@@ -15,7 +15,7 @@ from likewise.learner.events import PAIRS, Arrived, Audited, Closed, Outcome, Pe
 from likewise.learner.fold import apply, decide, label
 from likewise.learner.state import State, located_as
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.people.features import is_table
+from likewise.people.columns import id_text, is_table
 from likewise.people.frames import Origin, make_frame
 from likewise.people.schema import People
 from likewise.validation import instance
@@ -31,30 +31,33 @@ class Reported(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Deployment:
-    """The decisions on a round's people: scores in units of 2^-20, and decisions."""
+    """The decisions on a round's people: scores within [0, 1], and decisions.
+
+    ``units`` are the scores as integers of 2^-20, as panels and the learner compare them.
+    """
 
     round: str
     ids: tuple[str, ...]
-    scores: IntArray
+    units: IntArray
     approved: npt.NDArray[np.bool_]
     origin: Origin | None = field(default=None, repr=False)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Everybody's chance and decision, as the kind of frame that the people came as."""
-        columns = {"person": self.ids, "score": self.probabilities, "approved": self.approved}
+        columns = {"person": self.ids, "score": self.scores, "approved": self.approved}
         return make_frame(columns, backend or (self.origin.backend if self.origin else None))
 
     def _repr_html_(self) -> str:
         rows = [
             (name, f"{chance:.3f}", "yes" if yes else "no")
-            for name, chance, yes in zip(self.ids, self.probabilities, self.approved, strict=True)
+            for name, chance, yes in zip(self.ids, self.scores, self.approved, strict=True)
         ]
         return table(f"Round {self.round}", ("person", "score", "approved"), rows)
 
     @property
-    def probabilities(self) -> FloatArray:
-        """The scores as chances of approval."""
-        return np.asarray(self.scores / ONE)
+    def scores(self) -> FloatArray:
+        """Everybody's chance of approval."""
+        return np.asarray(self.units / ONE)
 
 
 def deploy(
@@ -82,9 +85,9 @@ def deploy(
     state = apply(state, Arrived(name, arrivals))
     decided = decide(state, name)
     state = apply(apply(state, decided), Sealed(name, panel))
-    scores = np.array([d.score for d in decided.decisions], dtype=np.int64)
+    units = np.array([d.score for d in decided.decisions], dtype=np.int64)
     approved = np.array([d.approved for d in decided.decisions], dtype=np.bool_)
-    return state, Deployment(name, people.ids, scores, approved, people.origin)
+    return state, Deployment(name, people.ids, units, approved, people.origin)
 
 
 def learn(
@@ -149,13 +152,15 @@ def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[A
     index = getattr(series, "index", None)
     if index is None or callable(index):  # polars and Arrow have none
         return values
-    keys, origin = list(index), deployment.origin
-    if keys and set(keys) <= set(ids) and len(set(keys)) == len(keys):
-        return dict(zip(keys, values, strict=True))
+    keys, origin = [id_text(key) for key in index], deployment.origin
     if origin is not None and origin.index is not None:
-        certain = bool(origin.index.equals(index))
+        certain = index.name is None and bool(origin.index.equals(index))
     else:
-        certain = index.name is None and keys == list(range(len(keys)))
+        certain = index.name is None and list(index) == list(range(len(keys)))
+    if keys and set(keys) <= set(ids) and len(set(keys)) == len(keys):
+        if not certain or keys == list(ids):
+            return dict(zip(map(str, keys), values, strict=True))
+        certain = False  # ids, or the order: two ways to read it
     if not certain:
         raise EventRefused(
             f"Round {name!r}: labels are a Series whose index holds neither the round's ids nor "

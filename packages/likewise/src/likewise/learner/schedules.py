@@ -35,10 +35,8 @@ class Margins:
 
     def __post_init__(self) -> None:
         for name in ("alpha", "eps", "kappa", "r"):
-            check.assign(
-                self,
-                **{name: check.real(name, getattr(self, name), "Give a number such as 0.3.")},
-            )
+            number = check.real(name, getattr(self, name), "Give a number such as 0.3.")
+            check.assign(self, **{name: number})
         alpha, eps, kappa, beta = self.alpha, self.eps, self.kappa, self.beta
         for name, fits, interval, remedy in (
             ("alpha", 0 < alpha <= 1, "(0, 1]", "It is the size of a violation."),
@@ -122,7 +120,6 @@ class Schedule(ABC):
         """The noise scale sigma_t (or the temperature); ``peak`` is max_tau S_tau."""
 
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:
-        """The scales of a player with several."""
         pairs = zip(peaks.tolist(), xs.tolist(), strict=True)
         return np.array([self.scale(peak, k, separators, x) for peak, x in pairs])
 
@@ -215,7 +212,6 @@ class Paper(Schedule):
         return chernoff_draws(constant, log(2.0 * k * self.horizon / self.delta), margins.eps)
 
     def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
-        """Nothing has to be estimated."""
         return 1
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
@@ -309,13 +305,9 @@ class SelfTuned(Schedule):
 
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."
-        plain: dict[str, Any] = {
-            "eta": check.positive("eta", self.eta, remedy),
-            "delta": probability("delta", self.delta),
-            "counts_outstanding": check.flag(
-                "counts_outstanding", self.counts_outstanding, "Set it."
-            ),
-        }
+        eta, delta = check.positive("eta", self.eta, remedy), probability("delta", self.delta)
+        counts = check.flag("counts_outstanding", self.counts_outstanding, "Set it.")
+        plain: dict[str, Any] = {"eta": eta, "delta": delta, "counts_outstanding": counts}
         for name, default in (("kappa", "0.325·eps"), ("r", "0.4·eps")):
             if getattr(self, name) is not None:
                 plain[name] = check.real(name, getattr(self, name), f"Leave it out for {default}.")

@@ -151,7 +151,7 @@ class Learner:
 
     @property
     def looking(self) -> Attention:
-        """What is put before the panel."""
+        """The rule that says what is put before the panel."""
         return cast(Attention, self.attention)
 
     @property

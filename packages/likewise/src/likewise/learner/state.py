@@ -206,7 +206,7 @@ class Account:
 
 @dataclass(frozen=True)
 class Looks:
-    """What was put before the panel, and what its surprises say of what was not.
+    """Counts of what was put before the panel, and of its surprises.
 
     ``rounds`` and ``pairs`` count what was asked about, ``in_part`` the rounds of which some
     possible pairs were not. ``surprises`` counts reports of pairs that only chance had put before

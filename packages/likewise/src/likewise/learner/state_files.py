@@ -283,7 +283,7 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_asking(asked: Asking, round_: OpenRound, learner: Learner) -> None:
-    """What the panel was asked must be pairs of the round that could be reported."""
+    """The panel must have been asked about pairs of the round that could be reported."""
     possible = fold.possible_pairs(round_, learner).ids()
     fits = asked.possible == len(possible) and set(asked.pairs or ()) <= set(possible)
     _require(fits, "asking", f"must be of the {len(possible)} possible pairs", asked)
@@ -319,7 +319,7 @@ def _check_counts(state: State) -> None:
 
 
 def _check_memory(state: State) -> None:
-    """What the attention has learnt, of these features, and what it has counted."""
+    """The attention must have learnt of these features, and counted these rounds."""
     learner, looks = state.learner, state.looks
     fits = learner.looking.fits(state.memory, learner.hypotheses.schema)
     rule = f"must be what {learner.looking.name!r} learns of the learner's features"

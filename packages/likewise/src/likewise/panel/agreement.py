@@ -84,7 +84,6 @@ def _listed(name: str, values: Any) -> list[Any]:
 
 
 def _values(unit: Unit) -> list[Hashable]:
-    """The values of a unit that are not missing."""
     values = _listed("A unit", unit.values() if isinstance(unit, Mapping) else unit)
     if odd := [value for value in values if not isinstance(value, Hashable)]:
         raise AuditError(f"A value must be one thing, such as 1 or 'a'; got {shown(odd[0])}.")
@@ -106,7 +105,6 @@ class MemberAgreement:
 
     @property
     def share(self) -> float | None:
-        """same / compared; None where nothing was compared."""
         return self.same / self.compared if self.compared else None
 
 
@@ -236,7 +234,6 @@ class Consistency:
 
     @property
     def share(self) -> float | None:
-        """same / pairs; None where nothing was judged twice."""
         return self.same / self.pairs if self.pairs else None
 
 

@@ -22,7 +22,7 @@ from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature, Value
 from likewise.people.schema import People
 from likewise.registry import METRICS
-from likewise.validation import items, members, real, reals, text
+from likewise.validation import assign, items, members, real, reals, require, text
 
 
 class Specified:
@@ -211,9 +211,7 @@ def metric_to_spec(metric: Distance) -> dict[str, Any]:
             f"{shown(metric)} cannot be written down, as no code is ever kept in a file. Make it a "
             f"subclass of likewise.panel.Metric, and register that."
         )
-    spec = metric.spec()
-    METRICS.check_name(spec.get("metric"), type(metric))
-    return spec
+    return METRICS.write("metric", metric)
 
 
 def metric_from_spec(spec: Mapping[str, Any]) -> Metric:
@@ -232,9 +230,8 @@ def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
     remedy = "Write ['income']."
     listed = [] if isinstance(features, str) else items(where, features, remedy)
     names = tuple(text(where, name, remedy) for name in listed)
-    if not names or len(set(names)) != len(names):
-        rule = "must be a list of one or more different features"
-        raise ParameterError(where, rule, features, remedy)
+    fits, rule = 0 < len(names) == len({*names}), "must be a list of one or more different features"
+    require(fits, where, rule, features, remedy)
     return names
 
 
@@ -243,10 +240,10 @@ def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) ->
     remedy = "Write {'income': 0.5}."
     if not isinstance(numbers, Mapping):
         pairs = [items(where, pair, remedy) for pair in items(where, numbers, remedy)]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ParameterError(where, "must be pairs of a name and a number", numbers, remedy)
-        if len({text(where, pair[0], remedy) for pair in pairs}) != len(pairs):
-            raise ParameterError(where, "must have every name once", numbers, remedy)
+        fits, rule = all(len(pair) == 2 for pair in pairs), "must be pairs of a name and a number"
+        require(fits, where, rule, numbers, remedy)
+        fits = len({text(where, pair[0], remedy) for pair in pairs}) == len(pairs)
+        require(fits, where, "must have every name once", numbers, remedy)
         return dict(pairs)
     return {text(where, name, remedy): number for name, number in numbers.items()}
 
@@ -255,8 +252,8 @@ def checked_number(value: object, where: str, positive: bool) -> float:
     """A finite number, not negative, or ``positive``."""
     rule = f"must be a finite number {'above 0' if positive else 'of at least 0'}"
     number = real(where, value, "Correct the number.")
-    if not math.isfinite(number) or number < 0 or (positive and number == 0):
-        raise ParameterError(where, rule, value, "Correct the number.")
+    fits = 0 < number < math.inf or (number == 0 and not positive)
+    require(fits, where, rule, value, "Correct the number.")
     return number
 
 
@@ -288,21 +285,16 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     feature = sides.left.schema[name]
     left, right = sides.columns(name)
     if feature.kind == "category":
-        if scale is not None:
-            rule = "must not be given for a category"
-            remedy = "Two levels are either equal (0) or not (1)."
-            raise ParameterError(f"scales[{name!r}]", rule, scale, remedy)
+        rule = "must not be given for a category"
+        remedy = "Two levels are either equal (0) or not (1)."
+        require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
         apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
         return full_where_one_is_missing(apart, left, right)
     if scale is None:
         scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
-    if not math.isfinite(scale):
-        raise ParameterError(
-            f"scales[{name!r}]",
-            "must be given for a feature without bounds",
-            None,
-            f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature.",
-        )
+    fits, rule = math.isfinite(scale), "must be given for a feature without bounds"
+    remedy = f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature."
+    require(fits, f"scales[{name!r}]", rule, None, remedy)
     complete = sides.complete(name)
     with np.errstate(over="ignore"):  # in place, since tables of pairs are large
         apart = left - right if complete else signed_difference(left, right)
@@ -343,17 +335,16 @@ class WeightedL1(BySides):
     ) -> None:
         weight_by_name = by_name("WeightedL1.weights", weights)
         scale_by_name = by_name("WeightedL1.scales", {} if scales is None else scales)
-        if not weight_by_name:
-            raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
-        if idle := [name for name in scale_by_name if name not in weight_by_name]:
-            rule = "must be of features with a weight"
-            raise ParameterError("WeightedL1.scales", rule, idle[0], "Weigh it too.")
+        remedy, rule = "Weigh a feature.", "must be of features with a weight"
+        require(bool(weight_by_name), "WeightedL1.weights", "must not be empty", {}, remedy)
+        for name in scale_by_name:
+            require(name in weight_by_name, "WeightedL1.scales", rule, name, "Weigh it too.")
         for part, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
             checked = tuple(
                 (f, checked_number(number, f"WeightedL1.{part}[{f!r}]", part == "scales"))
                 for f, number in numbers.items()
             )
-            object.__setattr__(self, part, checked)
+            assign(self, **{part: checked})
 
     def between(self, sides: Sides) -> FloatArray:
         scales = dict(self.scales)
@@ -392,15 +383,15 @@ class Mahalanobis(BySides):
     def __init__(
         self, features: Iterable[str], matrix: Sequence[Sequence[float]] | FloatArray, scale: float
     ) -> None:
-        object.__setattr__(self, "features", checked_features(features, "Mahalanobis.features"))
-        object.__setattr__(self, "scale", checked_number(scale, "Mahalanobis.scale", positive=True))
-        n, remedy = len(self.features), "Order rows and columns as the features."
+        names = checked_features(features, "Mahalanobis.features")
+        n, remedy = len(names), "Order rows and columns as the features."
         listed = items("Mahalanobis.matrix", matrix, remedy)
         rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
-        if len(rows) != n or any(len(row) != n for row in rows):
-            rule = f"must be {n} by {n}, a row and a column for each feature"
-            raise ParameterError("Mahalanobis.matrix", rule, matrix, remedy)
-        object.__setattr__(self, "matrix", rows)
+        fits = [len(row) for row in rows] == [n] * n
+        rule = f"must be {n} by {n}, a row and a column for each feature"
+        require(fits, "Mahalanobis.matrix", rule, matrix, remedy)
+        number = checked_number(scale, "Mahalanobis.scale", positive=True)
+        assign(self, features=names, matrix=rows, scale=number)
         self._check_matrix()
 
     def _check_matrix(self) -> None:
@@ -408,20 +399,17 @@ class Mahalanobis(BySides):
         n, a = len(self.features), [list(row) for row in self.matrix]
         for i in range(n):
             for j in range(n):
-                if not math.isfinite(a[i][j]) or a[i][j] != a[j][i]:
-                    rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
-                    remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
-                    raise ParameterError(f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
+                fits = math.isfinite(a[i][j]) and a[i][j] == a[j][i]
+                rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
+                remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
+                require(fits, f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
         slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
         for i in range(n):
             pivot = a[i][i] + slack
-            if pivot < 0 or (pivot == 0 and any(a[i])):
-                raise ParameterError(
-                    "Mahalanobis.matrix",
-                    f"must be positive semidefinite, and is not in {self.features[i]!r}",
-                    self.matrix,
-                    "A squared distance below 0 has no root; use AᵀA, or an inverse covariance.",
-                )
+            fits = not (pivot < 0 or (pivot == 0 and any(a[i])))
+            rule = f"must be positive semidefinite, and is not in {self.features[i]!r}"
+            remedy = "A squared distance below 0 has no root; use AᵀA, or an inverse covariance."
+            require(fits, "Mahalanobis.matrix", rule, self.matrix, remedy)
             for j in range(i + 1, n):
                 factor = a[j][i] / pivot if pivot else 0.0
                 for c in range(i + 1, n):
@@ -429,9 +417,8 @@ class Mahalanobis(BySides):
 
     def between(self, sides: Sides) -> FloatArray:
         for name in self.features:
-            if sides.left.schema[name].kind == "category":
-                remedy = "Use WeightedL1."
-                raise ParameterError("Mahalanobis.features", "must not be categories", name, remedy)
+            fits, rule = sides.left.schema[name].kind != "category", "must not be categories"
+            require(fits, "Mahalanobis.features", rule, name, "Use WeightedL1.")
         columns = [sides.columns(name) for name in self.features]
         complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
@@ -472,12 +459,9 @@ class Masked(BySides):
     features: tuple[str, ...]
 
     def __init__(self, base: Distance, features: Iterable[str]) -> None:
-        if not callable(base):
-            raise ParameterError(
-                "Masked.base", "must be a distance", base, "Such as WeightedL1({'income': 0.5})."
-            )
-        object.__setattr__(self, "base", base)
-        object.__setattr__(self, "features", checked_features(features, "Masked.features"))
+        remedy = "Such as WeightedL1({'income': 0.5})."
+        require(callable(base), "Masked.base", "must be a distance", base, remedy)
+        assign(self, base=base, features=checked_features(features, "Masked.features"))
 
     @cached_property
     def _bare(self) -> WeightedL1 | None:
@@ -536,16 +520,14 @@ class Ratings(BySides):
     ) -> None:
         for name, bound in (("low", low), ("high", high)):
             number = real(f"Ratings.{name}", bound, "It is the least or the best rating.")
-            object.__setattr__(self, name, number)
-        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            rule = f"must be below high = {high!r}, both finite"
-            raise ParameterError("Ratings.low", rule, low, "Swap them?")
-        if isinstance(ratings, str):
-            object.__setattr__(self, "ratings", ratings)
-            return
-        named = by_name("Ratings.ratings", ratings)
-        by_person = tuple((p, self._checked(r, p)) for p, r in named.items())
-        object.__setattr__(self, "ratings", by_person)
+            assign(self, **{name: number})
+        fits = -math.inf < self.low < self.high < math.inf
+        rule = f"must be below high = {high!r}, both finite"
+        require(fits, "Ratings.low", rule, low, "Swap them?")
+        if not isinstance(ratings, str):
+            named = by_name("Ratings.ratings", ratings)
+            ratings = tuple((p, self._checked(r, p)) for p, r in named.items())
+        assign(self, ratings=ratings)
 
     def _checked(self, rating: object, person: str) -> float:
         if isinstance(rating, bool | np.timedelta64) or not (
@@ -605,11 +587,9 @@ class _OfTwo(ABC):
     two: ClassVar[str]
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ParameterError(
-                f"{type(self).__name__}.function", f"must be a function of {self.two}",
-                self.function, "Write lambda one, other: ….",
-            )  # fmt: skip
+        where, rule = f"{type(self).__name__}.function", f"must be a function of {self.two}"
+        fits = callable(self.function)
+        require(fits, where, rule, self.function, "Write lambda one, other: ….")
 
     def __call__(self, people: People) -> FloatArray:
         return self.between(Sides.of(people))
@@ -664,13 +644,9 @@ class FromFunction(_OfTwo):
     def _ask(
         self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, ...]
     ) -> float:
-        try:
+        failure = f"The function of two people failed on {pair}"
+        with foreign_code(AuditError, failure, "Repair it; a missing value is None."):
             value: object = self.function(first, second)
-        except Exception as error:  # the user's own code
-            raise AuditError(
-                f"The function of two people failed on ({pair[0]!r}, {pair[1]!r}) with "
-                f"{type(error).__name__}: {error}. Repair it; a missing value is None."
-            ) from error
         if not isinstance(value, _NUMBERS) or not 0 <= value <= 1:
             raise AuditError(
                 f"A distance must be a number within [0, 1]; the function says {shown(value)} for "

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.errors import AuditError, shown
 from likewise.panel.rules import BoolArray, checked_name, checked_names
-from likewise.validation import as_list, flag, items, text
+from likewise.validation import as_list, assign, flag, items, text
 
 
 @dataclass(frozen=True, order=True)
@@ -36,8 +36,7 @@ class Pair:
                 f"treated differently from themselves."
             )
         low, high = sorted((self.first, self.second))
-        object.__setattr__(self, "first", low)
-        object.__setattr__(self, "second", high)
+        assign(self, first=low, second=high)
 
     def __iter__(self) -> Iterator[str]:
         return iter((self.first, self.second))
@@ -92,9 +91,7 @@ class MemberObjections:
                     f"A reason must belong to a pair objected to; got {reason!r} for "
                     f"{list(pair)}. Add the pair, or leave the reason out."
                 )
-        object.__setattr__(self, "present", present)
-        object.__setattr__(self, "pairs", unordered)
-        object.__setattr__(self, "reasons", reason_by_pair)
+        assign(self, present=present, pairs=unordered, reasons=reason_by_pair)
 
     def __hash__(self) -> int:
         return hash((self.present, self.pairs))
@@ -136,9 +133,8 @@ class Objections:
                 f"Objections.members must be by name; got {shown(self.members)}. Write "
                 f"{{'j1': MemberObjections(pairs=[…])}}."
             )
-        object.__setattr__(self, "people", tuple(people))
-        object.__setattr__(self, "members", dict(self.members))
-        object.__setattr__(self, "_places", {p: place for place, p in enumerate(self.people)})
+        places = {person: place for place, person in enumerate(people)}
+        assign(self, people=tuple(people), members=dict(self.members), _places=places)
         if len(self._places) != len(self.people):
             raise AuditError(
                 f"People must have different ids; got {self.people}. Two people with one id "

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import AuditError, LikewiseError, ParameterError, shown
+from likewise.errors import AuditError, LikewiseError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import metrics, reports
 from likewise.panel.metrics import BySides, Distance, Sides, joined
 from likewise.panel.objections import MemberObjections, Objections
-from likewise.panel.reports import LargestGap, Pivots, Report, Selection
+from likewise.panel.reports import Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
+from likewise.people.columns import column_values, is_table
 from likewise.people.schema import People
-from likewise.validation import as_array, instance, integer, items, members
+from likewise.validation import as_array, assign, instance, integer, items, members, require
 
 _ROUNDING = 1e-9
 
@@ -70,14 +71,12 @@ class MetricAuditor:
 
     def __post_init__(self) -> None:
         checked_name(self.name, "MetricAuditor.name")
-        if not callable(self.distance):
-            raise ParameterError(
-                f"MetricAuditor({self.name!r}).distance",
-                "must be callable",
-                self.distance,
-                "Use WeightedL1, Mahalanobis, Ratings, FromFunction for a function of two, or "
-                "FromColumns for one of two sets of columns.",
-            )
+        where, fits = f"MetricAuditor({self.name!r}).distance", callable(self.distance)
+        remedy = (
+            "Use WeightedL1, Mahalanobis, Ratings, FromFunction for a function of two, or "
+            "FromColumns for one of two sets of columns."
+        )
+        require(fits, where, "must be callable", self.distance, remedy)
 
     def between(self, sides: Sides) -> IntArray:
         """The distances of some people to others, as integers of 2^-20, checked.
@@ -192,11 +191,12 @@ class Panel:
 
     def __init__(self, auditors: Iterable[MetricAuditor], rule: Rule | str) -> None:
         remedy = "List auditors: [MetricAuditor('j1', …), …]."
-        object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
-        object.__setattr__(self, "rule", as_rule(rule))
-        if odd := [a for a in self.auditors if not isinstance(a, MetricAuditor)]:
-            remedy = "Give a distance a name, MetricAuditor('j1', …); people need only report(…)."
-            raise ParameterError("Panel.auditors", "must be metric auditors", odd[0], remedy)
+        listed = tuple(items("Panel.auditors", auditors, remedy))
+        assign(self, auditors=listed, rule=as_rule(rule))
+        remedy = "Give a distance a name, MetricAuditor('j1', …); people need only report(…)."
+        for auditor in listed:
+            fits = isinstance(auditor, MetricAuditor)
+            require(fits, "Panel.auditors", "must be metric auditors", auditor, remedy)
         seated(self.members, self.rule.names, str(self.rule))
 
     @cached_property
@@ -205,7 +205,6 @@ class Panel:
 
     @cached_property
     def name(self) -> str:
-        """The members and the rule: what identifies the panel."""
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
@@ -267,9 +266,9 @@ class Panel:
     ) -> Report:
         """The panel's report: of its violations, those that are selected."""
         violations = self.violations(people, scores, sensitivity)
-        s = _scores(people, scores)
-        chosen = LargestGap() if selection is None else selection
-        return reports.choose_report(violations, s, people.ids, chosen, round)
+        return reports.choose_report(
+            violations, _scores(people, scores), people.ids, selection, round
+        )
 
     def _repr_html_(self) -> str:
         return table(f"Panel: {self.rule}", ("member", "distance"), [
@@ -285,9 +284,7 @@ class Panel:
         """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
         fields = members("panel", spec, ("auditors", "rule"))
         listed = items("panel.auditors", fields["auditors"], "List auditors.")
-        auditors = [
-            _read_auditor(auditor, number) for number, auditor in enumerate(listed, start=1)
-        ]
+        auditors = [_read_auditor(*entry) for entry in enumerate(listed, start=1)]
         return cls(auditors, fields["rule"])
 
     @classmethod
@@ -307,7 +304,7 @@ class Panel:
             raise AuditError(f"{path} is not a panel. {error}") from error
 
 
-def _read_auditor(spec: Any, number: int) -> MetricAuditor:
+def _read_auditor(number: int, spec: Any) -> MetricAuditor:
     """The auditor; an error says which of them it is."""
     try:
         return MetricAuditor.from_spec(spec)
@@ -319,6 +316,8 @@ def _read_auditor(spec: Any, number: int) -> MetricAuditor:
 
 def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    if is_table(scores) or isinstance(scores, np.ma.MaskedArray):
+        scores = column_values("Scores", scores, people)
     return reports.checked_scores(scores, people.ids)
 
 

@@ -18,7 +18,7 @@ from likewise.panel.objections import Objections, Pair
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule
 from likewise.registry import SELECTIONS
-from likewise.validation import as_array, instance, integer, items
+from likewise.validation import as_array, instance, integer, items, require
 
 
 class Selection(Specified, ABC):
@@ -50,12 +50,15 @@ class Selection(Specified, ABC):
         """The places of the pairs to report, at least one and none twice, given their gaps."""
 
 
+def checked_selection(selection: Selection) -> Selection:
+    remedy = "Such as FirstPair()."
+    require(isinstance(selection, Selection), "selection", "must be a selection", selection, remedy)
+    return selection
+
+
 def selection_to_spec(selection: Selection) -> dict[str, Any]:
     """Write a selection as JSON, if it can be read back by its name."""
-    if not isinstance(selection, Selection):
-        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
-    SELECTIONS.check_name(selection.name, type(selection))
-    return selection.spec()
+    return SELECTIONS.write("selection", checked_selection(selection))
 
 
 def selection_from_spec(spec: Mapping[str, Any]) -> Selection:
@@ -172,22 +175,21 @@ def choose_report(
     violations: BoolArray,
     scores: IntArray,
     ids: Sequence[str],
-    selection: Selection,
+    selection: Selection | None,
     round: int | None,
 ) -> Report:
-    """The report a selection makes of the ordered violations (k, k) of some people."""
+    """The report a selection makes of the ordered violations (k, k); by default the largest gap."""
     over, under = np.nonzero(violations)
     if not len(over):
         return Report()
+    selection = LargestGap() if selection is None else selection
     chosen = _chosen(selection, scores[over] - scores[under], round)
     return Report(tuple((ids[over[n]], ids[under[n]]) for n in chosen))
 
 
 def _chosen(selection: Selection, gaps: IntArray, round: int | None) -> list[int]:
     """The places that a selection chooses, checked: some of those that there are, each once."""
-    if not isinstance(selection, Selection):
-        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
-    chosen = selection.choose(gaps, round)
+    chosen = checked_selection(selection).choose(gaps, round)
     places = range(len(gaps))
     fits = isinstance(chosen, list) and all(isinstance(n, int) and n in places for n in chosen)
     if not fits or not chosen or len(set(chosen)) != len(chosen):
@@ -221,8 +223,7 @@ def report(
     s = checked_scores(scores, objections.people)
     fired = as_rule(rule).fires(objections.votes(), tuple(objections.members))
     violations = fired & (s[:, None] > s[None, :])
-    chosen = LargestGap() if selection is None else selection
-    return choose_report(violations, s, objections.people, chosen, round)
+    return choose_report(violations, s, objections.people, selection, round)
 
 
 def decisive(

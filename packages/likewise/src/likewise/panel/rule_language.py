@@ -22,6 +22,7 @@ import numpy as np
 from likewise.errors import ParameterError, RuleError, foreign_code
 from likewise.panel import rules
 from likewise.panel.rules import And, BoolArray, Never, Or, Rule
+from likewise.validation import require
 
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -42,8 +43,8 @@ def parse_rule(text: str) -> Rule:
       veto(j3) or at_least(j1)
                            ^
     """
-    if not isinstance(text, str):
-        raise ParameterError("rule", "must be a text", text, "Such as 'veto(j3) or at_least(80%)'.")
+    remedy = "Such as 'veto(j3) or at_least(80%)'."
+    require(isinstance(text, str), "rule", "must be a text", text, remedy)
     return _Reader(text).complete()
 
 
@@ -82,16 +83,16 @@ class _Reader:
         return rule
 
     def either(self) -> Rule:
-        parts = [self.both()]
-        while self.word("or"):
-            parts.append(self.both())
-        return parts[0] if len(parts) == 1 else Or(tuple(parts))
+        return self.joined("or", self.both, Or)
 
     def both(self) -> Rule:
-        parts = [self.part()]
-        while self.word("and"):
-            parts.append(self.part())
-        return parts[0] if len(parts) == 1 else And(tuple(parts))
+        return self.joined("and", self.part, And)
+
+    def joined(self, word: str, part: Callable[[], Rule], kind: type[Or | And]) -> Rule:
+        parts = [part()]
+        while self.word(word):
+            parts.append(part())
+        return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
     def part(self) -> Rule:
         if self.match(re.compile(r"\(")):
@@ -234,9 +235,9 @@ but not when a, b object, profile (1, 1) ≽ (0, 1). One more objection, of a, m
 report back: report (1, 1) too, or do not report (0, 1).
     """
     names = _panel(members)
-    if not isinstance(table, Mapping) or not all(isinstance(votes, tuple) for votes in table):
-        remedy = "Write {(0, 0): 0, (0, 1): 1, …}."
-        raise ParameterError("table", "must be results by profile", table, remedy)
+    fits = isinstance(table, Mapping) and all(isinstance(votes, tuple) for votes in table)
+    remedy = "Write {(0, 0): 0, (0, 1): 1, …}."
+    require(fits, "table", "must be results by profile", table, remedy)
     results: dict[tuple[int, ...], int] = {tuple(votes): r for votes, r in table.items()}
     for profile in results:
         if len(profile) != len(names) or any(vote not in (0, 1) for vote in profile):
@@ -267,8 +268,7 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """
     names = _panel(members)
     m = len(names)
-    if not callable(f):
-        raise ParameterError("f", "must be a function of the votes", f, "Write lambda v: v[0].")
+    require(callable(f), "f", "must be a function of the votes", f, "Write lambda v: v[0].")
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
         failure = f"The function failed on the profile {_bits(bits)}"
@@ -292,13 +292,9 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
 
 def _panel(members: Sequence[str]) -> tuple[str, ...]:
     names = rules.checked_names(members, "members")
-    if len(names) > _MOST_MEMBERS:
-        raise ParameterError(
-            "members",
-            f"must be at most {_MOST_MEMBERS} for a truth table or a function",
-            len(names),
-            "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &.",
-        )
+    rule = f"must be at most {_MOST_MEMBERS} for a truth table or a function"
+    remedy = "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &."
+    require(len(names) <= _MOST_MEMBERS, "members", rule, len(names), remedy)
     return names
 
 

@@ -16,6 +16,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,17 +30,16 @@ import numpy.typing as npt
 from likewise.errors import AuditError, ParameterError, RuleError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE, IntArray
-from likewise.validation import as_array, as_list, flag, instance, integer, items
+from likewise.validation import as_array, as_list, assign, flag, instance, integer, items, require
 
 BARE_NAME = re.compile(r"[\w.\-]+")
 
 
 def checked_name(name: object, where: str) -> str:
     """The name itself, if it is a text that is not empty."""
-    if not isinstance(name, str) or not name.strip():
-        remedy = "Write one such as 'j3'."
-        raise ParameterError(where, "must be a name, a text that is not blank", name, remedy)
-    return name
+    fits, rule = isinstance(name, str) and name.strip(), "must be a name, a text that is not blank"
+    require(bool(fits), where, rule, name, "Write one such as 'j3'.")
+    return str(name)
 
 
 def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
@@ -47,12 +47,10 @@ def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     if (values := as_list(names)) is None:
         raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
     listed = tuple(checked_name(name, where) for name in values)
-    if not listed:
-        remedy = "Somebody has to be able to object."
-        raise ParameterError(where, "must name at least one member", listed, remedy)
-    twice = [name for i, name in enumerate(listed) if name in listed[:i]]
-    if twice:
-        raise ParameterError(where, "must name nobody twice", twice[0], f"Name {twice[0]} once.")
+    remedy = "Somebody has to be able to object."
+    require(bool(listed), where, "must name at least one member", listed, remedy)
+    for name, count in Counter(listed).items():
+        require(count == 1, where, "must name nobody twice", name, f"Name {name} once.")
     return listed
 
 
@@ -258,14 +256,13 @@ class _Joined(Rule):
         kind = type(self)
         listed = items(f"{kind.__name__}.parts", self.parts, "List rules.")
         flat: list[Any] = [q for p in listed for q in (p.parts if isinstance(p, kind) else (p,))]
-        if odd := [part for part in flat if not isinstance(part, Rule)]:
-            remedy = "Read a text with parse_rule."
-            raise ParameterError(f"{kind.__name__}.parts", "must be rules", odd[0], remedy)
-        if len(flat) < 2:
-            rule = "must be at least two rules"
-            remedy = "An empty 'and' would fire with no objection; an empty 'or' is never()."
-            raise ParameterError(f"{kind.__name__}.parts", rule, self.parts, remedy)
-        object.__setattr__(self, "parts", tuple(flat))
+        for part in flat:
+            fits, remedy = isinstance(part, Rule), "Read a text with parse_rule."
+            require(fits, f"{kind.__name__}.parts", "must be rules", part, remedy)
+        remedy = "An empty 'and' would fire with no objection; an empty 'or' is never()."
+        rule = "must be at least two rules"
+        require(len(flat) > 1, f"{kind.__name__}.parts", rule, self.parts, remedy)
+        assign(self, parts=tuple(flat))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -412,17 +409,14 @@ class Share:
 
     def __post_init__(self) -> None:
         instance("Share.fraction", self.fraction, Fraction, "Write Fraction(4, 5).")
-        object.__setattr__(self, "strict", flag("Share.strict", self.strict, "Say which."))
-        if not 0 < self.fraction <= 1 or (self.strict and self.fraction == 1):
-            raise ParameterError(
-                "Share.fraction",
-                "must be above 0 and below 100%"
-                if self.strict
-                else "must be above 0, at most 100%",
-                str(self),
-                "With a share of 0 a pair nobody objected to would be reported; more than "
-                "everybody can never object.",
-            )
+        assign(self, strict=flag("Share.strict", self.strict, "Say which."))
+        fits = 0 < self.fraction < 1 or (self.fraction == 1 and not self.strict)
+        rule = f"must be above 0{' and below' if self.strict else ', at most'} 100%"
+        remedy = (
+            "With a share of 0 a pair nobody objected to would be reported; more than everybody "
+            "can never object."
+        )
+        require(fits, "Share.fraction", rule, str(self), remedy)
 
     def votes(self, n: int) -> int:
         n = integer("n", n, 0, None, "It is the size of a panel.")
@@ -468,20 +462,14 @@ class AtLeast(Rule):
     of: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.votes, Share) and (
-            isinstance(self.votes, bool) or not isinstance(self.votes, int)
-        ):
-            raise ParameterError(
-                "AtLeast.votes",
-                "must be an integer or a share",
-                self.votes,
-                'Write a share as text, at_least("80%") or at_least("4/5"): a float is not exact.',
-            )
-        if isinstance(self.votes, int) and self.votes < 1:
-            remedy = "With 0 votes a pair nobody objected to would be reported."
-            raise ParameterError("AtLeast.votes", "must be at least 1", self.votes, remedy)
+        fits = isinstance(self.votes, int | Share) and not isinstance(self.votes, bool)
+        remedy = 'Write a share as text, at_least("80%") or at_least("4/5"): a float is not exact.'
+        require(fits, "AtLeast.votes", "must be an integer or a share", self.votes, remedy)
+        fits = isinstance(self.votes, Share) or self.votes >= 1
+        remedy = "With 0 votes a pair nobody objected to would be reported."
+        require(fits, "AtLeast.votes", "must be at least 1", self.votes, remedy)
         if self.of is not None:
-            object.__setattr__(self, "of", checked_names(self.of, "AtLeast.of"))
+            assign(self, of=checked_names(self.of, "AtLeast.of"))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -534,22 +522,16 @@ class Weighted(Rule):
     threshold: Fraction
 
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
-        if not isinstance(weights, Mapping):
-            raise ParameterError(
-                "Weighted.weights", "must be weights by name", weights, "Write {'j1': 2, 'j2': 1}."
-            )
+        fits, remedy = isinstance(weights, Mapping), "Write {'j1': 2, 'j2': 1}."
+        require(fits, "Weighted.weights", "must be weights by name", weights, remedy)
         names = checked_names(weights, "Weighted.weights")
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in names)
+        rule, remedy = "must not be negative", "An objection must never speak against a report."
         for name, weight in exactly:
-            if weight < 0:
-                rule = "must not be negative"
-                remedy = "An objection must never speak against a report."
-                raise ParameterError(f"Weighted.weights[{name!r}]", rule, weights[name], remedy)
-        object.__setattr__(self, "weights", exactly)
-        object.__setattr__(self, "threshold", exact(threshold, "Weighted.threshold"))
-        if self.threshold <= 0:
-            remedy = "With a threshold of 0 a pair nobody objected to would be reported."
-            raise ParameterError("Weighted.threshold", "must be above 0", threshold, remedy)
+            require(weight >= 0, f"Weighted.weights[{name!r}]", rule, weights[name], remedy)
+        assign(self, weights=exactly, threshold=exact(threshold, "Weighted.threshold"))
+        remedy = "With a threshold of 0 a pair nobody objected to would be reported."
+        require(self.threshold > 0, "Weighted.threshold", "must be above 0", threshold, remedy)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -614,9 +596,8 @@ def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> At
     number, share = read_share(votes, "at_least(votes)")
     if share:
         return AtLeast(Share(number), named)
-    if number.denominator != 1:
-        remedy = "Write 4 or 80%."
-        raise ParameterError("at_least(votes)", "must be an integer or a share", votes, remedy)
+    fits, rule = number.denominator == 1, "must be an integer or a share"
+    require(fits, "at_least(votes)", rule, votes, "Write 4 or 80%.")
     return AtLeast(int(number), named)
 
 
@@ -627,12 +608,10 @@ def more_than(share: str | Fraction, of: Iterable[str] | None = None) -> AtLeast
     more_than(2/3) majority 3
     """
     number, is_share = read_share(share, "more_than(share)")
-    if not is_share:
-        remedy = "For votes write at_least, with one more."
-        raise ParameterError("more_than(share)", "must be a share", share, remedy)
-    return AtLeast(
-        Share(number, strict=True), None if of is None else checked_names(of, "more_than(of=…)")
-    )
+    remedy = "For votes write at_least, with one more."
+    require(is_share, "more_than(share)", "must be a share", share, remedy)
+    named = None if of is None else checked_names(of, "more_than(of=…)")
+    return AtLeast(Share(number, strict=True), named)
 
 
 def majority(*of: str) -> AtLeast:

@@ -74,7 +74,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class Heard:
-    """What came of asking in turn: the reported pairs, who was asked in order, and the turns since.
+    """The outcome of asking in turn: reported pairs, who was asked in order, and the turns since.
 
     ``heard`` is (m, n): what was not asked is not known, and never counts as quiet.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.numerics.fixed_point import FloatArray
+from likewise.people.columns import is_missing, is_table
 from likewise.validation import choice, flag, items, real, text
 
 Kind = Literal["number", "integer", "category", "flag"]
@@ -26,6 +26,8 @@ Value = float | int | str | bool | None
 _KINDS = ("number", "integer", "category", "flag")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,30}\s*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+# From here on a float does not hold every integer.
+EXACT = 2.0**53
 _DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
@@ -97,7 +99,7 @@ class Feature:
         An integer for a category is matched to the one level that reads so, and never taken as the
         place of a level.
         """
-        if self.kind == "category" and not _absent(value):
+        if self.kind == "category" and not is_missing(value):
             return float(self._level(value, person))
         return self.checked(value, person)
 
@@ -131,7 +133,7 @@ class Feature:
 
     def checked(self, value: Any, person: str) -> float:
         """Check a number that stands for a value, encoded already; NaN and None are missing."""
-        if _absent(value):
+        if is_missing(value):
             if self.missing is None:
                 raise PeopleError(
                     f"Person {person!r}: feature {self.name!r} is missing (NaN or absent). Give a "
@@ -140,18 +142,25 @@ class Feature:
                 )
             return math.nan
         number = _number(value)
-        if number is None:
+        truth = isinstance(value, bool | np.bool_) and self.kind in ("number", "integer")
+        if number is None or truth:
             raise PeopleError(
                 f"Person {person!r}: feature {self.name!r} must be of the kind {self.kind!r}; got "
                 f"{shown(value)}. {_remedy(value)}"
+            )
+        if not is_exact(value, number):
+            raise PeopleError(
+                f"Person {person!r}: feature {self.name!r} must be a number that a float holds "
+                f"exactly; got {shown(value)}. Give it in thousands, or as a category."
             )
         low, high = self.limits
         integral = self.kind != "number"
         if not math.isfinite(number) or not low <= number <= high or (integral and number % 1):
             noun = "an integer" if integral else "a finite number"
             raise PeopleError(
-                f"Person {person!r}: feature {self.name!r} must be {noun} in [{low:g}, {high:g}]; "
-                f"got {shown(value)}. Correct the value, or the bounds in the schema."
+                f"Person {person!r}: feature {self.name!r} must be {noun} in "
+                f"[{plain_number(low, 6)}, {plain_number(high, 6)}]; got {shown(value)}. Correct "
+                f"the value, or the bounds in the schema."
             )
         return number
 
@@ -182,7 +191,7 @@ class Feature:
             return 0.0, len(self.levels) - 1.0
         return (0.0, 1.0) if self.kind == "flag" else (self.low, self.high)
 
-    def say(self, number: float) -> str:
+    def say(self, number: float, digits: int = 4) -> str:
         """The value in words, for auditors and reports; ``number`` is encoded."""
         number = real(f"Feature({self.name!r}).say", number, "It is an encoded value.")
         if math.isnan(number):
@@ -191,9 +200,27 @@ class Feature:
             return self.levels[int(self.checked(number, "?"))]
         if self.kind == "flag":
             return "yes" if number else "no"
-        integral = self.kind == "integer" and math.isfinite(number)
-        digits = f"{int(number)}" if integral else f"{number:.4g}"
-        return f"{digits} {self.unit}" if self.unit else digits
+        amount = plain_number(number, digits)
+        return f"{amount} {self.unit}" if self.unit else amount
+
+    def say_apart(self, first: float, second: float) -> tuple[str, str]:
+        """Two values in words, with as many digits as it takes to tell them apart.
+
+        >>> Feature("pay").say_apart(123456.0, 123456.5)
+        ('123,456', '123,456.5')
+        """
+        same = first == second or (math.isnan(first) and math.isnan(second))
+        words = ("", "")
+        for digits in (4, 6, 9, 12, 17):
+            words = self.say(first, digits), self.say(second, digits)
+            if same or words[0] != words[1]:
+                return words
+        # A level may be called as a missing value is.
+        marked = [
+            f"{word} (no value)" if math.isnan(number) else word
+            for word, number in zip(words, (first, second), strict=True)
+        ]
+        return marked[0], marked[1]
 
     @property
     def range_text(self) -> str:
@@ -202,7 +229,7 @@ class Feature:
             return ", ".join(self.levels)
         if self.kind == "flag":
             return "yes or no"
-        low, high = (f"{b:g}" if math.isfinite(b) else "" for b in (self.low, self.high))
+        low, high = (plain_number(b, 6) if math.isfinite(b) else "" for b in (self.low, self.high))
         bounds = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
         return f"{bounds if low or high else 'any'} {self.unit}".strip()
 
@@ -244,17 +271,23 @@ class Feature:
         return cls(**spec)
 
 
+def plain_number(number: float, digits: int = 4) -> str:
+    """A number in full: all digits before the point, ``digits`` in all where that is more.
+
+    >>> [plain_number(x) for x in (12_000.0, 1987.0, 0.000123456, 52.25, 1e20)]
+    ['12,000', '1987', '0.0001235', '52.25', '1e+20']
+    """
+    size = abs(number)
+    if not (number == 0 or 1e-6 <= size < 1e15):
+        return f"{number:.{digits}g}"
+    rounded = f"{number:.0f}" if size >= 10 ** (digits - 1) else f"{number:.{digits}g}"
+    return format(Decimal(rounded), ",f" if size >= 9999.5 else "f")
+
+
 def _bound(name: str, value: Any) -> float:
     """A bound as it was given, since 0 and 0.0 make different hashes of the schema."""
     number = real(name, value, "Leave it out for none.")
     return cast(float, value) if type(value) in (int, float) else number
-
-
-def _absent(value: Any) -> bool:
-    """Test for a value that is missing: None, or NaN of any kind of float."""
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
 
 
 def _number(value: Any) -> float | None:
@@ -265,6 +298,13 @@ def _number(value: Any) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def is_exact(value: Any, number: float) -> bool:
+    """Test whether a finite float is the integer that it was made of; fractions are rounded."""
+    if abs(number) < EXACT or not math.isfinite(number):
+        return True
+    return not isinstance(value, int | np.integer | Decimal) or int(number) == value
 
 
 def _is_integer(value: Any) -> bool:
@@ -293,32 +333,16 @@ def _remedy(value: Any) -> str:
     """Advice on a value that is no number."""
     if is_date(value):
         return "Say which number is meant, such as days or years since a date, and give that."
+    if isinstance(value, bool | np.bool_):
+        return "Truth values are for a feature of the kind 'flag'."
     hint = ", or read it as a number first: float(…)" if isinstance(value, str) else ""
     return f"Correct the value{hint}."
 
 
-# Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
-_PROTOCOLS = (
-    "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
-    "__arrow_c_stream__", "__arrow_c_array__", "iloc",
-)  # fmt: skip
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
 # The most frequent types, which are never tables.
 _PLAIN = (list, tuple, dict, str, int, float)
-# An error names at most this many people who share an id, and rows of each.
-_NAMED = 5
-_TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
-
-
-def is_table(value: object) -> bool:
-    """Test for a frame or a Series, by the protocols it offers."""
-    if type(value) in _PLAIN or type(value) is np.ndarray:
-        return False
-    kind = type(value)
-    return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
-        hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER
-    )
 
 
 def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
@@ -396,52 +420,3 @@ def _is_sequence(row: Any) -> bool:
     if isinstance(row, np.ndarray):
         return row.ndim == 1
     return isinstance(row, Sequence) and not isinstance(row, str | bytes | bytearray | memoryview)
-
-
-def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
-    """An id for each of ``count`` people: the given ones, or p1, p2, …."""
-    if ids is None:
-        return tuple(f"p{i + 1}" for i in range(count))
-    if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):
-        return _not_empty(ids)
-    refuse_table(ids)
-    if not _is_sequence(ids):
-        raise PeopleError(
-            f"Ids must be a list of text, one for each person; got {shown(ids)}. Use str(…)."
-        )
-    names = tuple(ids)
-    if len(names) != count:
-        raise PeopleError(f"There are {count} people but {len(names)} ids; give one each.")
-    for name in names:
-        if not isinstance(name, str):
-            raise PeopleError(f"An id must be text; got {shown(name)}. Use str(…).")
-    return _not_empty(tuple(str(name) for name in names))
-
-
-def _not_empty(ids: tuple[str, ...]) -> tuple[str, ...]:
-    if "" in ids:
-        raise PeopleError(
-            f"Everybody must have an id that is not empty; that of row {ids.index('') + 1} is. "
-            f"Give it one, or leave ids out for p1, p2, …."
-        )
-    return ids
-
-
-def refuse_repeated(ids: Sequence[str]) -> None:
-    """Refuse ids that are not all different, and say in which rows they are."""
-    if len(set(ids)) == len(ids):
-        return
-    twice = sorted(name for name, count in Counter(ids).items() if count > 1)
-    repeated = []
-    for name in twice[:_NAMED]:
-        rows = [str(row) for row, other_id in enumerate(ids, start=1) if other_id == name]
-        last = rows[-1] if len(rows) <= _NAMED else "others"
-        repeated.append(
-            f"{name!r} (rows {', '.join(rows[: _NAMED - 1][: len(rows) - 1])} and {last})"
-        )
-    more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
-    raise PeopleError(
-        f"Everybody must have an id of their own; more than one person is called "
-        f"{', '.join(repeated)}{more}. Keep one row for each, or give ids that differ: another "
-        f"column, or none for p1, p2, …."
-    )

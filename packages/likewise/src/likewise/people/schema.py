@@ -15,7 +15,7 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.people import features
+from likewise.people import columns, features
 from likewise.people.features import Feature
 from likewise.validation import as_array, choice, items
 
@@ -47,8 +47,8 @@ class People:
                 f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."
             )
-        object.__setattr__(self, "ids", features.checked_ids(len(self.x), self.ids))
-        features.refuse_repeated(self.ids)
+        object.__setattr__(self, "ids", columns.checked_ids(len(self.x), self.ids))
+        columns.refuse_repeated(self.ids)
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
                 f"{len(self.ids)} people with {len(self.schema)} features need an array of that "
@@ -97,9 +97,17 @@ class People:
     def say(self, index: int) -> dict[str, str]:
         """One person's visible features in words."""
         return {
-            f.title: f.say(float(v))
-            for f, v in zip(self.schema.features, self.x[index], strict=True)
-            if f.visible
+            title: self.schema.features[place].say(float(self.x[index, place]))
+            for title, place in self.schema.shown_as.items()
+        }
+
+    def say_apart(self, first: int, second: int) -> dict[str, tuple[str, str]]:
+        """Two people's visible features in words, which differ wherever the values do."""
+        return {
+            title: self.schema.features[place].say_apart(
+                float(self.x[first, place]), float(self.x[second, place])
+            )
+            for title, place in self.schema.shown_as.items()
         }
 
 
@@ -148,14 +156,14 @@ class FeatureSchema:
     def people(
         self,
         rows: People | Iterable[Mapping[str, Any] | Sequence[Any]] | npt.ArrayLike | Any,
-        ids: Sequence[str] | str | None = None,
+        ids: Sequence[str | int] | str | Any | None = None,
         others: str = "refuse",
     ) -> People:
         """Check people given as mappings, as rows in the order of the schema or as a data frame.
 
         Categories are given by their levels. An array of numbers does not say which level is meant:
-        where the schema has a category, it is for :meth:`encoded`. Without ``ids`` people are
-        called ``p1``, ``p2``, …, in order.
+        where the schema has a category, it is for :meth:`encoded`. ``ids`` are text or integers, in
+        any kind of column; without them people are called ``p1``, ``p2``, …, in order.
 
         A frame (pandas, polars, Arrow) is read by column name; ``ids`` may name one of its columns.
         Columns that the schema does not have are refused, or left out with ``others="ignore"``. A
@@ -163,7 +171,7 @@ class FeatureSchema:
         """
         if isinstance(rows, People):
             return self.encoded(rows, _listed_ids(ids))
-        if features.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
+        if columns.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
             return people
         features.refuse_table(rows)
         ids = _listed_ids(ids)
@@ -176,12 +184,12 @@ class FeatureSchema:
                 )
             return self.encoded(rows, ids)
         listed = features.listed_rows(rows)
-        names = features.checked_ids(len(listed), ids)
+        names = columns.checked_ids(len(listed), ids)
         return self.from_columns(self._columns(listed, names), names)
 
     def from_columns(
         self,
-        columns: Sequence[Sequence[Any] | FloatArray],
+        values: Sequence[Sequence[Any] | FloatArray],
         names: tuple[str, ...],
         origin: Origin | None = None,
         *,
@@ -189,8 +197,8 @@ class FeatureSchema:
     ) -> People:
         """People from a column of values for each feature: what every other way in ends with."""
         x = np.empty((len(names), len(self)))
-        for place, (feature, values) in enumerate(zip(self.features, columns, strict=True)):
-            x[:, place] = feature.encode_column(values, names, encoded=encoded)
+        for place, (feature, column) in enumerate(zip(self.features, values, strict=True)):
+            x[:, place] = feature.encode_column(column, names, encoded=encoded)
         return People(names, x, self, origin)
 
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -208,9 +216,10 @@ class FeatureSchema:
         if (frame := reading.as_frame(rows)) is None:
             return None
         reading.check_frame(frame)
-        names = reading.frame_ids(frame, ids)
-        columns = reading.frame_columns(frame, self.features, others, ids)
-        return self.from_columns(columns, names, reading.origin_of(frame))
+        origin = reading.origin_of(frame)
+        names = reading.frame_ids(frame, ids, origin)
+        values = reading.frame_columns(frame, self.features, others, ids)
+        return self.from_columns(values, names, origin)
 
     @classmethod
     def from_frame(
@@ -219,13 +228,14 @@ class FeatureSchema:
         ids: str | None = None,
         leave_out: Sequence[str] = (),
         label: str | None = None,
+        categories: Sequence[str] = (),
     ) -> FeatureSchema:
         """Propose a schema for a data frame: kinds, levels, bounds and missing values.
 
         It is a draft. ``print`` shows it as code to be edited: bounds are those of the data rounded
         outwards, and only those who know the data can say what else may come. Columns that look
         like identities or hold dates are left out, what looks like a protected trait or an outcome
-        is named, each with a warning (:class:`~likewise.people.frames.SchemaAdvice`).
+        is named, each with a warning (:class:`~likewise.errors.SchemaAdvice`).
 
         Parameters
         ----------
@@ -233,6 +243,7 @@ class FeatureSchema:
         ids: the column of ids, which is no feature.
         leave_out: columns that are no features either, such as scores.
         label: the column of the outcome, which is what is predicted and so no feature.
+        categories: columns of text or integers that hold levels, though they look like numbers.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"],
@@ -243,9 +254,9 @@ class FeatureSchema:
             Feature("purpose", "category", levels=("car", "home")),
         ))
         """
-        from likewise.people.frames import propose
+        from likewise.people.proposals import propose
 
-        return cls(tuple(propose(frame, ids, leave_out, label)))
+        return cls(tuple(propose(frame, ids, leave_out, label, categories)))
 
     def __str__(self) -> str:
         """The schema as Python code."""
@@ -259,7 +270,7 @@ class FeatureSchema:
     def encoded(
         self,
         rows: People | npt.ArrayLike | Sequence[Sequence[float | None]],
-        ids: Sequence[str] | None = None,
+        ids: Sequence[str | int] | Any | None = None,
     ) -> People:
         """Check people whose features are numbers already, in the order of the schema.
 
@@ -277,30 +288,33 @@ class FeatureSchema:
                 )
             if ids is None:
                 return rows
-            return People(features.checked_ids(len(rows), ids), rows.x, self, rows.origin)
+            return People(columns.checked_ids(len(rows), ids), rows.x, self, rows.origin)
         listed = rows if features.is_numeric(rows) else features.listed_rows(rows)
-        names = features.checked_ids(len(listed), ids)
+        names = columns.checked_ids(len(listed), ids)
         x = self._numbers(listed)
         if x is not None and self.admits(x):
             return People(names, x, self)
-        columns = self._columns(listed, names) if x is None else list(x.T)
-        return self.from_columns(columns, names, encoded=True)
+        values = self._columns(listed, names) if x is None else list(x.T)
+        return self.from_columns(values, names, encoded=True)
 
     def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
         """Rows of plain numbers as an array; None where they need a closer look."""
         if isinstance(rows, np.ndarray):
             if rows.ndim != 2 or rows.shape[1] != len(self) or not features.is_numeric(rows):
                 return None
-            return rows.astype(np.float64)
+            truths = rows.dtype.kind == "b" and any(f.kind != "flag" for f in self.features)
+            x = rows.astype(np.float64)
+            return None if truths or (rows.dtype.kind in "iu" and not _exact(x)) else x
         # Exactly these: a subclass may have names of its own.
         if not all(type(row) in (list, tuple) and len(row) == len(self) for row in rows):
             return None
         if any(type(value) not in (float, int) for row in rows for value in row):
             return None
         try:
-            return np.array(rows, dtype=np.float64).reshape(len(rows), len(self))
+            x = np.array(rows, dtype=np.float64).reshape(len(rows), len(self))
         except OverflowError:
             return None
+        return x if _exact(x) else None
 
     def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
@@ -339,6 +353,16 @@ class FeatureSchema:
         low, high, integral, _ = self._limits
         return list(zip(low.tolist(), high.tolist(), integral.tolist(), strict=True))
 
+    @cached_property
+    def shown_as(self) -> dict[str, int]:
+        """The places of visible features by their titles; by name where two have one title."""
+        titles = [f.title for f in self.features if f.visible]
+        return {
+            f.title if titles.count(f.title) == 1 else f.name: place
+            for place, f in enumerate(self.features)
+            if f.visible
+        }
+
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""
         return {"features": [f.spec() for f in self.features]}
@@ -359,7 +383,12 @@ class FeatureSchema:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
+def _exact(x: FloatArray) -> bool:
+    """Test whether integers of this size are floats; where not, each of them is looked at."""
+    return not x.size or not bool((np.abs(x) >= features.EXACT).any())
+
+
+def _listed_ids(ids: Any) -> Any:
     if isinstance(ids, str):
         raise PeopleError(
             f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +12,34 @@ import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
-from likewise.people.features import Feature, checked_ids
+from likewise.people.cells import (
+    RowName,
+    is_amount,
+    is_mark,
+    number_remedy,
+    parse_number,
+    read_cells,
+)
+from likewise.people.columns import checked_ids
 from likewise.people.schema import FeatureSchema, People
 
-_SEPARATORS = {";": "semicolons (;)", "\t": "tabs"}
-_FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+_SEPARATORS = {";": "semicolons (;)", "\t": "tabs", "|": "bars (|)"}
+_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list[dict[str, str]]:
     """The rows of a CSV file by the names in its first line.
 
     Every column ``needed`` must be there once; without any, no name may be there twice.
-    Empty cells stay empty: the caller decides whether they may be.
+    Names and cells are without the spaces around them. Empty cells stay empty: the caller decides
+    whether they may be.
     """
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            header = list(reader.fieldnames or [])
-            rows = list(reader)
+            header = [name.strip() for name in reader.fieldnames or []]
+            reader.fieldnames = header
+            rows = [_stripped(row) for row in reader]
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -45,12 +55,22 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
             f"{path} has no row below its header; it must have a line of names, and a line for "
             f"every row."
         )
+    if any(row.get("") for row in rows):
+        raise LikewiseError(
+            f"{path} has a column without a name. Write one into the first line, or leave the "
+            f"column out; pandas does so with to_csv(index=False)."
+        )
     for line, row in enumerate(rows, start=2):
         if None in row or None in row.values():
             raise LikewiseError(
                 f"{path}, line {line}: it must have {len(header)} cells, as the header has."
             )
     return rows
+
+
+def _stripped(row: dict[Any, Any]) -> dict[str, str]:
+    """The row without spaces around its cells; one of another length is refused later."""
+    return {name: cell.strip() if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
 def _check_header(
@@ -71,6 +91,11 @@ def _check_header(
             )
 
 
+def line_of(path: str | os.PathLike[str]) -> RowName:
+    """The names of a file's rows: its lines, the first of them being the header."""
+    return lambda place: f"{path}, line {place + 2}"
+
+
 def parse_people(
     path: Path,
     rows: Sequence[Mapping[str, str]],
@@ -79,49 +104,70 @@ def parse_people(
 ) -> People:
     """People from the cells of a table, by the names of the features.
 
-    An empty cell is a missing value. A flag is 1 or 0, true or false, yes or no.
+    An empty cell is a missing value, and so are the usual marks of one, with a warning. A flag is 1
+    or 0, true or false, yes or no.
     """
     if lacking := [name for name in schema.names if name not in rows[0]]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
     columns = [
-        [_value(path, line, feature, row[feature.name]) for line, row in enumerate(rows, start=2)]
+        read_cells(feature, [row[feature.name] for row in rows], line_of(path))
         for feature in schema.features
     ]
     return schema.from_columns(columns, checked_ids(len(rows), ids))
 
 
-def _value(path: Path, line: int, feature: Feature, cell: str) -> Any:
-    text = cell.strip()
-    if not text:
-        return None
-    if feature.kind == "category":
-        return cell if cell in feature.levels else text
-    if feature.kind == "flag" and text.lower() in _FLAGS:
-        return _FLAGS[text.lower()]
-    rule = "1 or 0, true or false, yes or no" if feature.kind == "flag" else "a number"
-    return _number(path, line, feature.name, cell, rule)
-
-
-def _number(path: Path, line: int, column: str, cell: str, rule: str = "a number") -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        raise LikewiseError(
-            f"{path}, line {line}: {column} must be {rule}; got {cell!r}."
-        ) from None
-
-
-def parse_numbers(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> list[float]:
-    """The numbers of a column."""
-    return [_number(path, line, column, row[column]) for line, row in enumerate(rows, start=2)]
-
-
-def parse_labels(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
-    """The labels of a column, each 0 or 1."""
-    for line, row in enumerate(rows, start=2):
-        if row[column].strip() not in ("0", "1"):
+def parse_column(
+    path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
+) -> list[float] | list[str]:
+    """The numbers of a column, true and false as 1 and 0; its texts where one is favourable."""
+    cells = [row[column] for row in rows]
+    if set(favourable) & set(cells):
+        return cells
+    if all(cell.lower() in _TRUTH for cell in cells):
+        return [_TRUTH[cell.lower()] for cell in cells]
+    numbers = [parse_number(cell) for cell in cells]
+    for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
+        if number is None:
             raise LikewiseError(
-                f"{path}, line {line}: {column} must be 0 or 1; got {row[column]!r}. Write 1 for "
-                f"whom a favourable decision was right, 0 for the others."
+                f"{line_of(path)(place)}: {column} must be a number; got {cell!r}. "
+                f"{_remedy(cell, cells) or 'Correct the cell.'}"
             )
-    return np.array([int(row[column]) for row in rows], dtype=np.int64)
+    return [float(number) for number in numbers if number is not None]
+
+
+def parse_labels(
+    path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
+) -> IntArray:
+    """The labels of a column, each 0 or 1: as digits, true or false, or by the favourable word."""
+    cells = [row[column] for row in rows]
+    words = set(favourable) & set(cells)
+    labels = []
+    for place, cell in enumerate(cells):
+        value = _TRUTH.get(cell.lower(), parse_number(cell))
+        if words and not is_mark(cell) and len(set(cells)) == 2:
+            value = int(cell in words)
+        if value not in (0, 1) or (words and len(set(cells)) > 2):
+            remedy = _remedy(cell, cells) or (
+                "Write 1 for whom a favourable decision was right, 0 for the others."
+            )
+            raise LikewiseError(
+                f"{line_of(path)(place)}: {column} must be 0 or 1; got {cell!r}. {remedy}"
+            )
+        labels.append(int(value))
+    return np.array(labels, dtype=np.int64)
+
+
+def _remedy(cell: str, cells: Sequence[str]) -> str:
+    """Advice on a cell that is no score or label, by what the others are."""
+    different = sorted(set(cells))
+    if is_mark(cell):
+        return "Leave out the lines of people without one."
+    if len(different) == 2:
+        one, other = map(repr, different)
+        return f"Of its two values, {one} and {other}, say which is favourable: --favourable."
+    if is_amount(cell) and parse_number(cell) is None:
+        return number_remedy(cell)
+    words = [text for text in different if parse_number(text) is None and not is_mark(text)]
+    if len(words) > 1:
+        return f"Words must be two, one of them favourable; these are {', '.join(different[:5])}."
+    return ""

@@ -84,9 +84,8 @@ def axes_on(
     ``above`` is room between the axes and the title.
     """
     tall = fig.get_figheight() * 72
-    axes = fig.add_axes(
-        (left / WIDTH, bottom / tall, (WIDTH - left - right) / WIDTH, height / tall)
-    )
+    wide = (WIDTH - left - right) / WIDTH
+    axes = fig.add_axes((left / WIDTH, bottom / tall, wide, height / tall))
     fig.text(4 / WIDTH, (bottom + height + above + 12) / tall, title, weight="bold", size=14)
     return axes
 
@@ -279,15 +278,9 @@ def compare_lines(axes: Axes, lines: Sequence[Line]) -> None:
                 transform=axes.transAxes, clip_on=False,
             )  # fmt: skip
         axes.text(
-            foot,
-            1 + 7 / tall,
-            text,
-            transform=axes.transAxes,
-            ha="center",
-            va="bottom",
-            color=SOFT,
-            size=9,
-        )
+            foot, 1 + 7 / tall, text, transform=axes.transAxes, ha="center", va="bottom",
+            color=SOFT, size=9,
+        )  # fmt: skip
 
 
 def side_by_side(

@@ -79,7 +79,7 @@ class MemberLooks:
 
     def see(self, moment: Moment) -> None:
         """Ask about the pairs that the panel is shown in a round."""
-        encounter, scores = moment.encounter, moment.deployment.scores
+        encounter, scores = moment.encounter, moment.deployment.units
         gaps = scores[:, None] - scores
         shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > self.sensitivity)
         if not shown.any():

@@ -150,7 +150,6 @@ def run_demo(
 
 @lru_cache(maxsize=1)
 def _world(seed: int, rounds: int) -> Steady:
-    """The stream, made once in every process."""
     return Recorded(cast(Steady, WORLDS["loans"].make(seed)), rounds)
 
 
@@ -212,7 +211,7 @@ class Case:
 
 def case_of(moment: Moment, sensitivity: int) -> Case:
     """The pair that was reported; in a quiet round, the one that came closest to it."""
-    people, scores = moment.encounter.people, moment.deployment.scores
+    people, scores = moment.encounter.people, moment.deployment.units
     if moment.report:
         over, under = (people.ids.index(person) for person in moment.report[0])
     else:
@@ -253,7 +252,7 @@ def _people(moment: Moment, case: Case) -> tuple[str, ...]:
     people, deployment = moment.encounter.people, moment.deployment
     pair = (case.over, case.under)
     over, under = (people.ids[i] for i in pair)
-    chances = [f"{points(int(deployment.scores[i]))}\u00a0%" for i in pair]
+    chances = [f"{points(int(deployment.units[i]))}\u00a0%" for i in pair]
     decided = ["approved" if deployment.approved[i] else "turned down" for i in pair]
     right = ["approve" if moment.encounter.labels[i] else "turn down" for i in pair]
     was = f"{over} was {decided[0]}, {under} {decided[1]}"

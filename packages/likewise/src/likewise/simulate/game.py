@@ -165,7 +165,7 @@ class PreparedGame:
 
     @property
     def sensitivity(self) -> int:
-        """What the panel is asked at, in units of 2^-20."""
+        """The sensitivity that the panel is asked at, in units of 2^-20."""
         return self.learner.sensitivity
 
     def play(

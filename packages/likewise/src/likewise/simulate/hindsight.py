@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
-from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
+from likewise.errors import AuditError, HypothesisError, PeopleError
 from likewise.hypotheses.base import Bits, HypothesisClass, Points
 from likewise.hypotheses.lists import Listed
 from likewise.hypotheses.segments import Segments
@@ -28,7 +28,7 @@ from likewise.simulate import programs
 from likewise.simulate.programs import ComparatorError, Constraints, Form, Search
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Encounter
-from likewise.validation import as_array, flag, instance, items, real
+from likewise.validation import as_array, assign, flag, instance, items, real, require, within
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +46,9 @@ class Faced:
 
     def __post_init__(self) -> None:
         for name in ("points", "labels", "pivots"):
-            if not isinstance(getattr(self, name), np.ndarray) or not getattr(self, name).ndim:
-                raise ParameterError(
-                    f"Faced.{name}", "must be an array", getattr(self, name), "See faced_rounds."
-                )
+            array = getattr(self, name)
+            fits = isinstance(array, np.ndarray) and array.ndim > 0
+            require(fits, f"Faced.{name}", "must be an array", array, "See faced_rounds.")
         k = len(self.points)
         labels, pivots = self.labels, self.pivots
         if labels.shape != (k,) or not ((labels == 0) | (labels == 1)).all():
@@ -77,8 +76,8 @@ def faced_rounds(
 ) -> list[Faced]:
     """Turn the rounds of a game into those that a policy of the class faces."""
     instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
-    if not isinstance(encounters, Iterable) or isinstance(encounters, np.ndarray):
-        raise ParameterError("encounters", "must be a list", encounters, "List them.")
+    fits = isinstance(encounters, Iterable) and not isinstance(encounters, np.ndarray)
+    require(fits, "encounters", "must be a list", encounters, "List them.")
     rounds = []
     for t, encounter in enumerate(encounters, start=1):
         instance("encounters", encounter, Encounter, "World.course() makes them.")
@@ -93,9 +92,8 @@ def checked_rounds(rounds: Sequence[Faced]) -> list[Faced]:
     listed = items("best_fair_policy.rounds", rounds, "List what was faced: faced_rounds(…).")
     for faced in listed:
         instance("rounds", faced, Faced, "faced_rounds(…) makes them.")
-    if not any(len(faced.labels) for faced in listed):
-        rule = "must have somebody in them"
-        raise ParameterError("best_fair_policy.rounds", rule, len(listed), "Run one first.")
+    fits, rule = any(len(faced.labels) for faced in listed), "must have somebody in them"
+    require(fits, "best_fair_policy.rounds", rule, len(listed), "Run one first.")
     return listed
 
 
@@ -172,11 +170,8 @@ def best_fair_policy(
     """
     start = time.perf_counter()
     rounds = checked_rounds(rounds)
-    slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
-    if not (math.isfinite(slack) and slack >= 0):
-        rule = "must be at least 0 and finite"
-        remedy = "It is alpha − eps, and eps may be at most alpha."
-        raise ParameterError("best_fair_policy.slack", rule, slack, remedy)
+    remedy = "It is alpha − eps, and eps may be at most alpha."
+    slack = within("best_fair_policy.slack", slack, 0, math.inf, remedy, ends="[)")
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
     solution = programs.solve(form, merged(all_pairs(form.points, place, rounds, slack)))
     people = len(place)
@@ -324,8 +319,7 @@ def best_fair_by_columns(constraints: Constraints, search: Search, *, exact: boo
     (0.75, 0.75)
     """
     instance("constraints", constraints, Constraints, "Write Constraints(…).")
-    if not callable(search):
-        raise ParameterError("search", "must be a function", search, "Write exact_search(…).")
+    require(callable(search), "search", "must be a function", search, "Write exact_search(…).")
     exact = flag("exact", exact, "Say whether the search finds the least cost.")
     form = programs.Columns(constraints.costs, search)
     solution = programs.solve(form, constraints)
@@ -351,7 +345,7 @@ class Comparators:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = real(field.name, getattr(self, field.name), "It is a number of errors.")
-            object.__setattr__(self, field.name, value)
+            assign(self, **{field.name: value})
 
     def rates(self, people: int) -> Comparators:
         return Comparators(**{name: value / people for name, value in asdict(self).items()})
@@ -365,10 +359,8 @@ def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
     >>> slacks_of(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1))
     (0.0, 0.2025, 0.3)
     """
-    if not isinstance(learner, Learner | Algorithm):
-        raise ParameterError(
-            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
-        )
+    fits, rule = isinstance(learner, Learner | Algorithm), "must be a Learner or an Algorithm"
+    require(fits, "learner", rule, learner, "Make one: Learner(…).")
     alpha, asked_at = learner.alpha, learner.sensitivity / ONE
     if isinstance(learner, Learner):
         asked_at = alpha - learner.margins.kappa
@@ -436,9 +428,7 @@ def best_passing_policy(
     instance("people", people, People, "Make them with the class's schema.")
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority').")
     instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
-    slack = real("alpha", alpha, "It is the size of a violation.")
-    if not 0 <= slack <= 1:
-        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
+    slack = within("alpha", alpha, 0, 1, "It is a difference of scores.")
     labels = as_array(labels)
     fits = labels.dtype.kind in "biu" and labels.shape == (len(people),) and len(people)
     if not fits or not np.isin(labels, (0, 1)).all():

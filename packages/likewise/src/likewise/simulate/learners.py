@@ -29,6 +29,7 @@ from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Setting, named_setting, settings_of_function
+from likewise.validation import choice, require
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -74,7 +75,6 @@ def _self_tuned(
     waiting: Annotated[float, "how much a round that waits for its audit adds"] = WAITING,
     engine: Engine = "compiled", open_limit: OpenLimit = 10_000,
 ) -> Learner:  # fmt: skip
-    """Our schedule with a player."""
     if kappa_share is not None:
         if kappa is not None:
             raise ParameterError("kappa", "must be given once", kappa, "Not kappa_share too.")
@@ -101,15 +101,12 @@ def _with_prior(hypotheses: HypothesisClass, prior: str | None) -> HypothesisCla
 
 
 def _dual(name: str, **parameters: float | None) -> Dual:
-    if name not in DUALS:
-        raise ParameterError("dual", f"must be one of {', '.join(DUALS)}", name, "Check it.")
-    names = [field.name for field in fields(DUALS[name])]
+    kind = DUALS[choice("dual", name, DUALS, "Check it.")]
+    names = [field.name for field in fields(kind)]
     values = {key: value for key, value in parameters.items() if value is not None}
     for key, value in values.items():
-        if key not in names:
-            remedy = "It has none."
-            raise ParameterError(key, f"must be left out for the dual {name}", value, remedy)
-    return DUALS[name](**values)
+        require(key in names, key, f"must be left out for the dual {name}", value, "It has none.")
+    return kind(**values)
 
 
 def _paper(
@@ -121,7 +118,6 @@ def _paper(
     noise: Annotated[str, "repeated: k Laplace variables a point; per-point: one"] = "repeated",
     engine: Engine = "compiled", open_limit: OpenLimit = 10_000,
 ) -> Learner:  # fmt: skip
-    """The paper's constants, for the feedback at hand."""
     constants = PaperOneSided if feedback == "one-sided" else Paper
     rules: dict[str, Any] = {"draws_rule": draws, "noise": noise}  # checked by the schedule
     schedule = constants(rounds, b=b, noise_divisor=noise_divisor, **rules)
@@ -142,10 +138,8 @@ def _scheduled(
             f"The schedule {name!r} cannot be made by its name alone: it has no default for "
             f"{', '.join(needed)}. Make the learner in Python, or give it defaults."
         )
-    return Learner(
-        hypotheses, k, alpha, eps, seed, schedule=SCHEDULES[name](), engine=engine,
-        feedback=feedback,
-    )  # fmt: skip
+    rules: dict[str, Any] = {"schedule": SCHEDULES[name](), "engine": engine, "feedback": feedback}
+    return Learner(hypotheses, k, alpha, eps, seed, **rules)
 
 
 def learner_names() -> tuple[str, ...]:
@@ -156,10 +150,8 @@ def learner_names() -> tuple[str, ...]:
 
 def _entry(name: str) -> tuple[Make, str]:
     """The function that makes the learner of a name, with its settings as keywords; and a line."""
-    if name not in learner_names():
-        rule = f"must be one of {', '.join(learner_names())}"
-        remedy = "Check the spelling; a package adds one as a player or a baseline."
-        raise ParameterError("learner", rule, name, remedy)
+    remedy = "Check the spelling; a package adds one as a player or a baseline."
+    choice("learner", name, learner_names(), remedy)
     entries: dict[str, tuple[Make, str]] = {}
     if name in OURS or name == "paper":
         player, summary = OURS.get(name, ("", _PAPER))
@@ -180,12 +172,10 @@ def _entry(name: str) -> tuple[Make, str]:
 
 
 def learner_summary(name: str) -> str:
-    """One line about a learner."""
     return _entry(name)[1]
 
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
-    """The settings of a learner by name."""
     make = _entry(name)[0]
     if not isinstance(make, Baseline):
         return _annotated(make.func if isinstance(make, partial) else make)
@@ -211,7 +201,6 @@ def learner_setting(learner: str, name: str) -> Setting:
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a learner as plain values."""
     _entry(learner)  # refuses a name that is none
     return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
 

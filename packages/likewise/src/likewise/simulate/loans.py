@@ -91,12 +91,10 @@ class LoanSettings(world.World):
         return _pool(self.seed)
 
     def applicants(self, t: int, bar: Bar = _BAR) -> tuple[FloatArray, IntArray]:
-        """Draw k applicants for round t; see :func:`applicants`."""
         stream = Stream(self.seed, Purpose.WORLD, t)
         return applicants(stream, self.k, self.luck, self.harshness, bar)
 
     def round_of(self, t: int, x: FloatArray, labels: IntArray) -> Encounter:
-        """Bring the applicants of round t before the panel of five."""
         return Encounter(world.numbered(t, x, SCHEMA), labels, self.panel)
 
 
@@ -235,7 +233,6 @@ class Drift(LoanWorld):
     summary = "loans, with recessions that come without warning"
 
     def caveat(self, rounds: int) -> str | None:
-        """Warn of a game that ends before the first recession."""
         if rounds > self.spell:
             return None
         return (
@@ -296,7 +293,6 @@ class Adversarial(LoanSettings, Memoryless):
         return tuple(five_auditors(self.leniency))
 
     def meet(self, t: int, view: View) -> Encounter:
-        """Look at the policy on many candidates, and pick the round."""
         stream = Stream(self.seed, Purpose.WORLD, t)
         x, labels = applicants(stream, CANDIDATES, self.luck, self.harshness)
         crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
@@ -371,13 +367,11 @@ class _Course(world.Course):
         self._fortune = np.zeros(len(REGIONS))
 
     def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
-        """Draw applicants who repay according to the fortune of their region."""
         fortune = np.clip(self._fortune, -0.25, 0.25)
         x, labels = self._world.applicants(t, lambda region: 0.57 - fortune[region])
         return self._world.round_of(t, x, labels)
 
     def hear(self, encounter: Encounter, approved: world.Approved) -> None:
-        """Move the fortune of each region by the loans made there."""
         region = encounter.people.column("region").astype(np.int64)
         self._fortune *= 1.0 - self._world.fading
         for place, label, loan in zip(region, encounter.labels, approved, strict=True):
@@ -405,7 +399,6 @@ class Strategic(LoanSettings, Memoryless):
     summary = "loans, whose applicants see the policy and move towards approval at a cost"
 
     def meet(self, t: int, view: View) -> Encounter:
-        """Let everybody look at the policy and take the best of a few ways to polish the file."""
         x, labels = self.applicants(t)
         options = [_polished(x, step, self.reach) for step in range(STEPS + 1)]
         worth = np.empty((STEPS + 1, self.k), dtype=np.int64)

@@ -194,7 +194,6 @@ class Members(Form):
         return int(self.bits.shape[1])
 
     def scores(self, policy: FloatArray) -> FloatArray:
-        """Σ_h w_h·h(x), over the members that have a weight."""
         used = np.flatnonzero(policy)
         parts = [
             self.bits[start : start + _CHUNK, used] @ policy[used]

@@ -37,7 +37,7 @@ class Trial:
 
     @property
     def counts(self) -> tuple[float, float, float]:
-        """What is bad of it: error, violations, looks."""
+        """Error, violations and looks, of which less is better in each."""
         return self.error_rate, self.violations, self.looks
 
 

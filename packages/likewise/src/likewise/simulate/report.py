@@ -36,9 +36,8 @@ def violation_figure(demo: Demo) -> str:
     listening = [s.name for s in demo.shown if not s.learner.ignores_reports]
     canvas.named_lines(below, {name: every[name] for name in listening}, COUNT)
     below.set_xlabel("round")
-    return canvas.finish(
-        fig, "violations", f"Rounds in violation, by learner: {canvas.last_values(every, COUNT)}."
-    )
+    label = f"Rounds in violation, by learner: {canvas.last_values(every, COUNT)}."
+    return canvas.finish(fig, "violations", label)
 
 
 def error_start(rounds: int) -> int:
@@ -113,13 +112,10 @@ def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     for name in players:
         points_of = [p for p in demo.frontier if p.learner == name]
         line = [(100 * p.summary.error_rate, float(getattr(p.summary, kind))) for p in points_of]
-        axes.plot(
-            *zip(*line, strict=True), color=canvas.colour_of(name), marker="o", ms=6, label=name
-        )
-        labels += [
-            (*at, fraction(p.eta), canvas.colour_of(name))
-            for at, p in zip(line, points_of, strict=True)
-        ]
+        colour = canvas.colour_of(name)
+        axes.plot(*zip(*line, strict=True), color=colour, marker="o", ms=6, label=name)
+        etas = [fraction(p.eta) for p in points_of]
+        labels += [(*at, eta, colour) for at, eta in zip(line, etas, strict=True)]
         lines.append(line)
     axes.legend(loc="upper right", edgecolor="white", framealpha=1, labelcolor="linecolor")
     canvas.compare_lines(axes, fixed)
@@ -150,11 +146,8 @@ def lam_figure(demo: Demo) -> str:
     below = canvas.axes_on(fig, 38, 150, "lam, the price of a report")
     canvas.named_lines(below, lam, "{:.2f}")
     below.set_xlabel("round")
-    return canvas.finish(
-        fig,
-        "lam",
-        f"Reports and lam over time; lam at the end: {canvas.last_values(lam, '{:.2f}')}.",
-    )
+    label = f"Reports and lam over time; lam at the end: {canvas.last_values(lam, '{:.2f}')}."
+    return canvas.finish(fig, "lam", label)
 
 
 @STYLE
@@ -169,9 +162,8 @@ def pivot_figure(moments: Sequence[Moment], sensitivity: int) -> str:
         if moment.report:
             reported[str(case_of(moment, sensitivity).pivot)] += 1
     fig = canvas.canvas(270)
-    _pivot_bars(
-        canvas.axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14), every, reported
-    )
+    axes = canvas.axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14)
+    _pivot_bars(axes, every, reported)
     share = "; ".join(f"{n} {c / every.total():.0%}" for n, c in every.most_common())
     return canvas.finish(fig, "pivots", f"How often each auditor is the pivot of a pair: {share}")
 
@@ -185,9 +177,8 @@ def distance_figure(moments: Sequence[Moment], sensitivity: int) -> str:
     _pivot_distances(axes, distances, 1 - sensitivity / ONE)
     low, middle, high = (points(int(ONE * q)) for q in np.quantile(distances, (0.25, 0.5, 0.75)))
     quartiles = f"a quarter up to {low}, half up to {middle}, three quarters up to {high}"
-    return canvas.finish(
-        fig, "distances", f"Distances of pairs in points, as their pivots see: {quartiles}."
-    )
+    label = f"Distances of pairs in points, as their pivots see: {quartiles}."
+    return canvas.finish(fig, "distances", label)
 
 
 def _upper(square: IntArray) -> IntArray:
@@ -224,12 +215,9 @@ def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
     axes.yaxis.set_major_formatter(canvas.PERCENT)
     axes.yaxis.set_major_locator(canvas.MaxNLocator(4))
     axes.set(xlabel="distance in points", xlim=(0, 100), ylim=(0, 1.25 * axes.get_ylim()[1]))
-    fits = beyond < 0.86  # the wider of the two words needs about an eighth of the width
-    x, side, text = (
-        (50 + 50 * beyond, "center", "never\nreported")
-        if fits
-        else (100 * beyond - 1, "right", "never reported \u2192")
-    )
+    x, side, text = 50 + 50 * beyond, "center", "never\nreported"
+    if beyond >= 0.86:  # the wider of the two words needs about an eighth of the width
+        x, side, text = 100 * beyond - 1, "right", "never reported \u2192"
     axes.text(x, 0.98 * axes.get_ylim()[1], text, ha=side, va="top", color=SOFT, size=12)
 
 
@@ -237,7 +225,7 @@ def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
 def round_figure(moment: Moment, sensitivity: int) -> str:
     """The people of one round by their chances, and how far each auditor would let a gap go."""
     case = case_of(moment, sensitivity)
-    scores, ids = 100 * moment.deployment.scores / ONE, moment.encounter.people.ids
+    scores, ids = 100 * moment.deployment.scores, moment.encounter.people.ids
     rows = len(case.distances)
     fig = canvas.canvas(250 + 30 * rows)
     title = f"Round {moment.t}: {'a pair is reported' if case.reported else 'no report'}"
@@ -293,18 +281,13 @@ def _tolerances(axes: Axes, case: Case, low: float) -> None:
         axes.text(-3, row, name, ha="right", va="center", weight=weight)
         axes.text(103, row, f"{verdict} (pivot)" if pivot else verdict, va="center", weight=weight)
     distance_patch = canvas.Patch(color="#8a8a8a", label="distance seen")
-    slack_patch = canvas.Patch(
-        color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more"
-    )
+    label = f"{points(case.sensitivity)} points more"
+    slack_patch = canvas.Patch(color="#8a8a8a", alpha=0.4, label=label)
     where = (0.5, (len(case.distances) + 0.45) / (len(case.distances) + 5.7))
     axes.legend(
-        handles=[distance_patch, slack_patch],
-        ncols=2,
-        edgecolor="white",
-        framealpha=1,
-        loc="center",
-        bbox_to_anchor=where,
-    )
+        handles=[distance_patch, slack_patch], ncols=2, edgecolor="white", framealpha=1,
+        loc="center", bbox_to_anchor=where,
+    )  # fmt: skip
 
 
 try:

@@ -231,7 +231,7 @@ class Algorithm(ABC):
             self.hear(event)
 
     def asking(self, round_id: str) -> Asking:  # noqa: ARG002
-        """What the panel is asked about in the round: here, everything."""
+        """The pairs that the panel is asked about in the round: here, everything."""
         return Asking()
 
     @property
@@ -292,7 +292,7 @@ class FoldedLearner(Algorithm):
         if self._deployment is None:
             raise LikewiseError("There is no policy before somebody has been deployed to.")
         if self._frozen is None:
-            return self._deployment.scores
+            return self._deployment.units
         return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def asking(self, round_id: str) -> Asking:
@@ -561,9 +561,9 @@ class _Table:
         deployment = algorithm.deploy(people, encounter.panel.name)
         policy = algorithm.policy(people, self.evaluation_draws)
         asked = algorithm.asking(deployment.round)
-        exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
+        exceeded = pivots.exceeded(deployment.units, algorithm.sensitivity)
         exceeded &= shown_pairs(asked, people.ids)
-        report = choose_report(exceeded, deployment.scores, people.ids, self.selection, t)
+        report = choose_report(exceeded, deployment.units, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
         heard = asked.looked_at or asked.quiet

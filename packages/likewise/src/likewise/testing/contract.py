@@ -24,7 +24,6 @@ _FOLDER = Path(__file__).parent
 
 
 def require(holds: object, part: object, sentence: str) -> None:
-    """Raise a ContractError about the part unless something holds."""
     if not holds:
         raise ContractError(f"{_name(part)}: {sentence}")
 
@@ -66,7 +65,6 @@ def require_text(part: object, *names: str) -> None:
 
 
 def generator(seed: int) -> np.random.Generator:
-    """Return random numbers for a check, from its seed."""
     return np.random.default_rng(integer("seed", seed, 0, None, "Any number of at least 0."))
 
 

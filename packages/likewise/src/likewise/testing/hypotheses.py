@@ -110,15 +110,12 @@ class _Trial:
         return np.asarray(self.predictions(codes, points).astype(np.int64) @ amounts)
 
     def sizes(self) -> None:
-        """Sizes are counts, and costs are integers."""
         h = self.hypotheses
         self.require(isinstance(h.size, int) and h.size > 0, f"size must be a count; got {h.size}.")
         listed = len(self.codes) if self.small else h.size
         self.require(listed == h.size, f"size is {h.size}, but codes are {listed}.")
-        self.require(
-            len(h.separating_points()) == h.separators,
-            f"separators is {h.separators}, but there are {len(h.separating_points())} points.",
-        )
+        points, count = len(h.separating_points()), h.separators
+        self.require(points == count, f"separators is {count}, but there are {points} points.")
         nothing = h.no_costs()
         fits = nothing.dtype == np.int64 and nothing.ndim == 1 and not nothing.any()
         self.require(fits, "no_costs must be zeros, a flat array of int64.")
@@ -162,17 +159,14 @@ class _Trial:
         self.require(len(minima) == len(noise), "minimise must find a code a row of noise.")
         codes = self.codes if self.small else minima
         separating = h.separating_points()
-        totals = self.totals(codes, self.charged, amounts)[:, None] + self.totals(
-            codes, separating, noise.T
-        )
+        charged = self.totals(codes, self.charged, amounts)
+        totals = charged[:, None] + self.totals(codes, separating, noise.T)
         reached = self.totals(minima, self.charged, amounts)
         reached = reached + np.diagonal(self.totals(minima, separating, noise.T))
         for row, code in enumerate(minima):
             cost, least = int(reached[row]), int(totals[:, row].min())
-            self.require(
-                cost == least,
-                f"minimise finds a hypothesis of cost {cost} where there is one of {least}.",
-            )
+            worse = f"minimise finds a hypothesis of cost {cost} where there is one of {least}."
+            self.require(cost == least, worse)
             if self.small:
                 first = codes[int(np.argmin(totals[:, row]))]
                 tie = "minimise must break ties towards the smallest code"
@@ -203,7 +197,6 @@ class _Trial:
         self.require(same, "a draw depends on the others of its batch.")
 
     def json(self) -> None:
-        """The class that is read back from its JSON is the same."""
         h = self.hypotheses
         copy = same_as_json(h, class_to_spec, class_from_spec)
         before = (h.size, h.separators, h.schema.digest)
@@ -221,10 +214,8 @@ class _Trial:
         ordered = [tuple(code) for code in self.codes.tolist()]
         self.require(ordered == sorted(set(ordered)), "codes must be in order, none of them twice.")
         apart = len({r.tobytes() for r in self.predictions(self.codes, h.separating_points())})
-        self.require(
-            apart == h.size,
-            f"the separating set tells {apart} of {h.size} hypotheses apart; it must tell all.",
-        )
+        few = f"the separating set tells {apart} of {h.size} hypotheses apart; it must tell all."
+        self.require(apart == h.size, few)
         words = [h.describe(code) for code in self.codes]
         self.require(all(isinstance(text, str) for text in words), "describe must be text.")
         self.require(len(set(words)) == h.size, "describe must say different hypotheses apart.")
@@ -238,10 +229,8 @@ class _Trial:
         total = float(np.exp(-inverse).sum())
         self.require(abs(total - 1) < 1e-9, f"the priors of all hypotheses add up to {total}.")
         largest, claimed = float(inverse.max()), exact.log_inverse_prior
-        self.require(
-            largest <= claimed + 1e-9,
-            f"log_inverse_prior is {claimed:.9g}, and a hypothesis has {largest:.9g}.",
-        )
+        beyond = f"log_inverse_prior is {claimed:.9g}, and a hypothesis has {largest:.9g}."
+        self.require(largest <= claimed + 1e-9, beyond)
 
     def weights(self, exact: ExactWeights) -> None:
         """Chances of approval are those of prior(h)·exp(−cost(h)/temperature), over all h."""
@@ -253,10 +242,8 @@ class _Trial:
         self.priors(exact)
         expected = self.chances(exact) @ self.predictions(self.codes, self.located)
         off = np.abs(np.array([w / total for w, total in approval]) - expected).max(initial=0.0)
-        self.require(
-            off <= 1e-11 + exact.cut,
-            f"approval is off by {off:.3g} from enumerated weights, cut is {exact.cut:g}.",
-        )
+        far = f"approval is off by {off:.3g} from enumerated weights, cut is {exact.cut:g}."
+        self.require(off <= 1e-11 + exact.cut, far)
 
     def chances(self, exact: ExactWeights) -> FloatArray:
         """π of every hypothesis, by enumeration."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
-from likewise.learner.attention import Answer, Attention, Possible, attention_from_spec
+from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
 from likewise.learner.events import Person
 from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
@@ -79,10 +79,8 @@ def check_schedule(schedule: Schedule) -> None:
     require(before == after, schedule, f"read back from its JSON, {before} became {after}.")
     pool = Pool.from_table(_TABLE)
     for feedback in schedule.feedback:
-        learner = Learner(
-            pool, 2, 0.4, 0.4, 1, schedule, "context-ftpl", "reference", feedback=feedback
-        )
-        check_state(schedule, learner, seed=1, rounds=2)
+        settings = (2, 0.4, 0.4, 1, schedule, "context-ftpl", "reference")
+        check_state(schedule, Learner(pool, *settings, feedback=feedback), seed=1, rounds=2)
 
 
 def _constants(schedule: Schedule) -> tuple[float, float, int, int]:
@@ -118,12 +116,10 @@ def check_baseline(baseline: Baseline, hypotheses: HypothesisClass | None = None
     fits = isinstance(learner, Learner | Algorithm)
     require(fits, baseline, f"it must make a Learner or an Algorithm; got {learner!r}.")
     settings = (learner.k, learner.alpha, learner.eps, learner.seed)
-    same = settings == expected
-    require(same, baseline, f"k, alpha, eps and seed must be {expected}; got {settings}.")
-    require(
-        learner.hypotheses.schema.digest == hypotheses.schema.digest, baseline,
-        "its class must be over the features of the class that it was given.",
-    )  # fmt: skip
+    other = f"k, alpha, eps and seed must be {expected}; got {settings}."
+    require(settings == expected, baseline, other)
+    same = learner.hypotheses.schema.digest == hypotheses.schema.digest
+    require(same, baseline, "its class must be over the features of the class that it was given.")
     same = baseline(hypotheses, *expected, rounds=20).settings() == learner.settings()
     require(same, baseline, "called again, it makes another learner.")
     if isinstance(learner, Learner):
@@ -161,9 +157,9 @@ def check_attention(attention: Attention, *, seed: int = 1) -> None:
         require(same, attention, "what it asks about must be a function of its arguments.")
         reported = np.zeros(len(pairs), dtype=np.bool_)
         reported[: rng.integers(0, 2)] = True
-        answer = Answer(pairs, unknown, reported, True)
-        after = attention.learn(memory, answer)
-        require(after == attention.learn(memory, answer), attention, "so must what it learns.")
+        response = Response(pairs, unknown, reported, True)
+        after = attention.learn(memory, response)
+        require(after == attention.learn(memory, response), attention, "so must what it learns.")
         fits = isinstance(after, tuple) and all(type(value) is float for value in after)
         fits = fits and bool(np.isfinite(after).all()) and attention.fits(after, pool.schema)
         require(fits, attention, "its memory must be finite floats that fit the features.")
@@ -171,6 +167,7 @@ def check_attention(attention: Attention, *, seed: int = 1) -> None:
     check_state(attention, learner, seed)
 
 
+@contract
 def check_player(
     player: Player, hypotheses: HypothesisClass | None = None, *, seed: int = 1
 ) -> None:
@@ -235,7 +232,6 @@ class _Trial:
         return self.hypotheses.charge(self.hypotheses.no_costs(), self.points, amounts)
 
     def constants(self) -> None:
-        """The bound's constants, and the default x, are numbers."""
         for estimated in (False, True) if self.player.exact else (False,):
             stability = self.player.stability(self.hypotheses, estimated=estimated)
             gain = self.player.gain(self.hypotheses)
@@ -245,11 +241,8 @@ class _Trial:
                 self.require(fits, f"{name} must be a number of at least 0; got {value}.")
             self.require(math.isfinite(x) and x > 0, f"default_x must be above 0; got {x}.")
             for term in self.player.terms(self.hypotheses, x, estimated=estimated):
-                constant = term.constant()
-                self.require(
-                    math.isfinite(constant) and term.burst() >= 0,
-                    f"terms must have finite constants; got {term}.",
-                )
+                fits = math.isfinite(term.constant()) and term.burst() >= 0
+                self.require(fits, f"terms must have finite constants; got {term}.")
         factors = self.player.scale_factors(self.hypotheses, x)
         fits = factors.shape == (self.player.scales(self.hypotheses),) and bool((factors > 0).all())
         self.require(fits, f"scale_factors must be above 0, one a scale; got {factors}.")
@@ -334,7 +327,5 @@ class _Trial:
         margin = 6.0 * math.sqrt(squares / DRAWS) if not player.exact else 1e-3
         regret = played - float(everything.min()) / ONE
         bound = sum(t.constant() * math.sqrt(squares) + t.burst() * largest for t in terms)
-        self.require(
-            regret <= bound + margin,
-            f"its regret is {regret:.3g}, and its own constants allow {bound:.3g}.",
-        )
+        beyond = f"its regret is {regret:.3g}, and its own constants allow {bound:.3g}."
+        self.require(regret <= bound + margin, beyond)

@@ -150,16 +150,11 @@ def check_selection(selection: Selection, *, seed: int = 1) -> None:
         gaps = rng.integers(1, 6, pairs).astype(np.int64)
         before, t = gaps.copy(), int(rng.integers(1, 1000))
         chosen = selection.choose(gaps, t)
-        fits = isinstance(chosen, list) and all(
-            isinstance(n, int) and 0 <= n < pairs for n in chosen
-        )
-        require(
-            fits and chosen and len(set(chosen)) == len(chosen), selection,
-            f"choose must be a list of places below {pairs}, at least one and none twice; got "
-            f"{chosen!r}.",
-        )  # fmt: skip
+        fits = isinstance(chosen, list) and 0 < len(chosen) == len({*chosen})
+        fits = fits and all(isinstance(n, int) and 0 <= n < pairs for n in chosen)
+        rule = f"choose must be a list of places below {pairs}, at least one and none twice"
+        require(fits, selection, f"{rule}; got {chosen!r}.")
         require(np.array_equal(gaps, before), selection, "choose must not change the gaps.")
-        require(
-            chosen == selection.choose(gaps, t) == copy.choose(gaps, t), selection,
-            "choose must choose the same pairs again, also read back from its JSON.",
-        )  # fmt: skip
+        same = chosen == selection.choose(gaps, t) == copy.choose(gaps, t)
+        rule = "choose must choose the same pairs again, also read back from its JSON."
+        require(same, selection, rule)

@@ -1,0 +1,154 @@
+"""Sinha and Vaze (2025, arXiv 2505.06709): experts with constraints that may be broken for a while.
+
+Quoted: a potential Φ of the violations so far, Q_t = Σ g_t(π^t)⁺; Hedge on the surrogate losses
+f_t + Φ′(Q_t)·g_t, whose rate follows its own surrogate loss (a bound for small losses); regret
+O(sqrt(T·ln N) + T^beta) and violations Õ(T^(1 − beta)·ln N). Inferred from these two bounds:
+Φ(q) = exp(lam·q) with lam = T^(beta − 1)/ln N, and the temperature sqrt(G² + G·L/ln N), with
+G = 1 + Φ′(Q) the largest surrogate loss and L the sum of its own. ln N is max ln(1/prior), so that
+it may have our prior.
+
+Here experts are hypotheses, f_t is the error rate of the round, and g_t(h) = h(x_l) − h(x_r) −
+alpha for the reported pair, all that it hears of the panel; 0 in a quiet round. What it competes
+with is a fair mixture, not a fair hypothesis, so g_t is not cut off at 0 for every hypothesis, and
+its bounds, which need losses of at least 0, do not cover it here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.hypotheses.base import GibbsPolicy, HypothesisClass, Points, score
+from likewise.learner.events import Audited, Labelled
+from likewise.learner.oracle import engine_for
+from likewise.numerics.fixed_point import ONE, IntArray, exp_of_negative, to_units
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.people.schema import People
+from likewise.simulate.learners import baseline
+from likewise.simulate.rounds import Feedback
+from likewise.validation import real
+from studies.baselines.encoding import (
+    EncodedPredecessor,
+    Round,
+    check_divisor,
+    exact_weights,
+    horizon_of,
+    power_of,
+)
+
+# exp(16) times any horizon fits into integers of 64 bits; so dear a report forbids its gap.
+LARGEST_EXPONENT = 16.0
+
+
+@baseline("sinha-vaze", "2025: experts with long-term constraints, a potential of the violations")
+def sinha_vaze(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None, beta: float = 0.5, steepness: float = 1.0,
+    noise_divisor: float = 1.0, kappa_share: float = 0.0, prior: str = "flat",
+) -> SinhaVaze:  # fmt: skip
+    """Hedge on error plus Φ′ of the violations so far times the reported gap.
+
+    ``steepness`` multiplies lam and ``noise_divisor`` divides the temperature; 1 is its own. The
+    panel is asked at alpha − kappa_share·eps, and gaps above that are its violations.
+    """
+    return SinhaVaze(
+        "sinha-vaze", hypotheses, k, alpha, eps, seed, horizon_of(rounds, "sinha-vaze"),
+        beta, steepness, noise_divisor, kappa_share, prior,
+    )  # fmt: skip
+
+
+def share_of(name: str, value: float) -> float:
+    """Check a number in [0, 1].
+
+    >>> share_of("beta", 0.5)
+    0.5
+    """
+    share = real(name, value, "It is a share.")
+    if not 0 <= share <= 1:
+        raise ParameterError(name, "must be in [0, 1]", share, "It is a share.")
+    return share
+
+
+@dataclass(eq=False)
+class SinhaVaze(EncodedPredecessor):
+    """Exponential weights at a temperature of its own losses, and Q, the violations so far."""
+
+    rounds: int
+    beta: float
+    steepness: float
+    noise_divisor: float
+    kappa_share: float
+    prior: str
+
+    def __post_init__(self) -> None:
+        check_divisor("steepness", self.steepness, 1e12)
+        check_divisor("noise_divisor", self.noise_divisor, 1e12)
+        share_of("beta", self.beta)
+        share_of("kappa_share", self.kappa_share)
+        self._exact = exact_weights(self.hypotheses, self.name).with_prior(self.prior)
+        self._log_size = max(self._exact.log_inverse_prior, 1.0)
+        # T^(1 − beta) to six digits, the same on every machine.
+        root = power_of(self.rounds, round((1 - self.beta) * 64), 64) if self.beta < 1 else 1
+        self.growth = self.steepness / (root * self._log_size)
+        self.excess = 0.0  # Q
+        self._incurred = 0.0
+        self.begin(copies=1)
+
+    @property
+    def sensitivity(self) -> int:
+        """alpha − kappa_share·eps."""
+        return to_units(self.alpha - self.kappa_share * self.eps)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Its settings, and lam of the potential."""
+        return {
+            "rounds": self.rounds, "beta": self.beta, "steepness": self.steepness,
+            "noise_divisor": self.noise_divisor, "kappa_share": self.kappa_share,
+            "prior": self.prior, "growth": self.growth,
+        }  # fmt: skip
+
+    @property
+    def lam(self) -> float:
+        """Φ′(Q) = lam·exp(lam·Q), the price of a report."""
+        exponent = min(self.growth * self.excess, LARGEST_EXPONENT)
+        return self.growth / exp_of_negative(exponent)
+
+    def _policy(self) -> GibbsPolicy:
+        largest = 1.0 + self.lam
+        scale = math.sqrt(largest * largest + largest * self._incurred / self._log_size)
+        engine = engine_for("compiled", self.hypotheses)
+        return engine.weigh(self._exact, self.costs, scale / self.noise_divisor * ONE)
+
+    def play(self, points: Points) -> Round:
+        """The weights themselves, and one draw of them."""
+        policy = self._policy()
+        scores = np.array([score(w, total) for w, total in policy.approval(points)], dtype=np.int64)
+        stream = Stream(self.seed, Purpose.DECIDE, self.number)
+        return Round(scores, policy.draw(points, stream, 0).astype(bool), [ONE] * len(scores))
+
+    def chances(self, people: People) -> IntArray:
+        """Exactly."""
+        weights = self._policy().approval(self.hypotheses.locate(people))
+        return np.array([score(w, total) for w, total in weights], dtype=np.int64)
+
+    def hear(self, event: Feedback) -> None:
+        """Charge 1/k for an error; for a report, first add its violation to Q, then charge Φ′."""
+        scores = self._now()[1].scores
+        if isinstance(event, Labelled):
+            place = self._places[event.person]
+            self._charge(place, (1 - 2 * event.label) * ONE // self.k)
+            self._incurred += abs(int(scores[place]) - event.label * ONE) / (ONE * self.k)
+        elif isinstance(event, Audited) and event.pairs:
+            pairs = [(self._places[over], self._places[under]) for over, under in event.pairs]
+            gaps = [int(scores[over] - scores[under]) - self.sensitivity for over, under in pairs]
+            violation = sum(gaps) / (ONE * len(gaps))
+            self.excess += violation
+            self._incurred += self.lam * violation
+            for over, under in pairs:
+                self._charge(over, to_units(self.lam) // len(pairs))
+                self._charge(under, -(to_units(self.lam) // len(pairs)))
