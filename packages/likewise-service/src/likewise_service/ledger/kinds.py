@@ -480,7 +480,7 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
         return fold.with_round(sealed, replace(round_, asking=self.asking), looks=looks)
 
     def check(self, replay: Replay) -> None:
-        """What is asked, members, rule and deadline are those that follow."""
+        """Asking, members, rule and deadline are those that follow."""
         projection, round_ = replay.projection, replay.projection.round(self.round)
         if round_.sealed is not None:
             replay.differ("order", f"Round {round_.id} is sealed again", "sealed once")
