@@ -9,6 +9,8 @@ register(
     "worlds",
     {
         "linear": "studies.baselines.gillen:Linear",
+        "turns-strict": "studies.panels_that_change:TurnsStrict",
+        "erring": "studies.panels_that_change:ErringLoans",
         "admissions": "studies.people.admissions:Admissions",
         "compas-judged": "studies.people.compas:CompasJudged",
         "compas-fitted": "studies.people.compas:CompasFitted",

@@ -365,7 +365,7 @@ class DeviceGame:
 
     def __init__(self, learner: Learner, visitors: Visitors) -> None:
         listed, schedule = learner.hypotheses, learner.schedule
-        plain = learner.feedback == "full" and learner.audit_share == 1
+        plain = learner.feedback == "full" and learner.looking.least == 1
         if not (plain and isinstance(schedule, Paper) and isinstance(listed, Kinds)):
             raise ParameterError(
                 "learner", "must have kinds, the paper's schedule, full information and all audits",

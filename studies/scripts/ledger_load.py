@@ -38,7 +38,7 @@ def make_docket(url: str) -> None:
         (Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100))
     )
     lender = Segments(schema, score="score", cuts=range(400, 800, 100))
-    learner = Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1)
+    learner = Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1, attention="everything")
     spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any")
     store = Store.open(url)
     open_docket(store, DOCKET, spec, seed=5)

@@ -49,7 +49,7 @@ class Row:
     eps: float
     feedback: str
     delay: str
-    audit_share: float
+    attention: str
     report: str
     learner: str
     settings: str
@@ -61,7 +61,8 @@ class Row:
     realised_error_rate: float
     violations: int
     reports: int
-    audits: int
+    looks: int
+    pairs_shown: int | None
     violations_per_1000_last_quarter: float
     largest_gap_last_quarter: float
     oracle_calls: int
@@ -200,7 +201,8 @@ def _row(run: Run, summary: Summary) -> Row:
     return Row(
         **_about(run), rounds=summary.rounds, people=summary.people,
         error_rate=summary.error_rate, realised_error_rate=summary.realised_error_rate,
-        violations=summary.violations, reports=summary.reports, audits=summary.audits,
+        violations=summary.violations, reports=summary.reports, looks=summary.looks,
+        pairs_shown=summary.pairs_shown,
         violations_per_1000_last_quarter=summary.violations_per_1000_last_quarter,
         largest_gap_last_quarter=summary.largest_gap_last_quarter,
         oracle_calls=summary.oracle_calls,
@@ -217,7 +219,7 @@ def _about(run: Run) -> dict[str, Any]:
         "run": run.digest, "scenario": entry.scenario, "world": game.world,
         "world_settings": json.dumps(dict(game.world_settings)),
         "hypotheses": game.hypotheses or "", "alpha": game.alpha, "eps": game.eps_or_alpha,
-        "feedback": game.feedback, "delay": game.delay, "audit_share": game.audit_share,
+        "feedback": game.feedback, "delay": game.delay, "attention": game.attention,
         "report": game.selection or "largest-gap", "learner": entry.learner,
         "settings": json.dumps(dict(entry.settings)), "configuration": entry.title,
         "seed": run.seed,
@@ -233,7 +235,7 @@ def _in_hindsight(run: Run, price: float, stage: _Stage) -> Iterator[Row]:
         yield Row(
             **_about(run), rounds=rounds, people=sum(len(round_.labels) for round_ in faced),
             error_rate=error_rate, realised_error_rate=error_rate, violations=policy.violations,
-            reports=0, audits=0, violations_per_1000_last_quarter=0.0,
+            reports=0, looks=0, pairs_shown=0, violations_per_1000_last_quarter=0.0,
             largest_gap_last_quarter=0.0, oracle_calls=0, regret=None, at_alpha_less_eps=None,
             at_alpha_less_kappa=None, at_alpha=None,
         )  # fmt: skip
@@ -370,7 +372,8 @@ def _parsed(text: str) -> Iterator[Row]:
 def _value(name: str, cell: str) -> Any:
     if _TYPES[name] in (str, int):
         return _TYPES[name](cell)
-    return float(cell) if cell else None
+    kind = int if _TYPES[name] == int | None else float
+    return kind(cell) if cell else None
 
 
 def _as_csv(rows: Iterable[Row], *, header: bool = True) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise.learner.attention import attention_named
 from likewise.learner.schedules import KAPPA_SHARE, SelfTuned
 from likewise.learner.settings import ALGORITHM
 from likewise.simulate.game import Game, fraction
@@ -74,8 +75,8 @@ def _scenario_parts(game: Game) -> Iterator[str]:
     if game.feedback != "full":
         yield f"{game.feedback} labels"
     yield from _late(game.delays)
-    if game.audit_share < 1:
-        yield f"{fraction(game.audit_share)} audited"
+    if game.attention != Game.attention:
+        yield f"attention {game.attention}"
     if game.selection not in (None, "largest-gap"):
         yield f"report {game.selection}"
 
@@ -133,7 +134,7 @@ class Entry:
         scenario = {
             "world": game.world, "settings": dict(game.world_settings),
             "hypotheses": game.hypotheses, "alpha": game.alpha, "eps": game.eps_or_alpha,
-            "feedback": game.feedback, "delay": game.delay, "audit_share": game.audit_share,
+            "feedback": game.feedback, "delay": game.delay, **_attention(game.attention),
             "report": game.selection or "largest-gap",
         }  # fmt: skip
         values = {**settings, "kappa_share": settings.get("kappa_share", settings.get("kappa"))}
@@ -143,6 +144,14 @@ class Entry:
         defaults = {name: DEFAULTS[name] for name in names if values.get(name) is None}
         learner = {"learner": self.learner, "settings": settings}
         return [scenario, learner | ({"defaults": defaults} if defaults else {})]
+
+
+def _attention(name: str) -> dict[str, Any]:
+    """The part of a run's key: `possible` and `everything` play the same game, bit for bit."""
+    kind, _, share = name.partition(":")
+    if kind in ("possible", "everything", "share"):
+        return {"audit_share": float(share) if kind == "share" else 1.0}
+    return {"audit_share": 1.0, "attention": attention_named(name).spec()}
 
 
 @dataclass(frozen=True)
@@ -269,9 +278,9 @@ def all_different(name: str, values: Iterable[object]) -> None:
 
 
 # The fields of a Game that a scenario may set, by their names in a file.
-_NUMBERS = ("alpha", "eps", "audit_share")
-_TEXTS = ("world", "hypotheses", "feedback", "report", "label")
-_RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "audit_share", "report", "label")
+_NUMBERS = ("alpha", "eps")
+_TEXTS = ("world", "hypotheses", "feedback", "attention", "report", "label")
+_RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "attention", "report", "label")
 _SWEEP = (
     "about", "level", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
 )  # fmt: skip
@@ -418,9 +427,10 @@ def _learners(table: Any) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...]
     only = None if listed is None else tuple(items("only", listed, "List titles of scenarios."))
     for name in names if isinstance(names, list) else [names]:
         for chosen in _grid(values):
+            attention = {"attention": chosen.pop("attention")} if "attention" in chosen else {}
             settings = checked_settings(text("learner", name, _REMEDY), chosen)
-            title = learner_title(name, settings) if label is None else label
-            yield title, {"learner": name, "learner_settings": settings}, only
+            title = learner_title(name, {**settings, **attention}) if label is None else label
+            yield title, {"learner": name, "learner_settings": settings, **attention}, only
 
 
 def _grid(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

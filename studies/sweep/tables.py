@@ -365,6 +365,24 @@ def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     return "\n".join(table_lines(heads, rows))
 
 
+def looks_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
+    """Looks of the panel: error, violations, reports, rounds and pairs, a line a learner."""
+    seeds = f"means of {len(sweep.seeds)} seeds" if len(sweep.seeds) > 1 else "one seed"
+    lines = [
+        f"T = {sweep.horizons[-1]:,}, {seeds}.", "",
+        "| world | attention | error | rounds in violation | reports | rounds looked at | pairs |",
+        "|---" * 7 + "|",
+    ]  # fmt: skip
+    for scenario, together in by_scenario(points).items():
+        for point in together:
+            at, looks, pairs = point.at(), point.mean_of("looks"), point.mean_of("pairs_shown")
+            lines.append(
+                f"| {scenario} | {point.title} | {at.error:.4f} | {at.violations:.1f} | "
+                f"{at.reports:.0f} | {looks:,.0f} | {pairs:,.0f} |"
+            )
+    return "\n".join(lines)
+
+
 Table = Callable[[Sweep, Sequence[Point]], str]
 TABLES: Mapping[str, Table] = {
     "points": points_markdown,
@@ -373,6 +391,7 @@ TABLES: Mapping[str, Table] = {
     "frontier": frontier_markdown,
     "rates": rates_markdown,
     "calls": calls_markdown,
+    "looks": looks_markdown,
 }
 
 

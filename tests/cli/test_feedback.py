@@ -27,18 +27,18 @@ def simulate(*args: str) -> dict[str, Any]:
 def test_feedback_options_reach_the_learner_and_the_game() -> None:
     data = simulate(
         "--feedback", "one-sided", "--delay", "4",
-        "--audit-share", "0.5", "--learner", "self-tuned",
+        "--attention", "share:0.5", "--learner", "self-tuned",
     )  # fmt: skip
     assert (data["feedback"], data["delay"]) == ("one-sided", "4")
-    assert data["audit_share"] == 0.5
+    assert data["attention"] == {"attention": "share", "share": 0.5}
     assert data["open_rounds"] == 4
-    assert 0 < data["audits"] < 20
+    assert 0 < data["looks"] < 20
     assert data["schedule"]["counts_outstanding"]
 
 
 def test_without_them_all_is_heard_at_once() -> None:
     data = simulate("--learner", "self-tuned")
-    assert (data["feedback"], data["audits"]) == ("full", 20)
+    assert (data["feedback"], data["reports"] <= data["looks"] <= 20) == ("full", True)
     assert (data["delay"], data["open_rounds"]) == ("0", 0)
 
 
@@ -60,7 +60,7 @@ def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
         ("--delay geometric:2", "must have a chance in"),
         ("--delay audits:1,audits:2", "must be a number of rounds, geometric:P, or audits:…"),
         ("--delay audits:1,labels:soon", "must be a number of rounds, geometric:P, or audits:…"),
-        ("--audit-share 0", "audit_share must be in"),
+        ("--attention share:0", "share must be in"),
         ("--delay 9 --with open_limit=3", "must be below the learner's open_limit of 3"),
     ],
 )
@@ -76,7 +76,8 @@ def test_scenarios_that_hear_otherwise_have_runs_of_their_own() -> None:
         Game("loans", feedback="one-sided"),
         Game("loans", delay="50"),
         Game("loans", delay="audits:0,labels:50"),
-        Game("loans", audit_share=0.5),
+        Game("loans", attention="share:0.5"),
+        Game("loans", attention="model"),
         Game("loans", selection="all"),
         Game("loans", alpha=0.1),
     ]

@@ -51,6 +51,7 @@ from likewise.learner import (
     events,
     learn,
 )
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds, theorem_e_geometric
 from likewise.learner.certificate import certificate
 from likewise.learner.costs import Additive, Geometric, dual_from_spec
@@ -311,7 +312,7 @@ EXAMPLES: dict[str, Call] = {
     "Learner": call(
         Learner, hypotheses=POOL, k=3, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(),
         player="auto", engine="reference", ignores_reports=False, feedback="full",
-        audit_share=1.0, open_limit=10, scales="shared", dual="gradient",
+        attention=Share(1.0), open_limit=10, scales="shared", dual="gradient",
     ),
     "Learner.from_spec": call(Learner.from_spec, spec=LEARNER.spec()),
     "Margins": call(Margins, alpha=0.3, eps=0.3, kappa=0.1, r=0.1),
@@ -336,7 +337,7 @@ EXAMPLES: dict[str, Call] = {
     "State.start": call(State.start, learner=LEARNER),
     "apply": call(apply, state=SEALED, event=Audited("r", "quiet")),
     "decide": call(decide, state=ARRIVED, round_id="r"),
-    "drawn_for_audit": call(learning.drawn_for_audit, state=ARRIVED, round_id="r"),
+    "asking": call(learning.asking, state=DECIDED, round_id="r"),
     "deploy": call(deploy, state=START, people=PEOPLE, round_id="x", panel="p"),
     "learn": call(
         learn, state=DEPLOYED, deployment=DEPLOYMENT, labels={"ann": 1}, report=()
@@ -477,6 +478,7 @@ EXAMPLES: dict[str, Call] = {
     "check_metric": call(testing.check_metric, metric=Ratings("owner"), people=PEOPLE),
     "check_selection": call(testing.check_selection, selection=AllPairs(), seed=1),
     "check_world": call(testing.check_world, world=None, rounds=2, seed=1),
+    "check_attention": call(testing.check_attention, attention="possible", seed=1),
     "check_baseline": call(testing.check_baseline, baseline=None, hypotheses=PAIR),
 }  # fmt: skip
 
@@ -558,7 +560,7 @@ def test_the_arguments_that_fit_are_taken(label: str) -> None:
     """Or else the test above would try nothing. These need a file, or take too long each time."""
     refused = (
         "load_state", "save_state", "Survey.read_csv", "check_player", "check_schedule",
-        "check_world", "check_baseline",
+        "check_world", "check_baseline", "check_attention",
     )  # fmt: skip
     example = EXAMPLES[label]
     if label in refused:

@@ -10,6 +10,14 @@ import pytest
 
 from likewise.hypotheses import Segments
 from likewise.learner import Paper, PaperOneSided, Schedule, SelfTuned
+from likewise.learner.attention import (
+    Attention,
+    Dominance,
+    EveryPossiblePair,
+    Everything,
+    PanelModel,
+    Share,
+)
 from likewise.learner.players import ContextFTPL, ExponentialWeights, NestedFTPL, Player
 from likewise.panel import (
     AllPairs,
@@ -25,6 +33,7 @@ from likewise.panel import (
 )
 from likewise.people import Feature, FeatureSchema
 from likewise.registry import (
+    ATTENTIONS,
     BASELINES,
     METRICS,
     PLAYERS,
@@ -36,6 +45,7 @@ from likewise.registry import (
 )
 from likewise.simulate import Loans
 from likewise.testing import (
+    check_attention,
     check_baseline,
     check_metric,
     check_player,
@@ -76,6 +86,17 @@ SEGMENTS = Segments(SCHEMA, score="debt", cuts=[10, 20, 40], by=["purpose", "own
 SELECTION_EXAMPLES: list[Selection] = [LargestGap(), FirstPair(), RandomPair(3), AllPairs()]
 
 
+ATTENTION_EXAMPLES: list[Attention] = [
+    Everything(), Share(0.3), EveryPossiblePair(), Dominance(), Dominance(0.2, remembered=3),
+    PanelModel(), PanelModel(0.2, doubt=0.4, patience=3.0, steps=0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("attention", ATTENTION_EXAMPLES, ids=repr)
+def test_attentions(attention: Attention) -> None:
+    check_attention(attention)
+
+
 def ours(registry: Registry[Any]) -> set[object]:
     """What is registered by Likewise itself; other tests register classes of their own."""
     things = [registry[name] for name in registry]
@@ -85,10 +106,10 @@ def ours(registry: Registry[Any]) -> set[object]:
 def test_nothing_of_ours_is_left_out() -> None:
     for registry, examples in (
         (METRICS, METRIC_EXAMPLES), (PLAYERS, PLAYER_EXAMPLES), (SCHEDULES, SCHEDULE_EXAMPLES),
-        (SELECTIONS, SELECTION_EXAMPLES),
+        (SELECTIONS, SELECTION_EXAMPLES), (ATTENTIONS, ATTENTION_EXAMPLES),
     ):  # fmt: skip
         assert ours(registry) == {type(example) for example in examples}
-    assert len(REGISTRIES) == 7
+    assert len(REGISTRIES) == 8
 
 
 @pytest.mark.parametrize("metric", METRIC_EXAMPLES, ids=lambda m: m.spec()["metric"])

@@ -74,7 +74,7 @@ print(json.dumps([intervals.size, intervals.separators, intervals.describe([12])
 STORY = """
 import hashlib, json, sys
 from likewise.learner import (
-    Learner, SelfTuned, State, deploy, drawn_for_audit, dump_state, learn, load_state, save_state,
+    Learner, SelfTuned, State, asking, deploy, dump_state, learn, load_state, save_state,
 )
 from likewise.registry import WORLDS
 
@@ -84,7 +84,7 @@ def go_on(state, world, first, last):
         met = world.encounter(t)
         state, made = deploy(state, met.people)
         report = None
-        if drawn_for_audit(state, made.round):
+        if asking(state, made.round).looked_at:
             report = met.panel.audit(met.people, made.units, state.learner.sensitivity)
         labels = {p: int(y) for p, y, ok in zip(made.ids, met.labels, made.approved) if ok}
         state = learn(state, made, labels=labels, report=report)
@@ -94,7 +94,7 @@ def go_on(state, world, first, last):
 world = WORLDS["village"].make(5)
 learner = Learner(
     world.hypotheses(), world.k, 0.3, 0.2, 9, player="two-temperatures", feedback="one-sided",
-    audit_share=0.5, schedule=SelfTuned(eta=0.5),
+    attention="share:0.5", schedule=SelfTuned(eta=0.5),
 )
 """
 

@@ -13,6 +13,7 @@ import pytest
 
 from likewise import Pool
 from likewise.learner import Learner, Paper, PaperOneSided, SelfTuned
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds
 
 # |H| = 4, s = 2, A = 1, k = 3, beta = 0.2, eta = x = 0.5.
@@ -56,7 +57,7 @@ COUNTED = replace(UNCOUNTED, counts_outstanding=True)
         # No theorem is for other weights of late costs; where nothing is late they are not used.
         ("exponential-weights", {"schedule": replace(COUNTED, waiting=1.0)}, 2, []),
         ("exponential-weights", {"schedule": replace(COUNTED, outstanding=0.5)}, 2, []),
-        ("exponential-weights", {"audit_share": 0.25}, 0, [(27888.727376, 6946.2667258)]),
+        ("exponential-weights", {"attention": "share:0.25"}, 0, [(27888.727376, 6946.2667258)]),
     ],
     ids=["C", "C'", "late C", "late, FTPL", "late, FTPL, uncounted", "late, weights",
          "late, weights, uncounted", "uncounted, so without weights", "waiting counts more",
@@ -74,7 +75,7 @@ def test_the_theorems_by_hand(
 
 def test_a_share_and_a_bad_estimate_are_paid_for_together() -> None:
     """W by hand for Context-FTPL with a quarter audited: what differs from C alone is this much."""
-    quarter = learner("context-ftpl", feedback="one-sided", audit_share=0.25)
+    quarter = learner("context-ftpl", feedback="one-sided", attention=Share(0.25))
     full = learner("context-ftpl", feedback="one-sided")
     (subset,), all_ = bounds(quarter, T), bounds(full, T)[0]
     c, big_c, beta, delta = (
@@ -97,7 +98,7 @@ def test_a_share_and_a_bad_estimate_are_paid_for_with_full_information_too() -> 
     4·beta·delta/share = 0.16 in W, and delta more reports.
     """
     (subset,), (all_,) = (
-        bounds(learner("context-ftpl", audit_share=share), T) for share in (0.25, 1.0)
+        bounds(learner("context-ftpl", attention=Share(share)), T) for share in (0.25, 1.0)
     )
     beta, m, big_c = 0.2, 209715 / 2**20 - 0.16, 4.5 + 2 / (174763 * 0.5) + 2**-30 * 100
     steady = 4 * big_c**2 / (m / beta) + m / beta * beta**2
@@ -129,7 +130,7 @@ def test_feedback_in_one_piece_is_better_than_in_several() -> None:
     [
         ({"ignores_reports": True}, 0),
         ({}, None),
-        ({"audit_share": 0.5}, 3),
+        ({"attention": "share:0.5"}, 3),
         ({"feedback": "one-sided"}, 3),
     ],
     ids=["deaf", "no limit on the delay", "late and a share", "late and one-sided"],

@@ -14,6 +14,7 @@ from math import log, sqrt
 import pytest
 
 from likewise import Pool
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds
 from likewise.learner.players import ContextFTPL, Term
 from tests.learner.formulas import (
@@ -138,11 +139,11 @@ def test_a_quarter_audited() -> None:
     c, b = mixture()
     off = ETA * sqrt(2 * T * log(5 / 0.05) / draws(3))
     check(
-        bounds(learner("nested-ftpl", audit_share=0.25), T),
+        bounds(learner("nested-ftpl", attention=Share(0.25)), T),
         theorem_b(full(c, b) + off, c, b, M_DRAWN, failing=0.05, p=0.25),
     )
     check(
-        bounds(learner("nested-ftpl", audit_share=0.25, feedback="one-sided"), T),
+        bounds(learner("nested-ftpl", attention=Share(0.25), feedback="one-sided"), T),
         theorem_b(theorem_c(c, b), c, b, M_DRAWN, failing=0.05, p=0.25),
     )
 
@@ -158,7 +159,7 @@ def test_bursts_of_several_terms_add_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_bounds_say_which_theorem_they_are_and_in_which_sense_they_hold() -> None:
     one_sided = bounds(learner("nested-ftpl", feedback="one-sided"), T)
-    share = bounds(learner("nested-ftpl", audit_share=0.25), T)
+    share = bounds(learner("nested-ftpl", attention=Share(0.25)), T)
     message = [
         (actual.source.split(", ")[0], actual.holds.split(", ")[0])
         for actual in (*bounds(learner("nested-ftpl"), T), *one_sided, *share)
@@ -173,5 +174,5 @@ def test_bounds_say_which_theorem_they_are_and_in_which_sense_they_hold() -> Non
 
 def test_a_share_costs_a_known_policy_no_bad_estimate() -> None:
     c, b = exact_constants()
-    instance = learner("exponential-weights", scales="per-part", audit_share=0.25)
+    instance = learner("exponential-weights", scales="per-part", attention=Share(0.25))
     check(bounds(instance, T), theorem_b(full(c, b), c, b, M_KNOWN, p=0.25))

@@ -16,6 +16,7 @@ import pytest
 
 from likewise import Pool
 from likewise.learner import Learner, PaperOneSided, SelfTuned
+from likewise.learner.attention import Share
 from likewise.learner.bounds import Bound, Side, bounds, charged_eta, concluded, proven_margin
 from likewise.learner.costs import LARGEST_LAM, Additive, Dual, Geometric, GradientAscent
 
@@ -25,7 +26,7 @@ POOL = Pool.from_table([[0, 0], [0, 1], [1, 0], [1, 1]])
 def side(dual: Dual, share: float = 1.0, delay: int = 0, rounds: int = 1000) -> Side:
     """Numbers that no player has, so that nothing cancels: L = 7, C = 0.6, burst = 0.35."""
     schedule = SelfTuned(eta=0.5, kappa=0.1)
-    learner = Learner(POOL, 2, 0.5, 0.5, 1, schedule, audit_share=share, dual=dual)
+    learner = Learner(POOL, 2, 0.5, 0.5, 1, schedule, attention=Share(share), dual=dual)
     return Side(learner, rounds, delay, 7.0, 0.6, 0.35)
 
 

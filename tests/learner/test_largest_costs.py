@@ -14,6 +14,7 @@ import pytest
 from likewise.errors import EventRefused
 from likewise.hypotheses import HypothesisClass, Pool, Segments, Staircases
 from likewise.learner import Learner, SelfTuned, State, apply, decide
+from likewise.learner.attention import Asking, Share
 from likewise.learner.costs import LARGEST_LAM, Geometric
 from likewise.learner.events import Arrived, Audited, Decided, Decision, Labelled, Person, Sealed
 from likewise.learner.schedules import LARGEST_ETA
@@ -87,16 +88,16 @@ def test_the_costs_of_a_listed_class_are_not_added_up_over_its_hypotheses() -> N
 def test_the_dearest_report_and_labels_are_charged_exactly_and_refused_in_time() -> None:
     """lam = 2^20, one in a thousand rounds audited, eta = 64; 10,000 of those would wrap around."""
     dual = Geometric(gamma=LARGEST_LAM, theta=LARGEST_LAM)
-    state = start(CELLS.with_prior("flat"), dual=dual, audit_share=0.001)
+    state = start(CELLS.with_prior("flat"), dual=dual, attention=Share(0.001))
     people = (Person("ann", (2.0, 0.0)), Person("bo", (0.0, 1.0)))
     amount = round(LARGEST_LAM / state.learner.audit_share * ONE)
     for t in range(4):
         state = apply(state, Arrived(f"r{t}", people))
-        # The lottery draws few; as if it had drawn the first.
-        round_ = changed(state.open[f"r{t}"], drawn=True)
-        state = changed(state, open=state.open.having(round_))
         decisions = (Decision("ann", True, ONE), Decision("bo", False, 0))
         state = apply(apply(state, Decided(f"r{t}", decisions)), Sealed(f"r{t}", "panel"))
+        # The lottery draws few; as if it had drawn this one.
+        round_ = changed(state.open[f"r{t}"], asking=Asking())
+        state = changed(state, open=state.open.having(round_))
         state = apply(state, Audited(f"r{t}", "report", (("ann", "bo"),)))
         state = apply(state, Labelled(f"r{t}", "ann", 0))
         if t == 0:

@@ -19,12 +19,13 @@ from likewise.learner import (
     SelfTuned,
     State,
     apply,
+    asking,
     decide,
-    drawn_for_audit,
     dump_state,
     learn,
     parse_state,
 )
+from likewise.learner.attention import Share
 from likewise.learner.costs import Geometric
 from likewise.learner.events import (
     Arrived,
@@ -167,7 +168,7 @@ class Chaos:
 
     def _audits(self, name: str) -> list[Event]:
         events: list[Event] = [Audited(name, "unaudited")]
-        if not drawn_for_audit(self.state, name):
+        if not asking(self.state, name).looked_at:
             return events
         decisions = self.state.open[name].decisions.values()
         pairs = tuple(
@@ -222,7 +223,7 @@ def test_events_may_come_in_any_order_with_a_file_between_any_two(
     """Saved and loaded after every event, and every event written as JSON and read back."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9, counts_outstanding=counts)
     begin = start(
-        **EVERYBODY[player], k=4, feedback=feedback, audit_share=share,
+        **EVERYBODY[player], k=4, feedback=feedback, attention=Share(share),
         schedule=schedule,
     )  # fmt: skip
     seed = len(player) + 7 * counts
@@ -423,7 +424,7 @@ def lottery(rounds: int, **settings: Any) -> list[bool]:
     state, draw = start(**settings), []
     for t in range(1, rounds + 1):
         state = sealed(state, f"r{t}")
-        draw.append(drawn_for_audit(state, f"r{t}"))
+        draw.append(asking(state, f"r{t}").looked_at)
         state = fold(state, Audited(f"r{t}", "unaudited"), Closed(f"r{t}"))
     return draw
 
@@ -431,34 +432,34 @@ def lottery(rounds: int, **settings: Any) -> list[bool]:
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_rounds_are_drawn_as_often_as_the_share_says(share: float) -> None:
     """Among 1,500 rounds, by the exact binomial test; a false alarm in 10^-6."""
-    draw = sum(lottery(1500, audit_share=share))
+    draw = sum(lottery(1500, attention=Share(share)))
     assert stats.binomtest(draw, 1500, share).pvalue > FALSE_ALARM
 
 
 def test_the_lottery_can_be_held_again_and_has_a_seed() -> None:
     """Two lotteries of 100 rounds agree by chance with probability 2^-100."""
-    assert lottery(100, audit_share=0.5) == lottery(100, audit_share=0.5)
-    assert lottery(100, audit_share=0.5) != lottery(100, audit_share=0.5, seed=6)
+    assert lottery(100, attention=Share(0.5)) == lottery(100, attention=Share(0.5))
+    assert lottery(100, attention=Share(0.5)) != lottery(100, attention=Share(0.5), seed=6)
 
 
 def test_the_lottery_knows_neither_the_player_nor_the_people() -> None:
-    first = lottery(60, audit_share=0.5, player="exponential-weights")
-    assert first == lottery(60, audit_share=0.5, player="context-ftpl", feedback="one-sided")
+    first = lottery(60, attention=Share(0.5), player="exponential-weights")
+    assert first == lottery(60, attention=Share(0.5), player="context-ftpl", feedback="one-sided")
 
 
 def test_a_larger_share_draws_all_that_a_smaller_one_does() -> None:
-    few, large = lottery(200, audit_share=0.2), lottery(200, audit_share=0.6)
+    few, large = lottery(200, attention=Share(0.2)), lottery(200, attention=Share(0.6))
     assert all(more for fewer, more in zip(few, large, strict=True) if fewer)
 
 
 def test_with_a_share_of_1_every_round_is_drawn() -> None:
-    assert all(lottery(300, audit_share=1))
+    assert all(lottery(300, attention=Share(1)))
 
 
 def until(draw: bool, **settings: Any) -> State:
     """A sealed round r1 that the lottery drew, or did not."""
     states = (sealed(start(seed=seed, **settings)) for seed in range(100))
-    return next(s for s in states if drawn_for_audit(s, "r1") == draw)
+    return next(s for s in states if asking(s, "r1").looked_at == draw)
 
 
 @pytest.mark.parametrize(
@@ -467,15 +468,15 @@ def until(draw: bool, **settings: Any) -> State:
 def test_an_audit_of_a_round_that_was_not_drawn_is_refused_and_says_what_to_do(
     event: Event,
 ) -> None:
-    state = until(False, audit_share=0.25)
-    with pytest.raises(EventRefused, match=r"draws a share of 0\.25.*Audited\('r1', 'unaudited'\)"):
+    state = until(False, attention=Share(0.25))
+    with pytest.raises(EventRefused, match=r"not put before the panel.*\('r1', 'unaudited'\)"):
         apply(state, event)
     after = apply(state, Audited("r1", "unaudited"))
     assert (after.lam, after.audits, after.reports) == (0.0, 0, 0)
 
 
 def test_a_round_that_was_drawn_may_stay_unaudited() -> None:
-    after = apply(until(True, audit_share=0.25), Audited("r1", "unaudited"))
+    after = apply(until(True, attention=Share(0.25)), Audited("r1", "unaudited"))
     assert (after.lam, after.audits) == (0.0, 0)
 
 
@@ -484,12 +485,12 @@ def test_a_round_that_was_drawn_may_stay_unaudited() -> None:
 def test_a_report_and_the_dual_step_weigh_one_over_the_share(player: str, feedback: str) -> None:
     """Share 1/4, beta = 0.3: lam is 1.2 after the first audit, and the next report costs 4.8."""
     report = (("ann", "bo"),)
-    state = until(True, player=player, feedback=feedback, audit_share=0.25)
+    state = until(True, player=player, feedback=feedback, attention=Share(0.25))
     first = apply(state, Audited("r1", "report", report))
     assert first.lam == pytest.approx(1.2, rel=1e-12)
     assert first.costs.tolist() == state.costs.tolist(), "lam was 0 when the round opened"
     later, t = first, 1
-    while t == 1 or not drawn_for_audit(later, f"r{t}"):
+    while t == 1 or not asking(later, f"r{t}").looked_at:
         t += 1
         later = sealed(later, f"r{t}")
     second = apply(later, Audited(f"r{t}", "report", report))
@@ -504,18 +505,18 @@ def test_a_report_and_the_dual_step_weigh_one_over_the_share(player: str, feedba
 
 @pytest.mark.parametrize("share", [0, 0.0001, 1.001, -0.5, math.nan, "half", None, True])
 def test_a_share_that_is_no_probability_is_refused(share: Any) -> None:
-    with pytest.raises(ParameterError, match="audit_share must be"):
-        start(audit_share=share)
+    with pytest.raises(ParameterError, match="share must be"):
+        start(attention=Share(share))
 
 
 def test_learning_in_one_go_goes_by_the_lottery() -> None:
-    state = start(audit_share=0.5)
+    state = start(attention=Share(0.5))
     people = SCHEMA.encoded([ANN.features, BO.features], ids=["ann", "bo"])
     for t in range(1, 21):
         state, deployment = deploy(state, people)
-        report = () if drawn_for_audit(state, f"r{t}") else None
+        report = () if asking(state, f"r{t}").looked_at else None
         state = learn(state, deployment, labels=[1, 0], report=report)
-    assert state.audits == sum(lottery(20, audit_share=0.5))
+    assert state.audits == sum(lottery(20, attention=Share(0.5)))
 
 
 # ── Many open rounds ────────────────────────────────────────────────────────────────────────────
@@ -599,7 +600,7 @@ def game(world: Recorded, learner: Learner, delay: Delay, rounds: int = ROUNDS) 
 def test_no_delay_is_the_game_in_which_everything_is_learned_in_one_go(
     world: Recorded, player: str, feedback: str, share: float
 ) -> None:
-    learner = learner_in(world, player, feedback=feedback, audit_share=share)
+    learner = learner_in(world, player, feedback=feedback, attention=Share(share))
     played = game(world, learner, Delay(rounds=0), 30)
     for name in Transcript.COLUMNS:
         at_once = getattr(game(world, learner, AT_ONCE, 30), name)
@@ -611,7 +612,7 @@ def test_no_delay_is_the_game_in_which_everything_is_learned_in_one_go(
         )
         revealed = zip(deployment.ids, moment.encounter.labels, deployment.approved, strict=True)
         labels = {p: int(y) for p, y, observed in revealed if observed or feedback == "full"}
-        report = moment.report if moment.audited else None
+        report = moment.report if moment.asking.looked_at else None
         state = learn(state, deployment, labels=labels, report=report)
     assert dump_state(state) == dump_state(played.state)
 
@@ -689,7 +690,7 @@ def test_a_geometric_delay_comes_on_top_of_a_fixed_one() -> None:
 def test_a_round_is_closed_when_all_of_its_feedback_has_come(
     world: Recorded, player: str, feedback: str
 ) -> None:
-    learner = learner_in(world, player, feedback=feedback, audit_share=0.5)
+    learner = learner_in(world, player, feedback=feedback, attention=Share(0.5))
     state = game(world, learner, Delay(chance=0.2)).state
     assert 0 < len(state.open) < ROUNDS
     one_sided = feedback == "one-sided"

@@ -26,11 +26,12 @@ from likewise.learner import (
     SelfTuned,
     State,
     apply,
+    asking,
     decide,
-    drawn_for_audit,
     dump_state,
     parse_state,
 )
+from likewise.learner.attention import Share
 from likewise.learner.events import (
     Arrived,
     Audited,
@@ -699,7 +700,7 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
             if d.score > e.score
         ][: int(rng.integers(1, 4))]
         outcome: Outcome = "unaudited"
-        if drawn_for_audit(state, name) and rng.random() < 0.9:
+        if asking(state, name).looked_at and rng.random() < 0.9:
             outcome = "report" if actual and rng.random() < 0.6 else "quiet"
         reported = actual if outcome == "report" else []
         pairs = tuple((f"p{i}", f"p{j}") for i, j in reported)
@@ -718,7 +719,7 @@ def test_costs_lam_and_scale_are_what_the_definitions_say(
     schedule = SelfTuned(eta=0.3, x=0.7, kappa=0.5, r=0.4)  # 0.3/4 is no integer of 2^-20
     learner = Learner(
         LENDER, 4, 1.0, 1.0, 1, schedule, player,
-        feedback="one-sided", audit_share=share,
+        feedback="one-sided", attention=Share(share),
     )  # fmt: skip
     for opening in random_game(learner, 250, sizing):
         state, referee = opening.state, opening.referee

@@ -11,6 +11,7 @@ from math import log, sqrt
 
 import pytest
 
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds, theorem_e_geometric
 from likewise.learner.costs import Additive, Geometric
 from tests.learner.formulas import (
@@ -51,7 +52,7 @@ def test_the_additive_rule_with_a_quarter_audited() -> None:
     regret = 3 / ETA * (labels + gamma * most(c, line, m / 2))
     audited = sqrt(4 * (ETA * T + labels + gamma * most(c, line, m / 4)) / (gamma * m))
     instance = learner(
-        "exponential-weights", scales="per-part", dual=Additive(0.05), audit_share=0.25
+        "exponential-weights", scales="per-part", dual=Additive(0.05), attention=Share(0.25)
     )
     check(bounds(instance, T), (regret, 4 * audited))
 

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from likewise.errors import EventRefused
 from likewise.learner import SelfTuned, State, apply, decide, dump_state
+from likewise.learner.attention import Share
 from likewise.learner.events import Arrived, Audited, Closed, Labelled, Person, Sealed
 from likewise.learner.fold import label
 from likewise.learner.state import Tuning
@@ -124,7 +125,8 @@ def bound(state: State) -> tuple[int, int]:
         elif one_sided:
             amount = (2 * cap - 1) * unit
         units += labels * amount
-        if round_.drawn and round_.outcome is None:
+        asked = round_.asking is None or round_.asking.looked_at
+        if asked and round_.outcome is None:
             waiting += 1
             units += 2 * round(round_.lam / learner.audit_share * 2**20)
     return units, waiting
@@ -137,7 +139,7 @@ def test_what_is_outstanding_is_what_open_rounds_may_cost_and_in_the_end_nothing
     player: str, feedback: str, share: float
 ) -> None:
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
-    state = start(**EVERYBODY[player], k=4, feedback=feedback, audit_share=share,
+    state = start(**EVERYBODY[player], k=4, feedback=feedback, attention=Share(share),
                   schedule=schedule)  # fmt: skip
     chaos = Chaos(state, 11)
     for _ in range(120):

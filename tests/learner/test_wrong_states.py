@@ -105,6 +105,12 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
     assert parse_state(file_of(body_of(state))) == state
 
 
+ASKING = {
+    "pairs": None, "possible": 99, "whole": True, "chance": 1, "looked_at": True, "memory": "",
+    "everything": False,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("path", "value", "field"),
     [
@@ -161,7 +167,12 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
         (("open", 0, "frozen", "scales", 0), math.nan, "frozen.scales must be 1 numbers"),
         (("open", 0, "frozen", "incurred"), [1], "frozen.incurred must be 0 values"),
         (("open", 0, "draws"), 3, r"open\['new'\].*draws must be 0 in round 1"),
-        (("open", 0, "drawn"), False, r"open\['new'\].*drawn must be what the lottery drew"),
+        (("open", 0, "asking"), ASKING, r"asking must be what the panel of a sealed"),
+        (("open", 2, "asking"), None, r"open\['sealed'\].*asking must be what the panel of"),
+        (("open", 2, "asking"), ASKING, r"open\['sealed'\].*asking must be of the \d+ possible"),
+        (("looks", "log_chances"), 1.0, "looks must have chances of at most 1"),
+        (("looks", "rounds"), 99, "looks must count at most"),
+        (("memory",), [1.0], "memory must be what 'possible' learns"),
         (("open", 0, "outcome"), "quiet", r"open\['new'\].*outcome must be none before"),
         (("open", 0, "panel"), "x", r"open\['new'\].*frozen must be kept"),
         (("open", 0, "labels"), {"ann": 1}, r"open\['new'\].*sealed before labels"),

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from likewise.hypotheses import Pool
 from likewise.learner import Learner, SelfTuned, State, learn
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds
 from likewise.learner.costs import GradientAscent
-from likewise.learner.fold import drawn_for_audit, upcoming
+from likewise.learner.fold import asking, upcoming
 from likewise.learner.rounds import deploy
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from tests.paper.games import log_inverse
@@ -60,7 +61,7 @@ ROUNDS, X = 100, 0.3
 
 @dataclass
 class Shared:
-    """A game in which the lottery decides what is audited; the panel finds everybody alike.
+    """A game in which an attention decides what is audited; the panel finds everybody alike.
 
     Labels are against the policy, or against fairness: one kind of people is good and two are not.
     """
@@ -70,6 +71,7 @@ class Shared:
     audits: int = 0
     reports: int = 0
     violations: int = 0
+    unseen: int = 0
     largest: float = 0.0  # of sqrt(S)
     squares: float = 0.0  # of all multipliers at audits, and of the last
     bound: float = 0.0
@@ -95,7 +97,8 @@ class Shared:
             people = HYPOTHESES.schema.people(TABLE.T[kinds].astype(float))
             frozen, lam = upcoming(state), to_units(state.lam / share) / ONE
             state, deployment = deploy(state, people)
-            draw = drawn_for_audit(state, deployment.round)
+            asked, steps = asking(state, deployment.round), learner.looking.steps
+            draw = asked.looked_at or asked.quiet
             scores, predicted = deployment.units / ONE, TABLE[:, kinds]
             labels = (scores < 0.5 if self.against == "the policy" else kinds == 2).astype(np.int64)
             over = int(scores[0] < scores[1])
@@ -109,6 +112,10 @@ class Shared:
                 self.reports += actual
                 self.squares += state.lam**2
                 costs = costs + lam * np.array([1, -1]) * (1 - 2 * over) * actual
+            elif steps and state.opened % steps == 0:  # it counts as a quiet one
+                self.audits += 1
+                self.squares += state.lam**2
+            self.unseen += actual and not draw
             size = 2 * unit + 2 * lam * (draw and actual)
             self.bound += size**2 / (8 * frozen.scale)
             self.regret += (scores - predicted) @ costs
@@ -123,7 +130,7 @@ class Shared:
 def learner_of(seed: int, share: float, eta: float) -> Learner:
     schedule = SelfTuned(eta=eta, x=X)
     return Learner(
-        HYPOTHESES, 2, 0.3, 0.3, seed, schedule, "exponential-weights", audit_share=share
+        HYPOTHESES, 2, 0.3, 0.3, seed, schedule, "exponential-weights", attention=Share(share)
     )
 
 

@@ -17,9 +17,11 @@ import pytest
 from likewise.errors import ParameterError
 from likewise.hypotheses import Pool
 from likewise.learner import Learner, SelfTuned, State, apply, dump_state, learn, parse_state
+from likewise.learner.attention import Share
 from likewise.learner.certificate import Certificate, certificate
 from likewise.learner.costs import Additive, Geometric
 from likewise.learner.events import Audited, Labelled
+from likewise.learner.fold import asking
 from likewise.learner.rounds import deploy
 from likewise.learner.schedules import PaperOneSided
 from likewise.learner.state import changed
@@ -161,7 +163,7 @@ def test_feedback_may_come_in_any_order_and_any_late() -> None:
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_a_share_of_the_rounds_is_enough(share: float) -> None:
     setting = EXACT["pool"]
-    learner = learner_of(setting, eta=1.0, audit_share=share)
+    learner = learner_of(setting, eta=1.0, attention=Share(share))
     state, errors, totals = State.start(learner), 0.0, np.zeros(4)
     for t in range(200):
         kinds = np.array([t % 3, (t + 1) % 3, t % 2])
@@ -173,7 +175,7 @@ def test_a_share_of_the_rounds_is_enough(share: float) -> None:
         scores = deployment.units
         over, under = int(scores.argmax()), int(scores.argmin())
         wide = int(scores[over] - scores[under]) > learner.sensitivity
-        draw = state.open[deployment.round].drawn
+        draw = asking(state, deployment.round).looked_at
         pairs = [(people.ids[over], people.ids[under])] if wide else []
         state = learn(state, deployment, labels=labels, report=pairs if draw else None)
     actual = certificate(state)
@@ -267,7 +269,7 @@ def test_the_largest_lam_counts_as_reports_do_one_over_the_share() -> None:
     """
 
     def steep(share: float) -> float:
-        state = three_rounds(audit_share=share)
+        state = three_rounds(attention=Share(share))
         low, high = (
             certificate(changed(state, account=changed(state.account, largest_lam=lam)), delay=0)
             for lam in (0.0, 1.0)

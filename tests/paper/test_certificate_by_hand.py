@@ -17,6 +17,7 @@ import pytest
 
 from likewise import Pool, Segments
 from likewise.learner import Learner, SelfTuned, State, apply
+from likewise.learner.attention import Share
 from likewise.learner.bounds import IN_EXPECTATION
 from likewise.learner.certificate import Certificate, certificate
 from likewise.learner.costs import Additive
@@ -227,7 +228,7 @@ def test_the_other_form_where_the_grid_counts(delay: int) -> None:
     """
     weights, _, wide = LATE[delay]
     share = 1.0 if delay else 0.5
-    state = State.start(learner("exponential-weights", audit_share=share))
+    state = State.start(learner("exponential-weights", attention=Share(share)))
     state = changed(state, opened=10**12, account=changed(state.account, largest_lam=8.0))
     c = weights * 0.5 + wide * 0.5 * log(324) + 25 * 2**-40 * 10**6
     expected = other_form(10**12, c, 0.0, (ASKED - 1) * UNIT, 8 / share)
@@ -253,6 +254,6 @@ def test_late_feedback_and_a_share_of_audits_together_have_no_other_form() -> No
     """As for the bounds made in advance: of both together nothing is proved."""
     pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     for share, delay, proved in ((1.0, 2, True), (0.5, 0, True), (0.5, 2, False)):
-        learner = Learner(pool, 2, 0.5, 0.5, 1, dual=Additive(0.1), audit_share=share)
+        learner = Learner(pool, 2, 0.5, 0.5, 1, dual=Additive(0.1), attention=Share(share))
         state, _ = deploy(State.start(learner), pool.schema.people([[0, 0, 1], [0, 1, 1]]))
         assert (certificate(state, delay=delay).from_largest_lam is not None) is proved

@@ -196,11 +196,11 @@ def test_with_that_theta_regret_is_at_most_k_c_root_t_plus_8(constant: float, m:
     [
         ("exponential-weights", {}, ["Theorem E,"]),
         ("exponential-weights", {"feedback": "one-sided"}, ["Theorem C' and E,"]),
-        ("exponential-weights", {"audit_share": 0.5}, ["Theorem E and D,"]),
+        ("exponential-weights", {"attention": "share:0.5"}, ["Theorem E and D,"]),
         ("context-ftpl", {}, ["Theorem E,"]),
         ("context-ftpl", {"feedback": "one-sided"}, ["Theorem C and E, high probability,"]),
-        ("context-ftpl", {"audit_share": 0.5}, []),
-        ("context-ftpl", {"feedback": "one-sided", "audit_share": 0.5}, []),
+        ("context-ftpl", {"attention": "share:0.5"}, []),
+        ("context-ftpl", {"feedback": "one-sided", "attention": "share:0.5"}, []),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

@@ -9,6 +9,7 @@ import pytest
 
 from likewise.errors import ParameterError
 from likewise.learner import Learner, SelfTuned
+from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds
 from likewise.learner.fold import upcoming
 from likewise.numerics.fixed_point import to_units
@@ -41,7 +42,7 @@ def test_errors_are_counted_on_labels_that_the_learner_never_saw(player: str) ->
 
 
 def test_violations_are_counted_in_rounds_that_nobody_audited() -> None:
-    played = game(200, audit_share=0.2, schedule=SelfTuned(eta=4.0, x=0.02))
+    played = game(200, attention=Share(0.2), schedule=SelfTuned(eta=4.0, x=0.02))
     alpha = to_units(0.3)
     for moment in played.moments:
         assert played.violation[moment.t - 1] == moment.violated(alpha)

@@ -114,7 +114,7 @@ def test_growth_without_counts_is_not_a_number() -> None:
 
 def summary(gap: float, error: float = 0.45) -> Summary:
     fixed = Comparators(0.48, 0.44, 0.40)
-    return Summary(100, 3, 300, error, error, fixed, 0.0, 0, 100, 9, 0.0, gap, 0.1, 0)
+    return Summary(100, 3, 300, error, error, fixed, 0.0, 0, 9, 100, 300, None, 0.0, gap, 0.1, 0)
 
 
 def test_a_policy_near_constant_is_warned_about_with_its_cost_and_remedies() -> None:

@@ -42,10 +42,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Recorded:
 def test_the_most_accurate_within_budget_and_limit_is_proposed(small: Recorded) -> None:
     found = propose([small], 1000, Game(rounds=150), limit=1000)
     assert len(found.trials) == 4
-    assert found.chosen == min(found.trials, key=lambda one: one.outcome.all)
-    least = min(one.reports for one in found.trials)
+    assert found.chosen == min(found.trials, key=lambda one: one.counts)
+    least = min(one.looks for one in found.trials)
     tight = propose([small], least, Game(rounds=150), limit=1000)
-    assert tight.chosen.reports == min(one.reports for one in found.trials)
+    assert tight.chosen.looks == least < 1000
     assert tight.chosen.error_rate >= found.chosen.error_rate
     assert set(found.best) <= set(found.trials)
 
@@ -60,9 +60,9 @@ def test_a_delay_is_played(small: Recorded) -> None:
 
 def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> None:
     tried = [
-        Trial(1.0, 0.1, 0.3, 90, 40),
-        Trial(0.1, 0.1, 0.4, 20, 45),
-        Trial(0.1, 0.2, 0.5, 0, 99),
+        Trial(1.0, 0.1, 0.3, 90, 7, 40),
+        Trial(0.1, 0.1, 0.4, 20, 8, 45),
+        Trial(0.1, 0.2, 0.5, 0, 9, 99),
     ]
     found = proposing._choose(tried, 50, 10)
     assert (found.chosen, found.within) == (tried[1], False)
@@ -75,7 +75,6 @@ def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> Non
     [
         (-1, {}, r"budget must be in \[0, 1000\]"),
         (1001, {}, r"budget must be in \[0, 1000\]"),
-        (501, {"audit_share": 0.5}, r"budget must be in \[0, 500\]"),
         (float("nan"), {}, "budget must be"),
         (50, {"limit": -1}, "limit must be in"),
         (50, {"rounds": 3}, "rounds must be"),
@@ -127,10 +126,12 @@ def run(files: dict[str, Path], *args: str) -> Any:
 
 @pytest.mark.usefixtures("small")
 def test_the_command_takes_a_delay_and_a_share(files: dict[str, Path]) -> None:
-    late = ("--delay", "audits:0,labels:5", "--audit-share", "0.5")
-    refused = run(files, "--budget", "501", *late)
+    late = ("--delay", "audits:0,labels:5", "--attention", "share:0.5")
+    refused = run(files, "--budget", "1001", *late)
     assert refused.exit_code == 1
-    assert "budget must be in [0, 500]" in refused.output
+    assert "budget must be in [0, 1000]" in refused.output
+    proposed = run(files, "--budget", "700", *late)
+    assert "rounds looked at in a thousand" in proposed.output
     unheard = run(files, "--budget", "10", "--delay", "1000")
     assert unheard.exit_code == 1
     assert "Feedback that comes so late never arrives" in unheard.output

@@ -146,8 +146,8 @@ def test_each_is_refused_where_it_is_not_defined(name: str, feedback: str) -> No
     other = {"full": "one-sided", "one-sided": "full"}[feedback]
     with pytest.raises(ParameterError, match=f"feedback must be {feedback} for the learner {name}"):
         Game("loans", name, 40, 3, feedback=other).make_learner(world.hypotheses(), 8)
-    with pytest.raises(ParameterError, match="audit_share must be 1"):
-        Game("loans", name, 40, 3, feedback=feedback, audit_share=0.5).prepare()
+    with pytest.raises(ParameterError, match="attention must be left out"):
+        Game("loans", name, 40, 3, feedback=feedback, attention="share:0.5").prepare()
     made = Game("loans", name, 40, 3, feedback=feedback).make_learner(world.hypotheses(), 8)
     with pytest.raises(ParameterError, match="delay must be 0"):
         play(world, made, 40, delay=Delay(3))

@@ -42,10 +42,10 @@ def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
 
 
 def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
-    docket = begin(rule="any", audit_share=0.7)
+    docket = begin(rule="any", attention="share:0.7")
     for number in range(8):
         round_, _ = open_round(docket, some_people(f"x{number}-"))
-        pair = Pair(*round_.reportable()[0][:2])
+        pair = Pair(*round_.possible()[0][:2])
         if round_.seats:
             reviewed(docket, round_.id, ada=[pair] * (number % 2), bob=[])
         people = list(round_.people)[: number % 4]
@@ -84,7 +84,7 @@ def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
 @long_on_postgresql()
 def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
     """Every pair counts the same, whatever round it is of: not the mean over rounds."""
-    docket = begin(k=5, rule="any", repeat_share=0.5)
+    docket = begin(k=5, rule="any", repeat_share=0.5, attention="everything")
     expected = {name: [0, 0, 0] for name in ("ada", "bob")}
     for number in range(30):
         round_, _ = open_round(docket, some_people(f"y{number}-", 2 + 3 * (number % 2)))

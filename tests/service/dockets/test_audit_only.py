@@ -94,7 +94,10 @@ def test_a_docket_is_given_a_learner_later(docket: Docket, store: Store) -> None
     """It says from which record on; what was before is not recomputed, and what follows is."""
     for number in range(5):
         audit(docket, number)
-    learner = {"hypotheses": LENDER.spec(), "k": 3, "alpha": 0.1, "eps": 0.02, "audit_share": 0.5}
+    learner = {
+        "hypotheses": LENDER.spec(), "k": 3, "alpha": 0.1, "eps": 0.02,
+        "attention": {"attention": "share", "share": 0.5},
+    }  # fmt: skip
     open_round(docket, applicants(90), seal=False)
     with pytest.raises(ServiceError, match="are open"):
         give_learner(docket, learner)

@@ -198,7 +198,7 @@ def test_the_ledgers_time_never_goes_back(begin: Begin, applicants: People, cloc
 
 
 def test_a_lottery_says_which_rounds_are_audited(begin: Begin, applicants: People) -> None:
-    docket = begin(audit_share=0.5)
+    docket = begin(attention="share:0.5")
     for name in "abcdefgh":
         open_round(docket, applicants(name))
     seats = [bool(round_.seats) for round_ in docket.projection.history()]

@@ -300,11 +300,12 @@ def test_labels_do_not_matter_to_auditors(store: Store) -> None:
 
 def test_what_cannot_be_objected_to(store: Store) -> None:
     panel = Panel(store)
-    applicants = {f"a{n}": {"score": 500, "debt": 1, "purpose": "car"} for n in range(2)}
+    applicants = {f"a{n}": {"score": 300, "debt": 1, "purpose": "car"} for n in range(2)}
+    applicants["b"] = {"score": 800, "debt": 1, "purpose": "car"}
     open_round(panel.docket, [Applicant(name, features) for name, features in applicants.items()])
     [review] = panel.awaiting()
     for pair, code in [
-        (("p1", "p2"), "gap-too-small"),
+        ((review.aliases["a0"], review.aliases["a1"]), "not-asked"),
         (("p1", "p1"), "no-pair"),
         (("p1", "a0"), "no-person"),
     ]:

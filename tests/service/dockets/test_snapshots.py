@@ -39,7 +39,7 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
     for number in range(first, last):
         clock.at = later(clock.at, 10)
         round_, _ = open_round(docket, some_people(f"x{number}-"))
-        pair = round_.reportable()[0][:2]
+        pair = round_.possible()[0][:2]
         if number % 7 == 3:
             clock.at = later(clock.at, 70)
             reviews.close_late_panels(docket)
@@ -81,7 +81,7 @@ def _snapshots(store: Store) -> list[int]:
 def test_a_start_from_a_snapshot_is_a_start_from_the_first_record(
     begin: Begin, store: Store, clock: Clock
 ) -> None:
-    docket = begin(rule="any", deadline=60, repeat_share=0.4, audit_share=0.8)
+    docket = begin(rule="any", deadline=60, repeat_share=0.4, attention="share:0.8")
     watching = Docket(store, "loans", clock)
     play(docket, clock, 0, 20)
     assert 0 < len(_snapshots(store)) <= 2

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.errors import LikewiseError
+from likewise.learner.attention import PanelModel
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
@@ -36,6 +37,8 @@ from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
 CLIENTS = 8
+# Sure of itself soon, so that rounds are not asked about, in part and whole.
+MODEL = PanelModel(least=0.2, doubt=0.6, patience=2)
 SNAPSHOT_EVERY = 40
 SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100)))
 CLASS = Segments(SCHEMA, score="score", cuts=range(400, 800, 100)).with_prior("flat")
@@ -93,7 +96,7 @@ class Client:
 
     async def work_on(self, round_id: str) -> None:
         """Objections, reviews and labels; another process may have done some of it before."""
-        for member in ("ada", "bob"):
+        for member in (await self.round(round_id)).seats:
             seat = Seat(round_id, member)
             try:
                 pairs = (await self.round(round_id)).reportable()
@@ -143,7 +146,7 @@ def main(url: str, name: str, folder: Path) -> None:
     vars(docket_module)["EVERY"] = SNAPSHOT_EVERY
     note_groups(folder)
     store = Store.open(url)
-    learner = Learner(CLASS, k=3, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN)
+    learner = Learner(CLASS, k=3, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN, attention=MODEL)
     spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any", repeat_share=0.0)
     try:
         open_docket(store, name, spec, seed=5)

@@ -106,6 +106,27 @@ def check_start(store: Store, docket: str) -> None:
     started, read = Docket(store, docket), DocketAt(store, docket, store.head(docket).seq)
     one, other = (content_of(d.projection, d.seating, d.state) for d in (started, read))
     assert one == other
+    check_asked(started)
+
+
+def check_asked(docket: Docket) -> None:
+    """Members are asked about the pairs on record, and about nothing that they have answered."""
+    asked = {
+        record.body["round"]: record.body["asking"]
+        for record in docket.store.records(docket.name)
+        if record.kind == "sealed"
+    }
+    for name, member in docket.seating.members.items():
+        for review in member.opened.values():
+            round_ = docket.projection.round(review.seat.round)
+            assert round_.outcome is None
+            assert name in round_.seats
+            shown = [(over, under) for over, under, _ in round_.reportable()]
+            recorded = asked[round_.id]
+            assert len(shown) == len(set(shown)) > 0
+            if not recorded["whole"]:
+                assert set(shown) == set(map(tuple, recorded["pairs"]))
+        assert not docket.archive.ended(list(member.opened)), "asked again, after it had ended"
 
 
 def kill_often(url: str, folder: Path, kills: int) -> str:

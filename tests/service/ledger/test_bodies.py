@@ -41,7 +41,13 @@ STORED: dict[str, dict[str, Any]] = {
             {"person": "a", "approved": True, "score": 5, "inverse_chance": None, "experts": None}
         ],
     },
-    "sealed": {"round": "r1", "members": ["ada"], "rule": "any", "drawn": True, "due": None},
+    "sealed": {
+        "round": "r1", "members": ["ada"], "rule": "any", "due": None,
+        "asking": {
+            "pairs": [["a", "b"]], "possible": 2, "whole": False, "chance": 52428,
+            "looked_at": True, "memory": "ab", "everything": False,
+        },
+    },
     "flagged": {"round": "r1", "member": "ada", "pair": ["a", "b"], "reason": None},
     "withdrawn": {"round": "r1", "member": "ada", "pair": ["a", "b"]},
     "finished": {"round": "r1", "member": "ada"},

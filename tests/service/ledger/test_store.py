@@ -229,7 +229,7 @@ def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applica
         else:
             connection.exec_driver_sql("DROP TRIGGER events_append_only ON events")
         connection.exec_driver_sql(
-            "UPDATE events SET body = replace(body, '\"drawn\":true', '\"drawn\":false') "
+            "UPDATE events SET body = replace(body, '\"whole\":true', '\"whole\":false') "
             "WHERE kind = 'sealed'"
         )
     with pytest.raises(LedgerBroken) as caught:

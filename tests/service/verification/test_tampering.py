@@ -40,7 +40,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lender = Segments(schema, score="score", cuts=range(400, 800, 100)).with_prior("flat")
     learner = Learner(
         lender, k=3, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN, feedback="one-sided",
-        audit_share=0.8,
+        attention="share:0.8",
     )  # fmt: skip
     folder = tmp_path_factory.mktemp("tampering")
     store = Store.open(f"sqlite:///{folder / 'ledger.db'}")
@@ -53,7 +53,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for i, score in enumerate((790, 310, 510))
         ]
         round_, _ = open_round(docket, people, key=f"k{number}")
-        if round_.drawn:
+        if round_.looked_at:
             pairs = round_.reportable()
             if pairs:
                 reviews.flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
@@ -210,7 +210,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "docket-opened": lambda b: b["spec"].update(members=["ada", "eve"]),
     "arrived": lambda b: b["people"][0].update(id="somebody else"),
     "decided": lambda b: b["decisions"][0].update(score=b["decisions"][0]["score"] + 1),
-    "sealed": lambda b: b.update(drawn=not b["drawn"]),
+    "sealed": lambda b: b["asking"].update(looked_at=not b["asking"]["looked_at"]),
     "flagged": lambda b: b.update(member="eve"),
     "withdrawn": lambda b: b.update(member="eve"),
     "finished": lambda b: b.update(member="eve"),

@@ -28,6 +28,7 @@ from likewise_service.api.metrics import (
     MemberMetrics,
     MetricsResponse,
     Series,
+    UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
 from likewise_service.dockets.board import unseen
@@ -132,7 +133,9 @@ class Samples:
         return MetricsResponse(
             docket="loans", at="2026-11-15T06:00:00Z", shadow=False, rounds=rounds,
             people=8 * rounds, open=3, in_audit=2, oldest_open_seconds=93_000.0,
-            reports=rounds // 5, quiet=0, unaudited=0, labels=1894, missing=26, overrides=4,
+            reports=rounds // 5, quiet=0, unaudited=0, looked_at=rounds // 4, pairs_shown=rounds,
+            minutes=67.0, unseen=UnseenResponse(12.0, 3, 40, 0.95), labels=1894,
+            missing=26, overrides=4,
             error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,
             largest_gaps=[],
             agreement=AgreementResponse(0.612, 9, 9, 18, 4),

@@ -117,7 +117,8 @@ class ObjectionResponse(PairResponse):
 class RoundState(Response):
     """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
 
-    Only the operator and regulators see ``seats``, ``finished`` and ``objections``. In shadow,
+    Only the operator and regulators see ``seats``, ``finished`` and ``objections``. ``looked_at``
+    tells if a panel was asked, ``pairs_asked`` about how many pairs. In shadow,
     ``notice`` says that the decisions must not be used.
     """
 
@@ -149,7 +150,8 @@ class RoundResponse(RoundState):
     shadow: bool
     notice: str | None
     rule: str | None
-    drawn: bool
+    looked_at: bool
+    pairs_asked: int
     decisions: list[DecisionResponse]
     reported: list[PairResponse]
     labels: dict[str, int]

@@ -87,7 +87,7 @@ class Simulation:
         people = self.world.encounter(round_.number).people
         objections = Panel([auditor], "any").objections(people, scores, round_.sensitivity)
         seat = Seat(round_.id, auditor.name)
-        for pair in objections.members[auditor.name].pairs:
+        for pair in filter(round_.can_report, objections.members[auditor.name].pairs):
             panel.flag(docket, seat, pair)
         panel.finish(docket, seat)
         return True

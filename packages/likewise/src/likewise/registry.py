@@ -21,6 +21,7 @@ from likewise.errors import LikewiseError, ParameterError, shown
 
 if TYPE_CHECKING:
     from likewise.hypotheses.base import HypothesisClass
+    from likewise.learner.attention import Attention
     from likewise.learner.players import Player
     from likewise.learner.schedules import Schedule
     from likewise.panel.metrics import Metric
@@ -189,6 +190,10 @@ PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.player
 SCHEDULES: Registry[type[Schedule]] = _registry("schedules", "schedule", "learner.schedules", {
     "self-tuned": "SelfTuned", "paper": "Paper", "paper-one-sided": "PaperOneSided",
 })  # fmt: skip
+ATTENTIONS: Registry[type[Attention]] = _registry("attentions", "attention", "learner.attention", {
+    "everything": "Everything", "share": "Share", "possible": "EveryPossiblePair",
+    "dominance": "Dominance", "model": "PanelModel",
+})  # fmt: skip
 BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.learners", {
     "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
 })  # fmt: skip
@@ -205,5 +210,5 @@ SELECTIONS: Registry[type[Selection]] = _registry(
     "largest-gap": "LargestGap", "first": "FirstPair", "random": "RandomPair", "all": "AllPairs",
 })  # fmt: skip
 REGISTRIES: tuple[Registry[Any], ...] = (
-    HYPOTHESES, PLAYERS, SCHEDULES, BASELINES, WORLDS, METRICS, SELECTIONS,
+    HYPOTHESES, PLAYERS, SCHEDULES, ATTENTIONS, BASELINES, WORLDS, METRICS, SELECTIONS,
 )  # fmt: skip

@@ -162,6 +162,11 @@ DOCKETS = {
     "reports": "Rounds in which a pair was reported.",
     "missing_labels": "Labels that never came.",
     "lam": "The multiplier, the price of a report.",
+    "looked_at": "Rounds that a panel was asked about.",
+    "pairs_shown": "Pairs put before the members of panels, each counted once.",
+    "unseen_reports": "Estimate of the reports that nobody was asked about.",
+    "unseen_reports_low": "Its lower end, with 95 % probability at all times.",
+    "unseen_reports_high": "Its upper end, with 95 % probability at all times.",
     "ledger_records": "Records of the ledger.",
 }
 

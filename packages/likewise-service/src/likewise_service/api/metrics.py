@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from likewise.learner.certificate import unseen_reports
 from likewise.numerics.fixed_point import from_units
 from likewise.panel.agreement import Consistency, MemberAgreement
 from likewise_client.responses import PairResponse, ReceiptResponse, Response
@@ -16,6 +17,8 @@ from likewise_service.errors import seconds_between
 
 POINTS = 400
 LARGEST = 10
+# Seconds that a member takes for a pair.
+SECONDS = 4.0
 COUNTS = ("asked", "finished", "absent", "objections", "decisive")
 COLUMNS = ("month", "member", *COUNTS, "compared", "same", "share", "alpha", "reports", "rounds")
 
@@ -71,12 +74,23 @@ class Series(Response):
     lam: list[float]
 
 
+class UnseenResponse(Response):
+    """Reports in what nobody was asked about: an estimate, and an interval that always holds."""
+
+    estimate: float
+    low: int
+    high: int
+    confidence: float
+
+
 class MetricsResponse(Response):
     """A docket in numbers. Only the operator and regulators see the panel's part.
 
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
     the mean distance of the chance from the label. Gaps, agreement and members are of the last
-    ``window`` rounds. ``recorded`` is the time of the last record.
+    ``window`` rounds. ``looked_at`` counts rounds that a panel was asked about, ``pairs_shown`` the
+    pairs in them; a member then needs ``minutes`` for 1,000 rounds, at four seconds a pair.
+    ``recorded`` is the time of the last record.
     """
 
     docket: str
@@ -90,6 +104,10 @@ class MetricsResponse(Response):
     reports: int
     quiet: int
     unaudited: int
+    looked_at: int
+    pairs_shown: int
+    minutes: float | None
+    unseen: UnseenResponse
     labels: int
     missing: int
     overrides: int
@@ -145,6 +163,10 @@ def _count(docket: Docket) -> MetricsResponse:
         in_audit=sum(round_.status == "in audit" for round_ in open_rounds),
         oldest_open_seconds=None,
         reports=counts["report"],
+        looked_at=counts["looked_at"],
+        pairs_shown=counts["pairs_shown"],
+        minutes=_minutes(counts["pairs_shown"], counts["rounds"]),
+        unseen=fill(UnseenResponse, unseen_reports(state)),
         labels=labels,
         missing=state.missing,
         error=counts["missed"] / labels if labels else None,
@@ -160,6 +182,10 @@ def _count(docket: Docket) -> MetricsResponse:
         recorded=projection.at,
         receipt=receipt_response(docket.receipt()),
     )
+
+
+def _minutes(pairs: int, rounds: int) -> float | None:
+    return pairs / rounds * 1000 * SECONDS / 60 if rounds else None
 
 
 def _largest(rounds: Iterable[RoundFigures]) -> list[Gap]:

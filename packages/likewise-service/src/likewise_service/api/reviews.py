@@ -73,7 +73,7 @@ def review_list(
 
 def _summary(review: Review) -> responses.ReviewSummary:
     return fill(
-        responses.ReviewSummary, review, people=len(review.round.decisions),
+        responses.ReviewSummary, review, people=len(review.round.shown()),
         pairs=len(review.round.reportable()), objections=len(review.target.objections),
         asked=review.target.asked, due=review.target.due,
     )  # fmt: skip

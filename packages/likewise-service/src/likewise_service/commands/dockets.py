@@ -95,7 +95,8 @@ def _json_object(path: Path) -> dict[str, Any]:
 @docket.command("create", short_help="Begin a docket.")
 @click.argument("name")
 @click.option("--spec", "spec_file", required=True, type=FILE,
-              help="Its settings: JSON with title, learner, members, rule, ….")  # fmt: skip
+              help="Its settings: JSON with title, members, rule, learner (hypotheses, k, alpha, "
+                   "eps, attention, …), ….")  # fmt: skip
 @serve.DATABASE
 def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
@@ -136,7 +137,7 @@ def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object
 )  # fmt: skip
 @click.option(
     "--learner", type=FILE, metavar="FILE",
-    help="A learner for an audit-only docket: JSON with hypotheses, k, alpha, eps, ….",
+    help="A learner for an audit-only docket: JSON with hypotheses, k, alpha, eps, attention, ….",
 )  # fmt: skip
 @click.option(
     "--contact", nargs=2, metavar="MEMBER EMAIL",

@@ -128,7 +128,7 @@ def export(
     for path in paths:
         click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
     if decision is None and not personal:
-        click.echo("Without features; replay from here checks the chain, panels and lottery only.")
+        click.echo("Without features; replay from here checks the chain, panels and draws only.")
 
 
 def _write_packet(

@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
 from likewise.learner import state_files
+from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
@@ -124,7 +125,15 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "reports": state.reports,
         "missing_labels": state.missing,
         "lam": state.lam,
+        "looked_at": projection.counts["looked_at"],
+        "pairs_shown": projection.counts["pairs_shown"],
+        **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
     }
+
+
+def _unseen(state: State) -> dict[str, float]:
+    unseen = unseen_reports(state)
+    return {"": unseen.estimate, "_low": unseen.low, "_high": unseen.high}
 
 
 def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:

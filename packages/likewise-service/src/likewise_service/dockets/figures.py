@@ -33,7 +33,7 @@ class RoundFigures:
 
 
 def figures(round_: Round) -> RoundFigures:
-    pairs = round_.reportable()
+    pairs = round_.possible()
     votes: Counter[str] = Counter()
     for pair in round_.pairs:
         votes.update(decisive(round_.rule, round_.panel_objections(), pair))
@@ -46,7 +46,7 @@ def figures(round_: Round) -> RoundFigures:
 
 def _agreement(round_: Round) -> Agreement:
     """Count agreement among members without a veto: those with one may stop at one pair."""
-    if round_.outcome not in ("report", "quiet"):
+    if not round_.seats or round_.outcome not in ("report", "quiet"):
         return Agreement()
     panel = round_.panel_objections()
     vetoing = _vetoing(round_.rule, tuple(panel.members))

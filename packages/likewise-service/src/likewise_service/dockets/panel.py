@@ -199,7 +199,7 @@ def _target(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> reviews.Re
 
 
 def _check_pair(round_: Round, pair: Pair) -> None:
-    """Refuse a pair that no panel may report."""
+    """Refuse a pair that the panel is not asked about."""
     for person in pair:
         if person not in round_.decisions:
             raise ServiceError(
@@ -208,9 +208,8 @@ def _check_pair(round_: Round, pair: Pair) -> None:
     if not round_.can_report(pair):
         # Without their names: an auditor knows these people by aliases.
         raise ServiceError(
-            "gap-too-small", 422,
-            "The chances of these two are too close for a report; only the pairs that are listed "
-            "can be flagged.",
+            "not-asked", 422,
+            "You are not asked about these two; only the pairs that are listed can be flagged.",
         )  # fmt: skip
 
 

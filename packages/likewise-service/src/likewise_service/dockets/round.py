@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from likewise.learner import events
+from likewise.learner.attention import Asking
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import exceeds, report
 from likewise_service.ledger import kinds
@@ -25,7 +26,8 @@ class Round:
     objections that were withdrawn. ``finish_records`` counts the records that a member wrote by
     finishing: the last member also ends the audit. ``last_finish`` is the last such record,
     (number, time, member). ``repeats`` are second reviews by member. ``explanations`` are the
-    digests of the reasons of overrides, ``erased`` the times of erasures by person.
+    digests of the reasons of overrides, ``erased`` the times of erasures by person. ``asking`` is
+    what the panel is asked about, once the round is sealed.
     """
 
     id: str
@@ -36,7 +38,7 @@ class Round:
     decisions: Mapping[str, events.Decision] = field(default_factory=dict)
     sealed: str | None = None
     rule: str = ""
-    drawn: bool = False
+    asking: Asking | None = None
     due: str | None = None
     seats: Mapping[str, str] = field(default_factory=dict)
     objections: Mapping[str, Mapping[Pair, str | None]] = field(default_factory=dict)
@@ -57,8 +59,9 @@ class Round:
         """Return the round with other values; every record passes here, so nothing is checked."""
         copy = object.__new__(Round)
         copy.__dict__.update(self.__dict__, **changes)
-        if "decisions" in changes:
-            copy.__dict__.pop("_reportable", None)
+        if "decisions" in changes or "asking" in changes:
+            for name in ("_possible", "_reportable"):
+                copy.__dict__.pop(name, None)
         return copy
 
     @property
@@ -70,12 +73,38 @@ class Round:
             return "arriving"
         return "in audit" if self.outcome is None else "awaiting labels"
 
+    @property
+    def looked_at(self) -> bool:
+        """Tell if a panel was asked at all."""
+        return bool(self.seats)
+
+    @property
+    def pairs_asked(self) -> int:
+        """Count the pairs that were put before the panel."""
+        return len(self.reportable()) if self.seats else 0
+
+    def possible(self) -> list[tuple[str, str, int]]:
+        """Return the pairs that could be violations, (over, under, gap), the largest gap first."""
+        return self._possible
+
     def reportable(self) -> list[tuple[str, str, int]]:
-        """Return the pairs that could be reported, (over, under, gap), the largest gap first."""
+        """Return those of them that the panel is asked about, which it may report."""
         return self._reportable
 
     @cached_property
     def _reportable(self) -> list[tuple[str, str, int]]:
+        return [pair for pair in self._possible if self._asks(pair[:2])]
+
+    def shown(self) -> list[str]:
+        """Return the people whom members see: those of the pairs that they are asked about."""
+        people = {person for pair in self.reportable() for person in pair[:2]}
+        return [person for person in self.decisions if person in people or not people]
+
+    def _asks(self, pair: tuple[str, str]) -> bool:
+        return self.asking is None or self.asking.asks(pair)
+
+    @cached_property
+    def _possible(self) -> list[tuple[str, str, int]]:
         # Every view of a round asks for them, and they change with the decisions alone.
         ids = list(self.decisions)
         scores = np.array([decision.score for decision in self.decisions.values()], dtype=np.int64)
@@ -85,8 +114,10 @@ class Round:
         return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
 
     def can_report(self, pair: Pair) -> bool:
+        """Tell if a pair's gap is large enough, and the panel is asked about it."""
         first, second = (self.decisions[person].score for person in pair)
-        return bool(exceeds(abs(first - second), 0, self.sensitivity))
+        large = bool(exceeds(abs(first - second), 0, self.sensitivity))
+        return large and self._asks(self.favoured_first(pair))
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
         over, under = sorted(pair, key=lambda person: -self.decisions[person].score)
@@ -112,8 +143,11 @@ class Round:
     def conclusion(self, quorum: int, seats: Mapping[str, str] | None = None) -> kinds.Audited:
         """Return the audit's end: the rule over the objections of those present, given a quorum.
 
-        The docket records it, and replay compares with it.
+        A round in which nothing could be reported is quiet, although nobody looks. The docket
+        records the outcome, and replay compares with it.
         """
+        if self.asking is not None and self.asking.quiet:
+            return kinds.Audited(self.id, "quiet")
         seats = self.seats if seats is None else seats
         present = [member for member, seat in seats.items() if seat == "finished"]
         if not seats or len(present) < min(quorum, len(seats)):

@@ -190,13 +190,14 @@ def _decided_elsewhere(person: Applicant) -> events.Decision:
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
-    """Fix the panel; if no panel looks at the round, record at once that it is unaudited."""
-    projection, drawn = work.projection, fold.drawn_for_audit(work.state, round_id)
+    """Fix the panel and what it is asked; where nobody looks, record the outcome at once."""
+    projection, asking = work.projection, fold.asking(work.state, round_id)
     due = due_after(work.at, projection.settings.deadline)
-    members = tuple(projection.members) if drawn else ()
-    work.add(kinds.RoundSealed(round_id, members, projection.rule, drawn, due))
+    members = tuple(projection.members) if asking.looked_at else ()
+    work.add(kinds.RoundSealed(round_id, members, projection.rule, asking, due))
     if not members:
-        work.add(kinds.Audited(round_id, "unaudited"))
+        work.add(kinds.Audited(round_id, "quiet" if asking.quiet else "unaudited"))
+        work.close_if_done(round_id)
 
 
 @command

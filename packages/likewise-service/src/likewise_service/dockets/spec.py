@@ -12,6 +12,7 @@ from typing import Any
 from likewise.errors import LikewiseError, ParameterError
 from likewise.hypotheses import class_from_spec
 from likewise.hypotheses.trees import Stumps
+from likewise.learner.attention import attention_from_spec
 from likewise.learner.schedules import schedule_from_spec
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.panel import rule_language, rules
@@ -102,6 +103,11 @@ class DocketSpec:
             raise ParameterError(
                 "audit_only", "must have full feedback, and no shadow", self.audit_only,
                 "The institution decides in any case.",
+            )  # fmt: skip
+        if self.audit_only and learner.looking.learns:
+            raise ParameterError(
+                "attention", "must be possible, everything or a share in an audit-only docket",
+                learner.looking.name, "Name another; a learner that is given later may have any.",
             )  # fmt: skip
         if self.shadow and learner.pricing.one_sided:
             raise ParameterError(
@@ -201,9 +207,17 @@ def _completed(learner: Mapping[str, Any]) -> dict[str, Any]:
     settings = dict(learner)
     hypotheses = class_from_spec(settings.pop("hypotheses"))
     settings.pop("schema", None)
-    if "schedule" in settings:
-        settings["schedule"] = schedule_from_spec(settings["schedule"])
-    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **settings))
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **_parts(settings)))
+
+
+def _parts(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the parts of a learner; an attention may be named, as in ``share:0.25``."""
+    parts = dict(settings)
+    if "schedule" in parts:
+        parts["schedule"] = schedule_from_spec(parts["schedule"])
+    if isinstance(parts.get("attention"), Mapping):
+        parts["attention"] = attention_from_spec(parts["attention"])
+    return parts
 
 
 def _bookkeeping(learner: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,4 +238,4 @@ def _bookkeeping(learner: Mapping[str, Any]) -> dict[str, Any]:
     low, high = numbers[0].limits
     cut = (low + high) / 2 if math.isfinite(high - low) else 0.0
     hypotheses = Stumps(schema, {numbers[0].name: [cut]})
-    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **{"eps": 0.02, **settings}))
+    return _without_seed(Learner(hypotheses, seed=0, **{"eps": 0.02, **_parts(settings)}))

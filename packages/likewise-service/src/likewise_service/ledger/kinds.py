@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from likewise.errors import LikewiseError
 from likewise.learner import events, fold
+from likewise.learner.attention import Asking
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE
@@ -447,18 +448,22 @@ _panel = lru_cache(maxsize=256)(panel_name)
 
 
 class RoundSealed(RoundBody, kind="sealed", by="operator client"):
-    """Nobody else will arrive; the lottery, the panel, its rule and its time are fixed."""
+    """Nobody else will arrive; what is asked, the panel, its rule and its time are fixed."""
 
     members: tuple[str, ...]
     rule: str
-    drawn: bool
+    asking: Asking
     due: str | None
 
     def after(self, round_: Round, record: Record) -> Round:
         seats = dict.fromkeys(self.members, "asked")
         return round_.changed(
-            sealed=record.at, rule=self.rule, due=self.due, drawn=self.drawn, seats=seats
+            sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats
         )
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts["looked_at"] += bool(self.members)
+        projection.counts["pairs_shown"] += self.asking.shown if self.members else 0
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         for member in self.members:
@@ -466,18 +471,22 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
 
     def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
         panel = _panel(self.members, self.rule) if self.members else "nobody"
-        return fold.apply(state, events.Sealed(self.round, panel))
+        sealed = fold.apply(state, events.Sealed(self.round, panel))
+        round_ = sealed.open[self.round]
+        if round_.asking == self.asking:
+            return sealed
+        # Asked when people were there who are surrogates now: what was asked stays asked.
+        looks = state.looks.asked(self.asking)
+        return fold.with_round(sealed, replace(round_, asking=self.asking), looks=looks)
 
     def check(self, replay: Replay) -> None:
-        """Lottery, members, rule and deadline are those that follow."""
+        """Asking, members, rule and deadline are those that follow."""
         projection, round_ = replay.projection, replay.projection.round(self.round)
         if round_.sealed is not None:
             replay.differ("order", f"Round {round_.id} is sealed again", "sealed once")
-        draw = replay.draw(round_.number - projection.decided_elsewhere)
-        if draw not in (None, self.drawn):
-            replay.differ("lottery", f"drawn: {self.drawn}", f"drawn: {draw}")
+        replay.ask_again(self, round_)
         expected: dict[str, object] = {
-            "members": tuple(projection.members) if self.drawn else (),
+            "members": tuple(projection.members) if self.asking.looked_at else (),
             "rule": projection.rule,
             "due": due_after(replay.record.at, projection.settings.deadline),
         }
@@ -519,7 +528,12 @@ class Erased(RoundBody, kind="erased", by="operator"):
         return [self.digest]
 
     def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
-        """Replace the person by a surrogate at the same point, so that every cost stays."""
+        """Replace the person by a surrogate at the same point, so that every cost stays.
+
+        What an attention has learnt from features cannot be learnt from surrogates: it begins anew.
+        """
+        learner = state.learner
+        state = replace(state, memory=learner.looking.start(learner.hypotheses.schema))
         round_ = state.open.get(self.round)
         if round_ is None or self.digest is None or self.digest not in contents:
             return state

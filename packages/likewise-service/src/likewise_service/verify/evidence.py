@@ -20,8 +20,8 @@ PRINTED = 20
 class Difference:
     """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
 
-    ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner,
-    receipt, actor, signature, anchor, time, export or snapshot.
+    ``about`` is chain, seed, payload, order, decision, asking, lottery, panel, audit, erasure,
+    learner, receipt, actor, signature, anchor, time, export or snapshot.
     """
 
     seq: int
@@ -38,10 +38,12 @@ class Replayed:
     """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
 
     ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
-    own; ``draws`` are those of the lottery, ``audits`` the outcomes that follow from objections and
-    rule, ``repeats`` the records about rounds that the lottery of hidden repeats has shown again,
-    ``ended`` the audits that the operator ended before the panel was done. ``erased`` are (round,
-    person) whose features are those of a surrogate now, ``wholly`` those of whom nothing is left.
+    own; ``draws`` are the rounds for which it was derived again what the panel is asked, and
+    ``unasked`` those for which it could not be; ``audits`` are the outcomes that follow from
+    objections and rule, ``repeats`` the records about rounds that the lottery of hidden repeats has
+    shown again, ``ended`` the audits that the operator ended before the panel was done. ``erased``
+    are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
+    nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
     governance: keys, actors, members' signatures and anchors.
     """
@@ -54,6 +56,7 @@ class Replayed:
     skipped: int = 0
     elsewhere: int = 0
     draws: int = 0
+    unasked: int = 0
     erased: list[tuple[str, str]] = field(default_factory=list)
     wholly: list[tuple[str, str]] = field(default_factory=list)
     audits: int = 0
@@ -78,7 +81,8 @@ class Replayed:
             f"outcomes follow from the objections.": True,
             f"{self.payloads:,} personal payloads are those that were recorded.": self.payloads,
             "The seed is the one that was committed to before the first round.": seeded,
-            f"{self.draws:,} draws of the audit lottery are those of the seed.": seeded,
+            f"What panels were asked in {self.draws:,} rounds follows from scores, the reports "
+            f"before them and the seed.": seeded,
             f"{self.repeats:,} records are about rounds that were shown again, each by the lottery "
             f"of hidden repeats.": self.repeats,
             f"{self.decisions:,} decisions, with their scores, were taken again.": self.decisions,
@@ -89,10 +93,13 @@ class Replayed:
     def unproved(self) -> list[str]:
         unknown = self.seed == "unknown"
         sentences = {
-            "Decisions and lottery were not recomputed: that needs the seed, which its owner has "
+            "Decisions and draws were not recomputed: that needs the seed, which its owner has "
             "not published.": unknown,
             f"{self.skipped:,} decisions were not recomputed, since somebody before them left "
             f"nothing to recompute from.": self.skipped and not unknown,
+            f"Which pairs panels were asked about in {self.unasked:,} rounds was not recomputed: "
+            f"it was learnt from people whose features are gone. That the pairs were possible, and "
+            f"the draw, was.": self.unasked,
             f"{self.elsewhere:,} decisions were taken by the institution itself: they are what it "
             f"sent, and nothing here says how it came by them.": self.elsewhere,
             f"{len(self.erased):,} people were erased. Their decisions were recomputed from "

@@ -210,7 +210,8 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
         "letter": letter(reasons),
         "panel": {
-            "drawn": history.round.drawn, "rule": history.round.rule,
+            "looked_at": history.round.looked_at, "pairs_asked": _pairs_asked(history),
+            "rule": history.round.rule,
             "seats": dict(history.round.seats), "due": history.round.due,
         },
         "objections": _objections(history),
@@ -221,6 +222,12 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
             for r in history.records
         ],
     }  # fmt: skip
+
+
+def _pairs_asked(history: DecisionHistory) -> int:
+    """Count the pairs with the person that were put before the panel."""
+    asked = history.round.reportable() if history.round.seats else []
+    return sum(history.person in pair[:2] for pair in asked)
 
 
 def _origin(history: DecisionHistory) -> dict[str, Any]:
@@ -370,7 +377,7 @@ def _erased_since(evidence: Evidence, packet: Mapping[str, Any]) -> bool:
 
 OUTCOMES = {
     "report": "The panel reported pairs of this round as treated unlike though similar.",
-    "quiet": "The panel reported nothing about this round.",
+    "quiet": "The panel reported none of the pairs that it was asked about.",
     "unaudited": "Too few of the panel responded, so it said nothing about this round.",
 }
 SEATS = {
@@ -471,7 +478,14 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
     panel = packet["panel"]
     if panel["seats"]:
         seats = ", ".join(f"{name} ({SEATS[state]})" for name, state in panel["seats"].items())
-        yield f"A panel was asked, under the rule {panel['rule']}: {seats}."
+        count = panel["pairs_asked"]
+        pairs = "1 pair" if count == 1 else f"{count} pairs"
+        yield (
+            f"A panel was asked, about {pairs} with you in it, under the rule {panel['rule']}: "
+            f"{seats}."
+        )
+    elif packet["outcome"] == "quiet":
+        yield "No panel was asked about this round: its chances differ too little for a report."
     else:
         yield "No panel was asked about this round."
     for objection in packet["objections"]:
@@ -482,7 +496,7 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"
         )
-    if packet["outcome"]:
+    if panel["seats"] and packet["outcome"]:
         yield OUTCOMES[packet["outcome"]]
     elif panel["seats"]:
         yield "The panel has not come to an end yet."

@@ -1,19 +1,25 @@
 """Replay: the learner is rebuilt from the ledger, and all that follows from it is derived anew.
 
 The hash chain, the payloads' digests and the seed's commitment are checked; every decision, every
-draw of the lottery, every panel and every outcome is computed again and compared. Each kind of
+panel, what it was asked and every outcome is computed again and compared. Each kind of
 record says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
 goes on with what should have been.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+
+import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.learner import events, fold
+from likewise.learner.attention import Asking, Attention, BoolArray, Memory, Possible, ask
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
+from likewise.numerics.fixed_point import ONE, to_units
 from likewise_service.dockets import figures, reviews, spec
+from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.ledger import kinds
@@ -34,10 +40,11 @@ class Replay:
 
     ``record`` is the one being checked. ``surrogates`` are the digests that stand for erased
     people, ``reasons`` the records whose words have to be there at the end, ``reasonless`` the
-    rounds whose words were erased.
+    rounds whose words were erased. ``unseeded`` is the learner, whose seed may not be known.
     """
 
     record: Record
+    unseeded: Learner
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
@@ -48,6 +55,8 @@ class Replay:
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
         self.reasonless: set[str] = set()
+        # Those who have arrived as surrogates, and are erased by a later record only.
+        self._early: set[tuple[str, str]] = set()
         self.state: State | None = None
         self.seating: reviews.Seating | None = None
         self.learner: Learner | None = None
@@ -112,12 +121,37 @@ class Replay:
     def is_committed(self, seed: int, salt: bytes) -> bool:
         return spec.commitment(seed, salt) == self.projection.commitment
 
-    def draw(self, number: int) -> bool | None:
-        """Draw the audit lottery for a round again; None if the seed is not known."""
-        if self.learner is None:
-            return None
-        self.findings.draws += 1
-        return fold.lottery(self.learner, number)
+    def ask_again(self, body: kinds.RoundSealed, round_: Round) -> None:
+        """Compute what the panel is asked about, as far as it follows from what is known.
+
+        Scores say which pairs are possible. Which of them are asked about follows from what the
+        attention had learnt, where it learns; whether the round is shown whole, from the seed.
+        """
+        recorded, learner = body.asking, self.learner or self.unseeded
+        memory = self._memory(learner)
+        features = {} if self.state is None else features_known(self.state, round_.id)
+        people = tuple(events.Person(name, features.get(name, ())) for name in round_.decisions)
+        scores = [decision.score for decision in round_.decisions.values()]
+        pairs = Possible.of(learner.hypotheses.schema, people, scores, learner.sensitivity)
+        number = round_.number - self.projection.decided_elsewhere
+        looking = learner.looking if memory is not None else Recorded(recorded, learner.looking)
+        expected = ask(looking, memory or (), pairs, number, learner.seed)
+        if memory is None:
+            expected = replace(expected, memory=recorded.memory)
+        if self.learner is None and expected.chance < ONE:  # nobody can throw the coin again
+            whole = recorded.whole
+            shown = len(pairs) > 0 and (whole or bool(expected.pairs))
+            expected = replace(expected, whole=whole, looked_at=shown if looking.skips else whole)
+        self.findings.draws += self.learner is not None and memory is not None
+        self.findings.unasked += self.learner is not None and memory is None
+        if expected != recorded:
+            self.differ("asking", _asked(recorded), _asked(expected))
+
+    def _memory(self, learner: Learner) -> Memory | None:
+        """Return what the attention had learnt; None where it cannot be learnt again."""
+        if not learner.looking.learns:
+            return learner.looking.start(learner.hypotheses.schema)
+        return None if self.state is None or self._early else self.state.memory
 
     def draw_repeat(self, body: kinds.Repeated) -> None:
         """Check that the lottery of hidden repeats has shown a round again."""
@@ -174,12 +208,17 @@ class Replay:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
             return
         self._seat(body, round_)
+        if isinstance(body, kinds.PeopleArrived):
+            self._early |= {(body.round, p.id) for p in body.people} & self.surrogates.keys()
+        elif isinstance(body, kinds.Erased):
+            self._early.discard((body.round, body.person))
         if isinstance(body, kinds.DocketOpened):
             self._start()
         elif not isinstance(body, kinds.Decided):
             self._fold(body)
-        if isinstance(body, kinds.LearnerGiven) and self.learner is not None:
-            self.learner = self.projection.settings.make_learner(self.learner.seed)
+        if isinstance(body, kinds.LearnerGiven):
+            self.unseeded = self.projection.settings.make_learner(0)
+            self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
 
     def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
         """The record says what was signed; with the secret, a review's names can be translated."""
@@ -190,7 +229,7 @@ class Replay:
         review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
-        elif not body.means(signed, self._review_key.aliases(review, round_.decisions)):
+        elif not body.means(signed, self._review_key.aliases(review, round_.shown())):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
 
     def _check_order(self, body: kinds.Body) -> None:
@@ -217,6 +256,7 @@ class Replay:
                 self._refuse("lottery", f"Reviews cannot be followed ({error})")
 
     def _start(self) -> None:
+        self.unseeded = self.projection.settings.make_learner(0)
         if self.secret is None:
             self.findings.seed = "unknown"
         elif not self.is_committed(*self.secret):
@@ -282,6 +322,34 @@ class Replay:
 
     def _note(self, seq: int, about: str, recorded: str, expected: str) -> None:
         self.findings.differences.append(Difference(seq, about, recorded, expected))
+
+
+class Recorded(Attention):
+    """Asks as a record says, where nobody can know what the attention had learnt."""
+
+    name = "recorded"
+    summary = "as the record says"
+
+    def __init__(self, asked: Asking, looking: Attention) -> None:
+        self.asked, self.lowest = asked, to_units(looking.least)
+        self.skips = looking.skips  # type: ignore[misc] # it is that of the other
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
+        return np.array([self.asked.expected(pair) for pair in pairs.ids()], dtype=np.bool_)
+
+    def chance(self, memory: Memory) -> int:  # noqa: ARG002
+        return min(max(self.asked.chance, self.lowest), ONE)
+
+
+def _asked(asking: Asking) -> str:
+    if not asking.looked_at:
+        return "nobody is asked, and the round is " + ("quiet" if asking.quiet else "not audited")
+    pairs = "" if asking.pairs is None else f", of which {list(map(list, asking.pairs))} anyway"
+    whole = "all" if asking.whole else "some"
+    return (
+        f"{whole} of {asking.possible} possible pairs{pairs} (chance {asking.chance / ONE:.6f}, "
+        f"learnt {asking.memory[:8] or 'nothing'})"
+    )
 
 
 def _sentence(decision: events.Decision) -> str:

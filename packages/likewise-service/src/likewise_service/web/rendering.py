@@ -117,6 +117,18 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def interval(unseen: metrics.UnseenResponse) -> str:
+    """Write between which numbers something is, and how certain that is.
+
+    >>> interval(metrics.UnseenResponse(12.0, 3, 40, 0.95))
+    'between 3 and 40 with 95\\u202f% probability, whenever you look'
+    """
+    chance = percent(unseen.confidence)
+    return (
+        f"between {unseen.low:,} and {unseen.high:,} with {chance} probability, whenever you look"
+    )
+
+
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
 FEATURES = (
@@ -259,7 +271,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (
-        by_id, metrics.evenly_spread, moment, percent, person, review_data, rounded, share, span,
+        by_id, interval, metrics.evenly_spread, moment, percent, person, review_data, rounded,
+        share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (count, points, until)})

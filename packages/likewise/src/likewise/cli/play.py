@@ -15,14 +15,15 @@ from likewise.cli import options as shared
 from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
 from likewise.cli.options import OutputFile, game_options
 from likewise.errors import HypothesisError, LikewiseError, MissingLibraryError, absent, missing
-from likewise.registry import HYPOTHESES, METRICS, SELECTIONS, WORLDS, Registry
+from likewise.registry import ATTENTIONS, HYPOTHESES, METRICS, SELECTIONS, WORLDS, Registry
 from likewise.simulate.game import Game, PreparedGame, class_from_file
 
 if TYPE_CHECKING:
+    from likewise.simulate.counts import MemberLooks, Summary
     from likewise.simulate.demo import Demo
     from likewise.simulate.hindsight import Comparators
     from likewise.simulate.propose import Proposal
-    from likewise.simulate.rounds import Transcript
+    from likewise.simulate.rounds import Moment, Transcript
     from likewise.simulate.world import Resampled
 
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 @game_options("learner")
 @shared.LEARNER_SETTINGS
 @game_options(
-    "rounds", "seed", "alpha", "eps", "hypotheses", "feedback", "delay", "audit_share", "selection"
+    "rounds", "seed", "alpha", "eps", "hypotheses", "feedback", "delay", "attention", "selection"
 )
 @click.option(
     "--no-comparator", is_flag=True, help="Leave out the best fixed policies in hindsight."
@@ -58,10 +59,12 @@ def simulate(
       likewise simulate --world drift --set spell=200 --set depth=0.2
       likewise simulate --learner self-tuned --set "rule=veto(regulator) or at_least(80%)"
       likewise simulate --learner paper --with noise_divisor=1e4 --json - | jq .violations
-      likewise simulate --feedback one-sided --delay 50 --audit-share 0.5 --trace -
+      likewise simulate --feedback one-sided --delay 50 --attention share:0.5 --trace -
+      likewise simulate --rounds 4000 --attention model
     """
     from likewise.learner.settings import Learner
     from likewise.learner.state_files import save_state as save
+    from likewise.simulate.counts import MemberLooks, summarise
 
     if is_pipe(json_path) and is_pipe(trace):
         raise click.UsageError("--json - and --trace - cannot both go to standard output.")
@@ -71,15 +74,23 @@ def simulate(
     for caveat in game.caveats():
         note(caveat)
     began = time.perf_counter()
-    played, best = _played(game, compare=not no_comparator)
+    members = MemberLooks(game.sensitivity)
+    played, best = _played(game, members, compare=not no_comparator)
     seconds = time.perf_counter() - began
     if save_state is not None:
         save(played.state, save_state)
-    _write(game, played, best, seconds, json_path, trace)
+    _write(game, played, summarise(played, best, members), seconds, json_path, trace)
 
 
-def _played(game: PreparedGame, *, compare: bool) -> tuple[Transcript, Comparators | None]:
+def _played(
+    game: PreparedGame, members: MemberLooks, *, compare: bool
+) -> tuple[Transcript, Comparators | None]:
     """The game played, with a bar on the way, and the best fixed policies in hindsight."""
+
+    def see(moment: Moment) -> None:
+        members.see(moment)
+        progress("rounds", moment.t)
+
     if compare:
         try:
             from likewise.simulate.programs import ComparatorError
@@ -88,7 +99,7 @@ def _played(game: PreparedGame, *, compare: bool) -> tuple[Transcript, Comparato
             compare = False
     rounds = game.game.rounds
     with progress_bar(rounds) as progress:
-        played = game.play(record=compare, progress=lambda moment: progress("rounds", moment.t))
+        played = game.play(record=compare, progress=see)
     if not compare:
         return played, None
     with progress_bar(rounds) as progress:
@@ -102,15 +113,14 @@ def _played(game: PreparedGame, *, compare: bool) -> tuple[Transcript, Comparato
 def _write(
     game: PreparedGame,
     played: Transcript,
-    best: Comparators | None,
+    summary: Summary,
     seconds: float,
     json_path: Path | None,
     trace: Path | None,
 ) -> None:
     """The counts as JSON, as CSV, and for people unless one of these goes to standard output."""
-    from likewise.simulate.counts import near_constant, summarise, summary_json, trace_csv
+    from likewise.simulate.counts import near_constant, summary_json, trace_csv
 
-    summary = summarise(played, best)
     warning = near_constant(game.learner, summary)
     data = {
         "learner": game.game.learner,
@@ -129,7 +139,8 @@ def _write(
 
 def _print_counts(data: dict[str, Any]) -> None:
     """The counts of a game for people: names and numbers in two columns, then the bounds."""
-    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
+    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant",
+             "attention", "unseen_reports")  # fmt: skip
     plain = {key: value for key, value in data.items() if key not in apart}
     width = max(map(len, plain))
     for key, value in plain.items():
@@ -144,6 +155,12 @@ def _print_counts(data: dict[str, Any]) -> None:
         click.echo(
             f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
             f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
+        )
+    if (unseen := data.get("unseen_reports")) is not None and unseen["high"]:
+        click.echo(
+            f"{'unseen reports':<{width}}  about {unseen['estimate']:,.0f} that nobody was asked "
+            f"about; between {unseen['low']:,} and {unseen['high']:,} with probability "
+            f"{unseen['confidence']:g}, at all times at once"
         )
     for bound in data["bounds"]:
         trivial = [part for part, informative in bound["informative"].items() if not informative]
@@ -206,14 +223,15 @@ def _print_demo(result: Demo) -> None:
         caption_justify="left",
     )
     table.add_column("learner", no_wrap=True)
-    for title in ("error", "regret", "unfair", "late", "reports", "oracle calls"):
+    for title in ("error", "regret", "unfair", "late", "reports", "looks", "oracle calls"):
         table.add_column(title, justify="right", no_wrap=True)
     for shown in result.shown:
         s = shown.summary
         regret = "–" if s.regret is None else f"{round(s.regret):,}"
         table.add_row(
             shown.name, f"{s.error_rate:.3f}", regret, f"{s.violations:,}",
-            f"{s.violations_per_1000_last_quarter:.0f}", f"{s.reports:,}", f"{s.oracle_calls:,}",
+            f"{s.violations_per_1000_last_quarter:.0f}", f"{s.reports:,}", f"{s.looks:,}",
+            f"{s.oracle_calls:,}",
         )  # fmt: skip
     Console().print(table)
     for shown in result.shown:
@@ -234,6 +252,7 @@ def _notes(result: Demo) -> list[str]:
         f"{hypotheses.size:.1e} hypotheses, alpha = {alpha:g}, eps = {eps:g}.",
         "unfair: rounds in violation.",
         "late: the same, per 1,000 rounds, in the last quarter.",
+        "looks: rounds put before the panel.",
         "Who learns has less error than untaught, which never does.",
         f"paper: its own noise drowns the data ({result.paper_draws:,} draws a round, for time):",
         "it learns nothing, and is seldom unfair since it treats most people alike.",
@@ -244,7 +263,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SEEDS = (1, 2)
 
 
-@main.command(short_help="Propose eta and kappa for a budget of reports, on your own people.")
+@main.command(short_help="Propose eta and kappa for a budget of looks, on your own people.")
 @click.option("--people", required=True, type=_FILE, help="A CSV file with a row for each person.")
 @click.option("--label", required=True, help="The column that is 1 for whom to approve, else 0.")
 @click.option("--hypotheses", required=True, type=_FILE, help="The class, as its spec() in JSON.")
@@ -254,14 +273,14 @@ SEEDS = (1, 2)
 )  # fmt: skip
 @click.option(
     "--budget", required=True, type=float,
-    help="The most reports that the panel can look at, in a thousand rounds.",
+    help="The most rounds that the panel can look at, in a thousand.",
 )  # fmt: skip
 @click.option(
     "--limit", default=10.0, show_default=True,
     help="The most rounds in violation that are bearable, in a thousand.",
 )  # fmt: skip
 @click.option("--k", type=AT_LEAST_ONE, default=8, show_default=True, help="People a round.")
-@game_options("rounds", "alpha", "eps", "feedback", "delay", "audit_share")
+@game_options("rounds", "alpha", "eps", "feedback", "delay", "attention")
 @shared.JOBS
 def propose(
     people: Path, label: str, hypotheses: Path, panel: Path, budget: float, limit: float, k: int,
@@ -270,12 +289,12 @@ def propose(
     """Simulate on your own people, class and panel, and propose eta and kappa.
 
     People are drawn from the file again and again. Of a grid of eta and kappa, the most accurate
-    setting is proposed whose reports keep to the budget and whose violations keep to the limit.
+    setting is proposed whose looks keep to the budget and whose violations keep to the limit.
 
     \b
     For example
       likewise propose --people loans.csv --label repaid --hypotheses class.json \\
-        --panel panel.toml --budget 50
+        --panel panel.toml --budget 250 --attention model
     """
     from likewise.simulate import propose as proposing
     from likewise.simulate.parallel import Processes
@@ -306,19 +325,20 @@ def _print(proposal: Proposal) -> None:
     chosen = proposal.chosen
     click.echo(
         f"eta = {chosen.eta:g}, kappa = {chosen.kappa:g}: error {chosen.error_rate:.3f}, "
-        f"{chosen.violations:.0f} violations and {chosen.reports:.0f} reports a thousand rounds"
+        f"{chosen.violations:.0f} violations, {chosen.reports:.0f} reports and {chosen.looks:.0f} "
+        f"rounds looked at in a thousand"
     )
     if not proposal.within:
         note(
-            f"no setting within {proposal.budget:g} reports keeps to {proposal.limit:g} violations "
+            f"no setting within {proposal.budget:g} looks keeps to {proposal.limit:g} violations "
             f"a thousand rounds; this one has the fewest."
         )
     click.echo("\nSettings that no other beats on all three:\n")
-    click.echo("| eta | kappa | error | violations | reports |\n|---|---|---|---|---|")
-    for trial in sorted(proposal.best, key=lambda trial: trial.outcome.all):
+    click.echo("| eta | kappa | error | violations | reports | looks |\n|---|---|---|---|---|---|")
+    for trial in sorted(proposal.best, key=lambda trial: trial.counts):
         click.echo(
             f"| {trial.eta:g} | {trial.kappa:g} | {trial.error_rate:.3f} | "
-            f"{trial.violations:.0f} | {trial.reports:.0f} |"
+            f"{trial.violations:.0f} | {trial.reports:.0f} | {trial.looks:.0f} |"
         )
 
 
@@ -357,6 +377,7 @@ def list_() -> None:
     _section("Settings of learners (--with)", [(s.text, s.about) for s in settings.values()])
     _section("Rules (--set rule=…); join them with `and`, `or` and parentheses", RULES)
     _section("Selections (--selection): which violating pair is reported", parts(SELECTIONS))
+    _section("Attention (--attention): what the panel is asked about", parts(ATTENTIONS))
     _section("Hypothesis classes, for --hypotheses FILE.json", parts(HYPOTHESES))
     _section("Metrics, for panels in Python", parts(METRICS))
 

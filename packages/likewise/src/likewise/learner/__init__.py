@@ -1,7 +1,7 @@
 """The learner: two players on a Lagrangian, as a fold over events."""
 
 from likewise.learner.certificate import Certificate, certificate
-from likewise.learner.fold import apply, decide, drawn_for_audit
+from likewise.learner.fold import apply, decide, asking
 from likewise.learner.players import Player
 from likewise.learner.rounds import Deployment, deploy, learn
 from likewise.learner.schedules import Margins, Paper, PaperOneSided, Schedule, SelfTuned
@@ -21,10 +21,10 @@ __all__ = [
     "SelfTuned",
     "State",
     "apply",
+    "asking",
     "certificate",
     "decide",
     "deploy",
-    "drawn_for_audit",
     "dump_state",
     "learn",
     "load_state",

@@ -193,9 +193,11 @@ class Side:
 
     @property
     def audits(self) -> float:
-        """n: rounds, or with a share the audits that are expected, and one more."""
+        """n: rounds; one more where not all are audited, or the audits that a lottery expects."""
         share = self.learner.audit_share
-        return self.rounds if share == 1 else share * self.rounds + 1.0
+        if share == 1:
+            return self.rounds + float(self.learner.looking.misses)
+        return share * self.rounds + 1.0
 
 
 def concluded(side: Side) -> tuple[float, float] | None:
@@ -359,7 +361,12 @@ class Theorems:
     def holds(self) -> str:
         """With full information and all rounds audited."""
         probable = f"with probability {1 - self.schedule.delta:g}"
-        return "surely" if self.learner.primal.exact else probable
+        holds = "surely" if self.learner.primal.exact else probable
+        return f"{holds}; of violations, those in what the panel saw" * self._misses or holds
+
+    @property
+    def _misses(self) -> bool:
+        return self.learner.looking.misses
 
     def labels(self) -> float:
         """L = C·eta·sqrt(T) + burst·eta, and how far the estimates of a mixture may be off."""
@@ -435,6 +442,8 @@ class Theorems:
             name = "C'" if learner.primal.exact else "C"
         if not isinstance(learner.multiplier, GradientAscent):
             name = "E" if name == "B" else f"{name} and E"
+        if self._misses:
+            return f"{name} and F"
         return name if learner.audit_share == 1 else f"{name} and D"
 
 
@@ -460,10 +469,11 @@ def bounds(
     ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
     learners that ignore their panel, the paper's schedules at other horizons than their own, late
-    feedback together with audits of a share, late one-sided labels of exponential weights, and
-    late costs with other weights than the default. Of multipliers that never decrease: geometric
-    ones that grow faster than Theorem E allows, those that may reach 2^20, and what would hold in
-    expectation only for a player that draws (one-sided labels, or audits of a share).
+    feedback where not every round is audited, one-sided labels where the panel is asked about some
+    pairs only, late one-sided labels of exponential weights, and late costs with other weights than
+    the default. Of multipliers that never decrease: geometric ones that grow faster than Theorem E
+    allows, those that may reach 2^20, and what would hold in expectation only for a player that
+    draws (one-sided labels, or audits of a share).
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)
@@ -476,11 +486,13 @@ def bounds(
         delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
     if pieces is not None:
         pieces = integer("pieces", pieces, 1, None, "All at once is one piece.")
-    if learner.ignores_reports or delay is None or (delay and learner.audit_share < 1):
-        return ()
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
+    if learner.ignores_reports or delay is None or (delay and learner.looking.least < 1):
+        return ()
+    if one_sided and learner.looking.misses:
+        return ()
     if isinstance(schedule, Paper):  # its horizon is bounded already
-        fits = rounds == schedule.horizon and delay == 0 and learner.audit_share == 1
+        fits = rounds == schedule.horizon and delay == 0 and learner.looking.least == 1
         fits = fits and isinstance(learner.multiplier, GradientAscent)
         return (paper_bound(learner, schedule, rounds),) if fits else ()
     if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):

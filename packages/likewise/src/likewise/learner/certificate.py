@@ -16,7 +16,8 @@ schedule. The other form needs no oracle but the player's own C, and the largest
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,68 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
     slack, holds = _estimated(state, 1.0 - confidence)
     from_lam = None if delay is None else _from_largest_lam(state, delay)
     return Certificate(state.opened, learner.k, regret + slack, holds, from_lam, state.reports)
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Reports that nobody saw, since the panel was not asked: an estimate and an interval.
+
+    The estimate is unbiased; the interval holds at all times at once, with ``confidence``.
+    """
+
+    estimate: float
+    low: int
+    high: int
+    confidence: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The interval by name."""
+        return asdict(self)
+
+
+def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
+    """Reports that the panel would have made in rounds that it was not shown whole.
+
+    A round with such a report is shown whole with probability p: of Y + X of them Y were seen, and
+    whenever one looks, with L = B(Y + 1, X + b)/B(1, b) / (p^Y·(1 − p)^X) and b = (1 − p)/p, a
+    martingale that begins at 1, P(L ever exceeds 1/delta) ≤ delta (Ville). The interval has all X
+    for which it does not, up to the number of rounds that were not shown whole (Theorem F).
+
+    >>> from likewise import Learner, Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> learner = Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1, attention="model:0.1")
+    >>> unseen_reports(State.start(learner))
+    Unseen(estimate=0.0, low=0, high=0, confidence=0.95)
+    """
+    instance("state", state, State, "State.start(learner) makes one.")
+    confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
+    looks, p = state.looks, state.learner.looking.least
+    if p == 1.0:
+        return Unseen(0.0, 0, 0, confidence)
+    b, most = (1.0 - p) / p, -math.log(1.0 - confidence)
+    y, seen = looks.surprises, looks.log_chances
+
+    def excess(x: int) -> float:
+        beta = math.lgamma(x + b) + math.lgamma(y + 1) - math.lgamma(x + b + y + 1)
+        beta -= math.lgamma(b) - math.lgamma(b + 1)
+        return beta - seen - x * math.log1p(-p) - most
+
+    # It falls to its least value near the estimate, and rises from there on.
+    middle = max(0, round(y * b))
+    low, high = _first(lambda x: excess(x) <= 0, middle), 1
+    while excess(middle + high) <= 0:
+        high *= 2
+    high = middle + _first(lambda x: excess(middle + x) > 0, high)
+    return Unseen(looks.unseen, low, min(high - 1, looks.in_part), confidence)
+
+
+def _first(holds: Callable[[int], bool], last: int) -> int:
+    """The first number up to ``last`` from which on a condition holds, by bisection."""
+    low, high = 0, last
+    while low < high:
+        half = (low + high) // 2
+        low, high = (low, half) if holds(half) else (half + 1, high)
+    return low
 
 
 def _left(state: State) -> float:
@@ -159,7 +222,7 @@ def _from_largest_lam(state: State, delay: int) -> float | None:
     m = bounds.proven_margin(learner)
     if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
         return None
-    if delay and learner.audit_share < 1:  # nothing is proved of both together
+    if delay and learner.looking.least < 1:  # nothing is proved of both together
         return None
     if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
         return None

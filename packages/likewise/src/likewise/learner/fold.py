@@ -8,24 +8,26 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
+from likewise.learner.attention import Asking, Possible, Response, ask
 from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State, changed, is_located, located, points_of
-from likewise.numerics.fixed_point import ONE, IntArray, to_units
-from likewise.numerics.randomness import Purpose, Stream
+from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.randomness import Purpose
 from likewise.people.schema import People
 from likewise.validation import instance
 
@@ -134,8 +136,8 @@ def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
     check_sums(state, round_id)
     tuning, learner = state.opening(), state.learner
     frozen = state.frozen(tuning)
-    number, drawn = frozen.number, lottery(learner, frozen.number)
-    round_ = OpenRound(round_id, number, frozen, state.lam, learner.draws(number), drawn=drawn)
+    number = frozen.number
+    round_ = OpenRound(round_id, number, frozen, state.lam, learner.draws(number))
     return with_round(changed(state, tuning=tuning, opened=number), round_), round_
 
 
@@ -158,25 +160,34 @@ def check_sums(state: State, round_id: str) -> None:
         raise EventRefused(
             f"Round {round_id!r} cannot open: costs add up to 2^{MOST_BITS} units of 2^-20, and "
             f"integers of 64 bits hold little more. Begin a new state; with a smaller eta, a "
-            f"larger audit_share or a multiplier that grows less it lasts longer."
+            f"larger share of rounds or a multiplier that grows less it lasts longer."
         )
 
 
-def lottery(learner: Learner, number: int) -> bool:
-    """Draw whether the round of that number is audited.
+def possible_pairs(round_: OpenRound, learner: Learner) -> Possible:
+    """The pairs of a round that could be reported, once everybody is decided on."""
+    scores = [round_.decisions[person.id].score for person in round_.people]
+    return Possible.of(learner.hypotheses.schema, round_.people, scores, learner.sensitivity)
 
-    The random numbers are the lottery's own, so that neither the policy nor the people have
-    anything to do with it, and anybody who knows the seed can check it.
+
+def asking(state: State, round_id: str) -> Asking:
+    """The pairs that the panel is asked about in a round, as the learner's attention decides.
+
+    It is fixed when the round is sealed; until then, what it would be if it were sealed now.
     """
-    if learner.audit_share == 1:
-        return True
-    stream = Stream(learner.seed, Purpose.LOTTERY, number)
-    return stream.below(ONE) < to_units(learner.audit_share)
+    round_ = open_round(state, round_id)
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people are undecided, and what a panel "
+            f"is asked depends on their scores. Decide on them first."
+        )
+    return _ask(state, round_) if round_.asking is None else round_.asking
 
 
-def drawn_for_audit(state: State, round_id: str) -> bool:
-    """Look up whether the lottery drew the round for audit, with the learner's ``audit_share``."""
-    return open_round(state, round_id).drawn
+def _ask(state: State, round_: OpenRound) -> Asking:
+    learner = state.learner
+    pairs = possible_pairs(round_, learner)
+    return ask(learner.looking, state.memory, pairs, round_.number, learner.seed)
 
 
 def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
@@ -366,7 +377,9 @@ def _sealed(event: events.Sealed, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
             f"then seal."
         )
-    state = with_round(state, changed(round_, panel=event.panel, frozen=None))
+    asked = _ask(state, round_)
+    round_ = changed(round_, panel=event.panel, frozen=None, asking=asked)
+    state = with_round(state, round_, looks=state.looks.asked(asked))
     if not state.learner.pricing.one_sided:
         return state  # every label will come, and nothing is charged before it does
     counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
@@ -435,17 +448,69 @@ def _audited(event: events.Audited, state: State) -> State:
             f"{_outcome_text(round_.outcome, round_.pairs)}, which cannot become "
             f"{_outcome_text(event.outcome, event.pairs)}."
         )
-    if event.outcome != "unaudited" and not round_.drawn:
-        raise EventRefused(
-            f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
-            f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
-            f"say Audited({round_.id!r}, 'unaudited'), or learn(…, report=None)."
-        )
+    check_asked(event, round_)
     check_pairs(event, round_, state.learner.sensitivity)
     round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
+    if event.outcome != "unaudited":
+        state = _attended(state, round_)
+    if _counts_as_quiet(event, round_, state.learner):
+        return _dual_step(with_round(state, round_), round_)
     if event.outcome == "unaudited" or state.learner.ignores_reports:
         return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
     return _dual_step(with_round(state, round_), round_)
+
+
+def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner) -> bool:
+    """Of the rounds that nobody was asked about, some lower the multiplier as quiet ones do."""
+    steps, asked = learner.looking.steps, round_.asking
+    if event.outcome != "unaudited" or learner.ignores_reports or not steps:
+        return False
+    return asked is not None and not asked.looked_at and round_.number % steps == 0
+
+
+def check_asked(event: events.Audited, round_: OpenRound) -> None:
+    """The panel responds to what it was asked: other rounds and pairs would bias the learner.
+
+    A round in which nothing could be reported is quiet, although nobody looks.
+    """
+    asked = round_.asking
+    if asked is None or event.outcome == "unaudited":
+        return
+    if not (asked.looked_at or asked.quiet):
+        raise EventRefused(
+            f"Round {round_.id!r} is not put before the panel. An audit of rounds that were not "
+            f"asked about would bias what is learned: say Audited({round_.id!r}, 'unaudited'), or "
+            f"learn(…, report=None); asking(state, round) tells which are."
+        )
+    for pair in event.pairs:
+        if not asked.asks(pair):
+            raise EventRefused(
+                f"Round {round_.id!r}: the panel was not asked about {pair}; it was asked "
+                f"about {', '.join(map(str, asked.pairs or ()))}. Leave other pairs out."
+            )
+
+
+def _attended(state: State, round_: OpenRound) -> State:
+    """The attention learns from the panel's response, and what it did not expect is counted."""
+    learner, asked = state.learner, round_.asking
+    if asked is None or not asked.looked_at:
+        return state
+    looks, memory = state.looks, state.memory
+    if asked.chance < ONE and any(not asked.expected(pair) for pair in round_.pairs):
+        looks = looks.surprised(asked.chance)
+    if learner.looking.learns:
+        everything = possible_pairs(round_, learner)
+        shown = everything.only(_places(everything, asked.asks))
+        response = Response(
+            shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
+            asked.whole,
+        )  # fmt: skip
+        memory = learner.looking.learn(memory, response)
+    return changed(state, looks=looks, memory=memory)
+
+
+def _places(pairs: Possible, fits: Callable[[tuple[str, str]], bool]) -> npt.NDArray[np.bool_]:
+    return np.array([fits(pair) for pair in pairs.ids()], dtype=np.bool_)
 
 
 def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
@@ -602,7 +667,9 @@ def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
     labels = learner.k
     if round_.panel is not None:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
-    audits = int(round_.drawn and round_.outcome is None and not learner.ignores_reports)
+    asked = round_.asking
+    heard = asked is None or asked.looked_at or asked.quiet
+    audits = int(heard and round_.outcome is None and not learner.ignores_reports)
     cost = labels * learner.label_bound(round_.number) if labels else 0
     if audits:
         cost += 2 * report_cost(round_.lam / learner.audit_share, 1)

@@ -13,11 +13,8 @@ import numpy as np
 
 from likewise import validation as check
 from likewise.errors import ParameterError
-from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
+from likewise.numerics.fixed_point import FloatArray, exp_negative, log
 from likewise.registry import SCHEDULES
-
-# A report weighs one over the share; a panel seen less often than that teaches nothing.
-SMALLEST_SHARE = 0.001
 
 
 @dataclass(frozen=True)
@@ -57,12 +54,6 @@ class Margins:
     def beta(self) -> float:
         """eps − kappa: what a report proves about the policy that was audited."""
         return self.eps - self.kappa
-
-
-def checked_share(share: float) -> float:
-    """The share of rounds that is audited, on the grid: a round weighs one over its chance."""
-    remedy = "It is the probability with which a round is audited; 1 is the default."
-    return from_units(to_units(check.within("audit_share", share, SMALLEST_SHARE, 1, remedy)))
 
 
 # A round of this many draws takes minutes; more is surely a mistake.

@@ -15,19 +15,20 @@ from likewise.html import described
 from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
 from likewise.learner import schedules
+from likewise.learner.attention import Attention, attention_from_spec, attention_named
 from likewise.learner.costs import Dual, Pricing, dual_from_spec, pricing_named
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
-from likewise.registry import PLAYERS
+from likewise.registry import ATTENTIONS, PLAYERS
 from likewise.validation import assign, choice, flag, instance, integer, members, real, require
 
 ALGORITHM = "likewise-algorithm/1"
 # Settings that are written as they are.
 PLAIN = (
     "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback",
-    "audit_share", "open_limit", "scales",
+    "open_limit", "scales",
 )  # fmt: skip
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
@@ -63,7 +64,8 @@ class Learner:
     engine: who makes the draws of Context-FTPL; every engine makes the same ones.
     ignores_reports: the panel is ignored and only accuracy counts (a baseline).
     feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
-    audit_share: the probability with which a round is drawn for audit; reports weigh 1/share.
+    attention: what the panel is asked: ``possible``, ``everything``, ``share:0.25``, ``model``,
+        ``dominance``, or one such, :class:`~likewise.learner.attention.PanelModel` and others.
     open_limit: the most rounds that may wait for feedback at a time.
     scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
         class. ``nested-ftpl`` always has one for each.
@@ -81,7 +83,7 @@ class Learner:
     engine: str = "compiled"
     ignores_reports: bool = False
     feedback: str = "full"
-    audit_share: float = 1.0
+    attention: Attention | str = "possible"
     open_limit: int = 10_000
     scales: str = "shared"
     dual: Dual | str = "gradient"
@@ -91,7 +93,10 @@ class Learner:
             ("hypotheses", HypothesisClass, "Make one: Pool(…), Segments(…), …."),
             ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
             ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
+            ("attention", Attention, "possible, everything, share:0.25, model, or PanelModel(…)."),
         )
+        if isinstance(self.attention, str):
+            assign(self, attention=attention_named(self.attention))
         if isinstance(self.dual, str):
             assign(self, dual=dual_from_spec({"dual": self.dual}))
         for name, kind, remedy in kinds:
@@ -106,7 +111,6 @@ class Learner:
             eps=real("eps", self.eps, "Give a number such as 0.3."),
             seed=integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             open_limit=integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
-            audit_share=schedules.checked_share(self.audit_share),
             ignores_reports=flag("ignores_reports", self.ignores_reports, "Set it."),
         )
         require(self.k <= MOST_PEOPLE, "k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
@@ -144,6 +148,16 @@ class Learner:
     def multiplier(self) -> Dual:
         """The dual player."""
         return cast(Dual, self.dual)
+
+    @property
+    def looking(self) -> Attention:
+        """The rule that says what is put before the panel."""
+        return cast(Attention, self.attention)
+
+    @property
+    def audit_share(self) -> float:
+        """The share by which a report is divided: 1 unless a lottery draws rounds."""
+        return self.looking.share
 
     @cached_property
     def margins(self) -> Margins:
@@ -239,6 +253,7 @@ class Learner:
         """The settings as JSON, with all defaults filled in; refused of parts without a name."""
         class_to_spec(self.hypotheses)
         schedules.schedule_to_spec(self.schedule)
+        ATTENTIONS.check_name(self.looking.name, type(self.looking))
         return self.settings()
 
     def settings(self) -> dict[str, Any]:
@@ -253,6 +268,7 @@ class Learner:
             "prior": prior if isinstance(prior, str) else list(prior),
             "schedule": self.resolved_schedule.spec(),
             "dual": self.multiplier.spec(),
+            "attention": self.looking.spec(),
             **{name: getattr(self, name) for name in PLAIN},
             "player": self.primal.name,
         }
@@ -264,7 +280,7 @@ class Learner:
         remedy = "Another version of Likewise wrote this; use that one."
         fits = isinstance(version, str) and version == ALGORITHM
         require(fits, "algorithm", f"must be {ALGORITHM!r}", version, remedy)
-        parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual")
+        parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual", "attention")
         values = members("learner", spec, (*parts, *PLAIN))
         hypotheses = class_from_spec(values["hypotheses"])
         if isinstance(hypotheses, ExactWeights):
@@ -276,5 +292,6 @@ class Learner:
             hypotheses=hypotheses,
             schedule=schedules.schedule_from_spec(values["schedule"]),
             dual=dual_from_spec(values["dual"]),
+            attention=attention_from_spec(values["attention"]),
             **{name: values[name] for name in PLAIN},
         )

@@ -15,12 +15,13 @@ import numpy as np
 from likewise.errors import EventRefused
 from likewise.html import described
 from likewise.hypotheses.base import Points
+from likewise.learner.attention import Asking
 from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Outcome, Person
 from likewise.learner.players import Frozen
 from likewise.learner.schedules import OUTSTANDING, WAITING, SelfTuned
 from likewise.learner.settings import Learner
-from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, read_only
+from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.people.schema import People
 from likewise.validation import instance, require
 
@@ -204,11 +205,46 @@ class Account:
 
 
 @dataclass(frozen=True)
+class Looks:
+    """Counts of what was put before the panel, and of its surprises.
+
+    ``rounds`` and ``pairs`` count what was asked about, ``in_part`` the rounds of which some
+    possible pairs were not. ``surprises`` counts reports of pairs that only chance had put before
+    the panel, with probability p each: ``unseen``, the sum of (1 − p)/p over them, estimates
+    without bias the reports that nobody saw, and ``log_chances``, that of ln p, gives their
+    interval (:func:`~likewise.learner.certificate.unseen_reports`).
+    """
+
+    rounds: int = 0
+    pairs: int = 0
+    in_part: int = 0
+    surprises: int = 0
+    unseen: float = 0.0
+    log_chances: float = 0.0
+
+    def asked(self, asking: Asking) -> Looks:
+        """One more round, looked at or not."""
+        looked, shown = asking.looked_at, asking.shown if asking.looked_at else 0
+        return changed(
+            self, rounds=self.rounds + looked, pairs=self.pairs + shown,
+            in_part=self.in_part + (shown < asking.possible),
+        )  # fmt: skip
+
+    def surprised(self, chance: int) -> Looks:
+        """A report of pairs that chance alone had shown."""
+        p = chance / ONE
+        return changed(
+            self, surprises=self.surprises + 1, unseen=self.unseen + (1.0 - p) / p,
+            log_chances=self.log_chances + log(p),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class OpenRound:
     """A round that is not closed yet.
 
     The policy that it was opened under is kept until it is sealed: nobody is decided on after that,
-    and rounds may wait long for their feedback. ``drawn`` is what the audit lottery said.
+    and rounds may wait long for their feedback. What the panel is asked is fixed when it is sealed.
     """
 
     id: str
@@ -224,7 +260,7 @@ class OpenRound:
     pairs: tuple[tuple[str, str], ...] = ()
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
-    drawn: bool = True
+    asking: Asking | None = None
 
     @property
     def policy(self) -> Frozen:
@@ -261,7 +297,8 @@ class State:
     rounds, ``audits`` those that were audited, ``reports`` those in which a pair was reported,
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
     decisions that somebody changed; ``account`` is what the run's certificate rests on, and
-    ``incurred`` what each expert of the player has cost, in units of 2^-40.
+    ``incurred`` what each expert of the player has cost, in units of 2^-40; ``looks`` counts what
+    was put before the panel, and ``memory`` is what the learner's attention has learnt of it.
     """
 
     learner: Learner
@@ -276,6 +313,8 @@ class State:
     account: Account = field(default_factory=Account)
     incurred: tuple[int, ...] = ()
     tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
+    looks: Looks = field(default_factory=Looks)
+    memory: tuple[float, ...] = ()
     open: OpenRounds = field(default_factory=OpenRounds)
     closed: tuple[str, ...] = ()
     # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed.
@@ -316,6 +355,7 @@ class State:
             account=Account(largest_lam=lam),
             incurred=(0,) * player.experts(hypotheses),
             tuning=Tuning.start(player.scales(hypotheses)),
+            memory=learner.looking.start(hypotheses.schema),
         )
 
     def opening(self) -> Tuning:

@@ -26,11 +26,12 @@ import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError, StateFileError, shown
 from likewise.learner import fold
+from likewise.learner.attention import Asking
 from likewise.learner.events import Audited
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, OpenRounds, State, changed
-from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.validation import choice, flag, instance, integer, items, members, real, text
 
 VERSION = "likewise-state/1"
@@ -191,6 +192,7 @@ def state_from_json(body: Any) -> State:
     arrays = [_array(pair) for pair in items("arrays", values.pop("arrays"), NOT_WRITTEN)]
     state: State = reader(State, "state")(values, arrays)
     _check_counts(state)
+    _check_memory(state)
     rounds = {name: _checked_round(name, state) for name in state.open}
     state = changed(state, open=OpenRounds(rounds))
     _check_sums(state)
@@ -225,8 +227,6 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
     _require(round_.lam >= 0, "lam", "must be at least 0", round_.lam)
     draws = learner.draws(number)
     _require(round_.draws == draws, "draws", f"must be {draws} in round {number}", round_.draws)
-    drawn, rule = fold.lottery(learner, number), "must be what the lottery drew"
-    _require(round_.drawn == drawn, "drawn", rule, round_.drawn)
     sealed, rule = round_.panel is not None, "must be kept until the round is sealed"
     _require(sealed == (frozen is None), "frozen", rule, round_.panel)
     if frozen is not None:
@@ -255,10 +255,14 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_outcome(round_: OpenRound, learner: Learner) -> None:
+    sealed, rule = round_.panel is not None, "must be what the panel of a sealed round is asked"
+    _require(sealed == (round_.asking is not None), "asking", rule, round_.asking)
     if round_.panel is not None:
         fold.check_id(round_.panel, "panel")
         rule = "must be none while people are undecided"
         _require(not round_.undecided, "panel", rule, round_.panel)
+    if round_.asking is not None:
+        _check_asking(round_.asking, round_, learner)
     if round_.outcome is None:
         _require(not round_.pairs, "pairs", "must be none before the audit", round_.pairs)
     else:
@@ -276,6 +280,14 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
         decision = round_.decisions.get(person)
         changes = decision is not None and decision.approved != approved
         _require(changes, "overrides", "must change the decision on somebody", person)
+
+
+def _check_asking(asked: Asking, round_: OpenRound, learner: Learner) -> None:
+    """The panel must have been asked about pairs of the round that could be reported."""
+    possible = fold.possible_pairs(round_, learner).ids()
+    fits = asked.possible == len(possible) and set(asked.pairs or ()) <= set(possible)
+    _require(fits, "asking", f"must be of the {len(possible)} possible pairs", asked)
+    _require(0 < asked.chance <= ONE, "asking.chance", "must be in (0, 2^20]", asked.chance)
 
 
 def _check_counts(state: State) -> None:
@@ -304,6 +316,21 @@ def _check_counts(state: State) -> None:
     _require(distinct, "closed", f"must be at most {limit} different rounds", len(closed))
     overlap = sorted(set(state.open) & set(closed))
     _require(not overlap, "closed", "must not name a round that is open", overlap)
+
+
+def _check_memory(state: State) -> None:
+    """The attention must have learnt of these features, and counted these rounds."""
+    learner, looks = state.learner, state.looks
+    fits = learner.looking.fits(state.memory, learner.hypotheses.schema)
+    rule = f"must be what {learner.looking.name!r} learns of the learner's features"
+    _require(fits, "memory", rule, f"{len(state.memory)} numbers")
+    fits = all(map(math.isfinite, state.memory))
+    _require(fits, "memory", "must be finite numbers", state.memory)
+    fits = 0 <= looks.surprises <= looks.rounds <= state.opened and looks.pairs >= 0
+    fits = fits and 0 <= looks.in_part <= state.opened
+    _require(fits, "looks", f"must count at most {state.opened} rounds", looks)
+    fits = looks.unseen >= 0 >= looks.log_chances
+    _require(fits, "looks", "must have chances of at most 1", looks)
 
 
 def _check_sums(state: State) -> None:

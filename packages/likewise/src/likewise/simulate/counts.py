@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from likewise.learner.bounds import Bound, bounds
-from likewise.learner.certificate import Certificate, certificate
+from likewise.learner.certificate import Certificate, certificate, unseen_reports
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
-from likewise.simulate.rounds import Algorithm, Transcript
+from likewise.panel.turns import Turns, ask_in_turn
+from likewise.simulate.rounds import Algorithm, Moment, Transcript, shown_pairs
 from likewise.validation import instance
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ class Summary:
 
     ``error_rate`` is that of the policies π^t, ``realised_error_rate`` that of the decisions.
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
-    those in which the panel, asked at alpha − kappa, reported a pair. ``regret`` is the number of
+    those in which the panel, asked at alpha − kappa, reported a pair. ``looks`` counts the rounds
+    that were put before the panel, ``pairs_shown`` the pairs in them, and ``members_asked`` how
+    many members it took, one after another (:class:`MemberLooks`). ``regret`` is the number of
     errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight, on
     all labels, also those that were never seen. ``largest_gap_last_quarter`` is the mean largest
     gap of a round over the last quarter: near 0 for a policy that treats everybody alike.
@@ -40,8 +43,10 @@ class Summary:
     comparators: Comparators | None
     regret: float | None
     violations: int
-    audits: int
     reports: int
+    looks: int
+    pairs_shown: int
+    members_asked: int | None
     violations_per_1000_last_quarter: float
     largest_gap_last_quarter: float
     lam: float
@@ -56,8 +61,43 @@ class Summary:
         return {"comparator_error_rate": self.comparator_error_rate, **asdict(self)}
 
 
-def summarise(transcript: Transcript, comparators: Comparators | None = None) -> Summary:
-    """Sum a game up; ``comparators`` are numbers of errors of the best fixed policies."""
+@dataclass
+class MemberLooks:
+    """Counts how often members are asked, if a panel is asked one after another.
+
+    ``see`` is the ``progress`` of a game. ``asked`` counts rounds by member, ``pairs`` the pairs
+    that members were shown, all together.
+    """
+
+    sensitivity: int
+    turns: Turns = field(default_factory=Turns)
+    pairs: int = 0
+
+    @property
+    def asked(self) -> int:
+        return sum(self.turns.asked.values())
+
+    def see(self, moment: Moment) -> None:
+        """Ask about the pairs that the panel is shown in a round."""
+        encounter, scores = moment.encounter, moment.deployment.units
+        gaps = scores[:, None] - scores
+        shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > self.sensitivity)
+        if not shown.any():
+            return
+        votes = gaps[shown] > encounter.distances[:, shown] + self.sensitivity
+        panel = encounter.panel
+        heard = ask_in_turn(panel.rule, panel.members, votes, self.turns)
+        self.turns, self.pairs = heard.turns, self.pairs + int(heard.heard.sum())
+
+
+def summarise(
+    transcript: Transcript,
+    comparators: Comparators | None = None,
+    members: MemberLooks | None = None,
+) -> Summary:
+    """Sum a game up; ``comparators`` are numbers of errors of the best fixed policies, and
+    ``members`` has seen every moment of the game.
+    """
     instance("transcript", transcript, Transcript, "play(…) makes one.")
     people = int(transcript.people.sum())
     error = float(transcript.error.sum())
@@ -71,8 +111,10 @@ def summarise(transcript: Transcript, comparators: Comparators | None = None) ->
         comparators=None if comparators is None else comparators.rates(people),
         regret=None if comparators is None else error - comparators.at_alpha_less_eps,
         violations=int(transcript.violation.sum()),
-        audits=int(transcript.audited.sum()),
         reports=int(transcript.reported.sum()),
+        looks=int(transcript.audited.sum()),
+        pairs_shown=int(transcript.pairs_shown.sum()),
+        members_asked=None if members is None else members.asked,
         violations_per_1000_last_quarter=1000.0 * float(transcript.violation[-quarter:].mean()),
         largest_gap_last_quarter=float(transcript.largest_gap[-quarter:].mean()) / ONE,
         lam=float(transcript.lam[-1]),
@@ -107,7 +149,8 @@ def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
         "player": learner.primal.name,
         "schedule": learner.resolved_schedule.spec(),
         "feedback": learner.feedback,
-        "audit_share": learner.audit_share,
+        "attention": learner.looking.spec(),
+        "unseen_reports": unseen_reports(transcript.state).to_json(),
         "open_rounds": len(transcript.state.open),
         "bounds": [bound.to_json() for bound in bounds_of(transcript)],
         "certificate": None if run is None else run.to_json(),
@@ -144,6 +187,7 @@ def trace_csv(transcript: Transcript) -> str:
         "errors": transcript.wrong.tolist(),
         "violation": transcript.violation.astype(int).tolist(),
         "audited": transcript.audited.astype(int).tolist(),
+        "pairs_shown": transcript.pairs_shown.tolist(),
         "report": transcript.reported.astype(int).tolist(),
         "lam": decimals(transcript.lam),
         "oracle_calls": transcript.calls.tolist(),

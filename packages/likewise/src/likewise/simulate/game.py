@@ -64,7 +64,11 @@ Feedback that comes so late never arrives.
         "0", "How many rounds late audits and labels come: N; at random, geometric:P, each with "
         "chance P a round; or each its own way, such as audits:0,labels:200.",
     )  # fmt: skip
-    audit_share: float = option(1.0, "The share of rounds that a lottery draws for audit.")
+    attention: str = option(
+        "possible", "What the panel is asked about: `everything`; `possible`, rounds in which some "
+        "gap is large enough to be reported; `share:P`, rounds by lot; `model`, pairs of which a "
+        "model of the panel is not sure; `dominance`.",
+    )  # fmt: skip
     selection: str | None = option(
         None, "Which violating pair is reported; `all` are averaged.  [default: largest-gap]"
     )
@@ -130,14 +134,14 @@ Feedback that comes so late never arrives.
             settings=self.learner_settings,
         )  # fmt: skip
         if isinstance(learner, Learner):
-            return replace(learner, feedback=self.feedback, audit_share=self.audit_share)
+            return replace(learner, feedback=self.feedback, attention=self.attention)
         if learner.feedback != self.feedback:
             rule = f"must be {learner.feedback} for the learner {self.learner}"
             raise ParameterError("feedback", rule, self.feedback, "It is defined for that alone.")
-        if self.audit_share != 1:
-            rule = f"must be 1 for the learner {self.learner}"
+        if self.attention not in ("possible", "everything"):
+            rule = f"must be left out for the learner {self.learner}"
             remedy = "It is defined for panels that see every round."
-            raise ParameterError("audit_share", rule, self.audit_share, remedy)
+            raise ParameterError("attention", rule, self.attention, remedy)
         return learner
 
     def make_selection(self) -> Selection | None:
@@ -158,6 +162,11 @@ class PreparedGame:
     world: World
     hypotheses: HypothesisClass
     learner: Learner | Algorithm
+
+    @property
+    def sensitivity(self) -> int:
+        """The sensitivity that the panel is asked at, in units of 2^-20."""
+        return self.learner.sensitivity
 
     def play(
         self, *, record: bool = False, progress: Callable[[Moment], None] = lambda _moment: None

@@ -1,8 +1,8 @@
 """A proposal for eta and kappa, from a simulation on one's own people, class and panel.
 
 eta weighs errors against reports, kappa says how early the panel is asked; both move error,
-violations and reports. Whoever knows how many reports a panel can look at, and how many violations
-are bearable, need not know eta and kappa.
+violations, and how often the panel has to look. Whoever knows how many rounds of a thousand a panel
+can look at, and how many violations are bearable, need not know eta and kappa.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, Workers, silent
 from likewise.simulate.rounds import play
 from likewise.simulate.world import Steady
-from likewise.validation import integer, real
+from likewise.validation import integer, within
 
 ETAS = (1.0, 1 / 4, 1 / 16, 1 / 24, 1 / 64, 1 / 128)
 KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6, 1 / 12)
@@ -33,10 +33,12 @@ class Trial:
     error_rate: float
     violations: float
     reports: float
+    looks: float
 
     @property
-    def outcome(self) -> Outcome:
-        return Outcome(self.error_rate, self.violations, self.reports)
+    def counts(self) -> tuple[float, float, float]:
+        """Error, violations and looks, of which less is better in each."""
+        return self.error_rate, self.violations, self.looks
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,9 @@ class Proposal:
 
     @property
     def best(self) -> list[Trial]:
-        """The trials that no other beats on error, violations and reports together."""
-        return [self.trials[n] for n in frontier([trial.outcome for trial in self.trials])]
+        """The trials that no other beats on error, violations and looks together."""
+        outcomes = [Outcome(*trial.counts) for trial in self.trials]
+        return [self.trials[n] for n in frontier(outcomes)]
 
 
 def propose(
@@ -68,7 +71,7 @@ def propose(
     workers: Workers | None = None,
     progress: Progress = silent,
 ) -> Proposal:
-    """The most accurate of a grid of eta and kappa within a budget of reports a thousand rounds.
+    """The most accurate of a grid of eta and kappa within a budget of looks a thousand rounds.
 
     Parameters
     ----------
@@ -77,8 +80,8 @@ def propose(
         :class:`likewise.simulate.Resampled`, which draws k of them a round:
         ``[Resampled(seed, 8, people, labels, panel, pool) for seed in (1, 2)]``, with the people of
         the pool's schema (``pool.people(frame)``) and labels 0 or 1 in their order.
-    budget: the most reports that the panel can look at, in a thousand rounds.
-    game: rounds, alpha, eps, feedback, audit_share and delay, as they will be; the worlds, eta and
+    budget: the most rounds that the panel can look at, in a thousand.
+    game: rounds, alpha, eps, feedback, attention and delay, as they will be; the worlds, eta and
         kappa take the place of its own.
     limit: the most rounds in violation that are bearable, in a thousand.
     workers: processes to play in; one by default.
@@ -98,8 +101,7 @@ def propose(
     (True, 24)
     """
     game = Game() if game is None else game
-    budget = _per_thousand("budget", budget, 1000.0 * game.audit_share)
-    limit = _per_thousand("limit", limit, 1000.0)
+    budget, limit = _per_thousand("budget", budget), _per_thousand("limit", limit)
     integer("rounds", game.rounds, 10, 1 << 32, "Ten at least.")
     if not worlds:
         raise ParameterError("worlds", "must not be empty", worlds, "One for each seed.")
@@ -110,47 +112,45 @@ def propose(
         for n, (eta, kappa) in enumerate(grid)
         for seed, world in enumerate(worlds, start=1)
     ]  # fmt: skip
-    outcomes: dict[int, list[Outcome]] = {}
+    games: dict[int, list[tuple[float, ...]]] = {}
     results = (Processes(1) if workers is None else workers).map(_play, tasks)
-    for count, (n, outcome) in enumerate(results, start=1):
-        outcomes.setdefault(n, []).append(outcome)
+    for count, (n, counts) in enumerate(results, start=1):
+        games.setdefault(n, []).append(counts)
         progress(f"eta = {grid[n][0]:g}", count)
     trials = []
     for n, settings in enumerate(grid):
-        columns = zip(*(outcome.all for outcome in outcomes[n]), strict=True)
-        trials.append(Trial(*settings, *(math.fsum(c) / len(outcomes[n]) for c in columns)))
+        columns = zip(*games[n], strict=True)
+        trials.append(Trial(*settings, *(math.fsum(c) / len(games[n]) for c in columns)))
     return _choose(trials, budget, limit)
 
 
-def _per_thousand(name: str, value: float, most: float) -> float:
-    number = real(name, value, "It counts rounds of a thousand.")
-    if not 0 <= number <= most:
-        rule = f"must be in [0, {most:g}], the number of audits in a thousand rounds"
-        raise ParameterError(name, rule, value, "A report needs an audit.")
-    return number
+def _per_thousand(name: str, value: float) -> float:
+    return within(name, value, 0, 1000, "It counts rounds of a thousand.")
 
 
-def _play(n: int, world: Steady, game: Game) -> tuple[int, Outcome]:
-    """One game with one setting, its counts per 1,000 rounds."""
+def _play(n: int, world: Steady, game: Game) -> tuple[int, tuple[float, ...]]:
+    """One game with one setting: its error, and its counts per 1,000 rounds."""
     learner = game.make_learner(world.hypotheses(), world.k)
     played = play(world, learner, game.rounds, delay=game.delays, evaluation_draws=1000)
     summary, per = summarise(played), 1000.0 / game.rounds
-    return n, Outcome(summary.error_rate, per * summary.violations, per * summary.reports)
+    counts = (summary.violations, summary.reports, summary.looks)
+    return n, (summary.error_rate, *(per * count for count in counts))
 
 
 def _choose(trials: Sequence[Trial], budget: float, limit: float) -> Proposal:
-    affordable = [trial for trial in trials if trial.reports <= budget]
+    affordable = [trial for trial in trials if trial.looks <= budget]
     if not affordable:
-        least = min(trials, key=lambda trial: trial.reports)
+        least = min(trials, key=lambda trial: trial.looks)
         raise LikewiseError(
-            f"No setting that was tried keeps to a budget of {budget:g} reports a thousand rounds: "
-            f"the fewest are {least.reports:.0f}, with eta = {least.eta:g} and kappa = "
-            f"{least.kappa:g}. Allow for more, or take a rule that needs more objections, or a "
-            f"larger alpha."
+            f"No setting that was tried keeps to a budget of {budget:g} rounds looked at in a "
+            f"thousand: the fewest are {least.looks:.0f}, with eta = {least.eta:g} and kappa = "
+            f"{least.kappa:g}. Let a model of the panel choose what it is asked (--attention model "
+            f"looks less often the more rounds are played), allow for more, or take a rule that "
+            f"needs more objections, or a larger alpha."
         )
     bearable = [trial for trial in affordable if trial.violations <= limit]
     if bearable:
-        chosen = min(bearable, key=lambda trial: trial.outcome.all)
+        chosen = min(bearable, key=lambda trial: trial.counts)
     else:
-        chosen = min(affordable, key=lambda t: (t.violations, t.error_rate, t.reports))
+        chosen = min(affordable, key=lambda t: (t.violations, t.error_rate, t.looks))
     return Proposal(chosen, bool(bearable), tuple(trials), budget, limit)

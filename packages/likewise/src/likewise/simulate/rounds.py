@@ -23,6 +23,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.html import described
 from likewise.hypotheses.base import HypothesisClass
 from likewise.learner import fold
+from likewise.learner.attention import Asking
 from likewise.learner.events import Audited, Closed, Labelled, Outcome
 from likewise.learner.players import Frozen
 from likewise.learner.rounds import Deployment, deploy
@@ -176,7 +177,7 @@ class Algorithm(ABC):
     """An algorithm with its settings, and with what it has learnt in the game that it plays.
 
     In every round the game asks for :meth:`chances` (only in worlds that react), then calls
-    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with all that has
+    :meth:`deploy`, :meth:`policy` and :meth:`asking`, and :meth:`hear_all` with all that has
     become known. It plays a :meth:`fresh` copy, so that one object can play many games.
 
     ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
@@ -229,9 +230,9 @@ class Algorithm(ABC):
         for event in events:
             self.hear(event)
 
-    def audited(self, round_id: str) -> bool:  # noqa: ARG002
-        """Tell if the panel looks at the round: here, at every one."""
-        return True
+    def asking(self, round_id: str) -> Asking:  # noqa: ARG002
+        """The pairs that the panel is asked about in the round: here, everything."""
+        return Asking()
 
     @property
     def lam(self) -> float:
@@ -294,8 +295,8 @@ class FoldedLearner(Algorithm):
             return self._deployment.units
         return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
-    def audited(self, round_id: str) -> bool:
-        return fold.drawn_for_audit(self.state, round_id)
+    def asking(self, round_id: str) -> Asking:
+        return fold.asking(self.state, round_id)
 
     def hear(self, event: Feedback) -> None:
         self.state = fold.apply(self.state, event)
@@ -325,7 +326,7 @@ def start(learner: Learner | Algorithm) -> Algorithm:
 class Moment:
     """One round as it was played, with what only the game knows: π^t, distances and labels.
 
-    ``audited`` says whether the panel looked at it, ``report`` which pairs it reported, whenever
+    ``asking`` says what the panel was asked about, ``report`` which pairs it reported, whenever
     the learner hears of them; ``lam`` and ``calls`` are the learner's when the round was decided.
     """
 
@@ -335,7 +336,7 @@ class Moment:
     policy: IntArray
     pivots: IntArray
     pivot_auditors: IntArray
-    audited: bool
+    asking: Asking
     report: tuple[tuple[str, str], ...]
     lam: float
     calls: int
@@ -350,8 +351,17 @@ class Moment:
         labels, approved = self.encounter.labels, self.deployment.approved
         return (
             self.error, int((approved != labels).sum()), len(labels), self.violated(alpha),
-            self.audited, bool(self.report), self.lam, self.calls, int(np.ptp(self.policy)),
+            self.asking.looked_at, bool(self.report), self.lam, self.calls,
+            int(np.ptp(self.policy)), self.pairs_shown,
         )  # fmt: skip
+
+    @property
+    def pairs_shown(self) -> int:
+        """How many pairs were put before the panel; all where its attention is not spared."""
+        people = len(self.encounter.labels)
+        if not self.asking.looked_at:
+            return 0
+        return people * (people - 1) // 2 if self.asking.everything else self.asking.shown
 
     def violated(self, alpha: int) -> bool:
         """Unfair^t_alpha(π^t): whether some gap under π^t exceeds d_pivot + alpha."""
@@ -364,7 +374,7 @@ class Transcript:
 
     COLUMNS: ClassVar = (
         "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",
-        "largest_gap",
+        "largest_gap", "pairs_shown",
     )  # fmt: skip
 
     world: World
@@ -378,6 +388,7 @@ class Transcript:
     lam: FloatArray
     calls: IntArray
     largest_gap: IntArray
+    pairs_shown: IntArray
     last_state: State | None
     delay: Delays = field(default_factory=Delays)
     moments: tuple[Moment, ...] = ()
@@ -522,6 +533,16 @@ def _check_game(
     return algorithm
 
 
+def shown_pairs(asking: Asking, ids: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """The ordered pairs that the panel is asked about."""
+    shown = np.full((len(ids), len(ids)), asking.whole and asking.looked_at)
+    if not asking.whole and asking.pairs:
+        place = {name: i for i, name in enumerate(ids)}
+        for over, under in asking.pairs:
+            shown[place[over], place[under]] = True
+    return shown
+
+
 @dataclass(frozen=True, eq=False)
 class _Table:
     """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
@@ -539,16 +560,18 @@ class _Table:
         people, pivots = encounter.people, encounter.pivots
         deployment = algorithm.deploy(people, encounter.panel.name)
         policy = algorithm.policy(people, self.evaluation_draws)
-        audited = algorithm.audited(deployment.round)
+        asked = algorithm.asking(deployment.round)
         exceeded = pivots.exceeded(deployment.units, algorithm.sensitivity)
-        report = choose_report(exceeded & audited, deployment.units, people.ids, self.selection, t)
+        exceeded &= shown_pairs(asked, people.ids)
+        report = choose_report(exceeded, deployment.units, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
-        audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
+        heard = asked.looked_at or asked.quiet
+        audit = Audited(deployment.round, outcome if heard else "unaudited", report.pairs)
         self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
         algorithm.hear_all(self.inbox.due(t))
         return Moment(
-            t, encounter, deployment, policy, pivots.distance, pivots.auditor, audited,
+            t, encounter, deployment, policy, pivots.distance, pivots.auditor, asked,
             report.pairs, lam, algorithm.calls,
         )  # fmt: skip
 

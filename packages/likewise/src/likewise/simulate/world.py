@@ -198,9 +198,15 @@ class Encounter:
     panel: Panel
 
     @cached_property
+    def distances(self) -> IntArray:
+        """Everybody's distance to everybody by each auditor, (m, k, k); no learner sees them."""
+        return self.panel.distances(self.people)
+
+    @cached_property
     def pivots(self) -> Pivots:
         """The pivot of every pair and its distance; no learner ever sees them."""
-        return self.panel.pivots(self.people)
+        panel = self.panel
+        return Pivots(*panel.rule.pivot(self.distances, panel.members), panel.members)
 
 
 class View(Protocol):

@@ -1,7 +1,8 @@
-"""The contracts of a schedule and of a baseline, and of every state that they are part of."""
+"""The contracts of a schedule, an attention, a player, a baseline, and of states with them."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,9 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
-from likewise.learner.fold import drawn_for_audit
+from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
+from likewise.learner.events import Person
+from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Draws, Estimates, Frozen, Player
 from likewise.learner.rounds import deploy, learn
@@ -18,8 +21,8 @@ from likewise.learner.schedules import Schedule, schedule_from_spec, schedule_to
 from likewise.learner.settings import Learner
 from likewise.learner.state import State, Tuning
 from likewise.learner.state_files import dump_state, parse_state
-from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.registry import BASELINES, PLAYERS
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
+from likewise.registry import ATTENTIONS, BASELINES, PLAYERS
 from likewise.simulate.learners import Baseline
 from likewise.simulate.rounds import Algorithm
 from likewise.testing import contract as contracts
@@ -40,7 +43,8 @@ def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> N
         require(loaded == state, part, "a state that was saved and loaded is not the same.")
         same = dict(loaded.learner.spec()) == learner.spec()
         require(same, part, "a learner read from a file has other settings.")
-        report = () if drawn_for_audit(state, deployment.round) else None
+        asked = asking(state, deployment.round)
+        report = () if asked.looked_at or asked.quiet else None
         labels = {
             person: int(rng.integers(0, 2))
             for person, approved in zip(deployment.ids, deployment.approved, strict=True)
@@ -124,6 +128,43 @@ def check_baseline(baseline: Baseline, hypotheses: HypothesisClass | None = None
 
 
 ROUNDS, DECISIONS, DRAWS = 120, 400, 400
+
+
+@contract
+def check_attention(attention: Attention, *, seed: int = 1) -> None:
+    """Check an attention in a short game: what it asks about and what it learns.
+
+    Both must be functions of their arguments, chances within [least, 1], the memory a tuple of
+    finite numbers that a state file brings back, and its JSON must bring back the attention.
+    """
+    require(isinstance(attention, Attention), attention, "it is no Attention.")
+    ATTENTIONS.check_name(attention.name, type(attention))
+    again = attention_from_spec(json.loads(json.dumps(attention.spec())))
+    require(again == attention, attention, "its JSON must bring it back.")
+    pool = Pool.from_table(_SIX)
+    learner = Learner(pool, 4, 0.3, 0.3, seed, attention=attention)
+    rng, memory = np.random.default_rng(seed), attention.start(pool.schema)
+    for _ in range(30):
+        rows = rng.integers(0, 2, (4, len(pool.schema))).astype(float).tolist()
+        people = tuple(Person(f"p{i}", tuple(row)) for i, row in enumerate(rows))
+        pairs = Possible.of(pool.schema, people, rng.integers(0, ONE, 4).tolist(), ONE // 4)
+        unknown, chance = attention.unknown(memory, pairs), attention.chance(memory)
+        require(unknown.shape == (len(pairs),), attention, "unknown must have a value a pair.")
+        require(unknown.dtype == np.bool_, attention, "unknown must be true or false.")
+        least = to_units(attention.least)
+        require(least <= chance <= ONE, attention, "chances must be in [least, 1].")
+        same = np.array_equal(unknown, attention.unknown(memory, pairs))
+        require(same, attention, "what it asks about must be a function of its arguments.")
+        reported = np.zeros(len(pairs), dtype=np.bool_)
+        reported[: rng.integers(0, 2)] = True
+        response = Response(pairs, unknown, reported, True)
+        after = attention.learn(memory, response)
+        require(after == attention.learn(memory, response), attention, "so must what it learns.")
+        fits = isinstance(after, tuple) and all(type(value) is float for value in after)
+        fits = fits and bool(np.isfinite(after).all()) and attention.fits(after, pool.schema)
+        require(fits, attention, "its memory must be finite floats that fit the features.")
+        memory = after
+    check_state(attention, learner, seed)
 
 
 @contract

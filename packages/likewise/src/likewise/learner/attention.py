@@ -1,0 +1,509 @@
+"""Attention: which pairs of a round are put before the panel.
+
+What a panel spends is the time in which it looks. A pair can only be reported if its gap exceeds
+alpha − kappa; of these *possible* pairs an attention asks for those whose outcome it does not know,
+and with probability ``chance`` the round is shown whole, that is, with all of its possible pairs.
+
+    everything   every round is looked at, also where nothing could be reported
+    share        a lottery draws a share of the rounds; reports weigh one over the share
+    possible     rounds with a possible pair: exact, since the others are quiet in any case
+    dominance    possible pairs, but for those that an accepted pair dominates
+    model        pairs of which a model of the panel, learnt from its reports, is not sure
+
+Both what is asked and the chance are functions of the past, of the round's people and of the
+published scores; the coin is thrown last. Then regret and reports keep their bounds whatever the
+attention does, and reports that nobody saw have an unbiased estimate and an interval that holds at
+every time (:func:`~likewise.learner.certificate.unseen_reports`; Theorem F).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import ParameterError
+from likewise.learner.events import Person
+from likewise.numerics.fixed_point import (
+    ONE,
+    FloatArray,
+    IntArray,
+    exp_of_negative,
+    from_units,
+    log,
+    to_units,
+)
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.people.schema import FeatureSchema
+from likewise.registry import ATTENTIONS
+from likewise.validation import assign, integer, members, positive, within
+
+BoolArray = npt.NDArray[np.bool_]
+Memory = tuple[float, ...]
+"""What an attention has learnt: numbers, which are saved and hashed with the state."""
+
+# A panel that is seen less often than that teaches nothing, and nothing is known of what it misses.
+SMALLEST_CHANCE = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """The possible pairs of a round: places of the favoured and the other, and gaps in units."""
+
+    schema: FeatureSchema
+    people: tuple[Person, ...]
+    over: IntArray
+    under: IntArray
+    gaps: IntArray
+
+    @classmethod
+    def of(
+        cls, schema: FeatureSchema, people: tuple[Person, ...], scores: Sequence[int], least: int
+    ) -> Self:
+        """The pairs whose gap exceeds ``least``, in the order of the people."""
+        if max(scores) - min(scores) <= least:  # most rounds of a strict panel
+            nobody = np.zeros(0, dtype=np.int64)
+            return cls(schema, people, nobody, nobody, nobody)
+        column: IntArray = np.array(scores, dtype=np.int64)
+        gaps = column[:, None] - column
+        over, under = np.nonzero(gaps > least)
+        return cls(schema, people, over, under, gaps[over, under])
+
+    def __len__(self) -> int:
+        return len(self.gaps)
+
+    def ids(self) -> list[tuple[str, str]]:
+        """The pairs by id, the favoured first."""
+        names = [person.id for person in self.people]
+        both = zip(self.over.tolist(), self.under.tolist(), strict=True)
+        return [(names[i], names[j]) for i, j in both]
+
+    def only(self, chosen: BoolArray) -> Self:
+        """Some of the pairs."""
+        kept = (array[chosen] for array in (self.over, self.under, self.gaps))
+        return type(self)(self.schema, self.people, *kept)
+
+    @cached_property
+    def differences(self) -> FloatArray:
+        """How far the two differ in each feature, within [0, 1]: one row a pair.
+
+        A number's difference is a share of its range; without a range, of the two sizes. Levels are
+        equal or not. A value that is missing differs from one that is not.
+        """
+        x = np.array([person.features for person in self.people], dtype=np.float64)
+        left, right = x[self.over], x[self.under]
+        apart = np.abs(left - right)
+        columns = []
+        for place, feature in enumerate(self.schema.features):
+            if not feature.visible:  # to those who sit on the panel
+                continue
+            low, high = feature.limits
+            column, a, b = apart[:, place], left[:, place], right[:, place]
+            if feature.kind in ("category", "flag"):
+                share = (column != 0).astype(np.float64)
+            elif math.isfinite(high - low):
+                share = column / (high - low)
+            else:
+                share = column / np.maximum(np.abs(a) + np.abs(b), np.finfo(np.float64).tiny)
+            missing = np.isnan(a), np.isnan(b)
+            columns.append(np.where(missing[0] | missing[1], missing[0] != missing[1], share))
+        return np.array(columns).reshape(len(columns), len(self)).T
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """The panel's response: of the ``pairs`` that it was shown, those ``asked`` about in any case,
+    and those ``reported``. ``whole`` says that it was shown all that were possible.
+    """
+
+    pairs: Possible
+    asked: BoolArray
+    reported: BoolArray
+    whole: bool
+
+    @property
+    def quiet(self) -> bool:
+        """True if nothing was reported, so that every pair is known to be accepted."""
+        return not self.reported.any()
+
+    @property
+    def surprise(self) -> bool:
+        """True if a pair was reported that would not have been asked about."""
+        return bool((self.reported & ~self.asked).any())
+
+
+class Attention(ABC):
+    """Decides which possible pairs of a round are put before the panel; learns from responses.
+
+    A subclass is a frozen dataclass of its parameters, registered under its ``name``
+    (:data:`likewise.registry.ATTENTIONS`); ``summary`` is a line for ``likewise list``. What it
+    has learnt is a tuple of numbers, its memory, which the learner's state keeps. All methods are
+    functions of their arguments alone, computed by + − · / and square roots.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    # Whether it learns from responses.
+    learns: ClassVar[bool] = False
+    # Rounds in which nothing is possible are known to be quiet, and nobody looks at them.
+    skips: ClassVar[bool] = True
+    # A report weighs one over it; 1 but for a lottery that draws rounds whatever is in them.
+    share: float = 1.0
+    # The smallest chance with which a round is ever shown whole.
+    least: float = 1.0
+    # Of the rounds that nobody is asked about, every so many-th lowers the multiplier; 0 for none.
+    steps: int = 0
+
+    @property
+    def misses(self) -> bool:
+        """True if reports may be missed, and those that are seen weigh as much as ever."""
+        return self.least < 1 and self.share == 1
+
+    def start(self, schema: FeatureSchema) -> Memory:  # noqa: ARG002
+        """The memory before the first round."""
+        return ()
+
+    def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
+        """Test whether a memory that was read from a file can be one of these features."""
+        return len(memory) == len(self.start(schema))
+
+    @abstractmethod
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
+        """Which of the pairs are asked about in any case."""
+
+    def chance(self, memory: Memory) -> int:  # noqa: ARG002
+        """The chance, in units, with which the next round is shown whole."""
+        return ONE
+
+    def learn(self, memory: Memory, response: Response) -> Memory:  # noqa: ARG002
+        """The memory after the panel's response."""
+        return memory
+
+    def spec(self) -> dict[str, Any]:
+        """The attention as JSON: ``{"attention": its name, …}`` and the parameters by name."""
+        return {"attention": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the attention from its JSON; what is left out has its default."""
+        parameters = fields(cls)  # type: ignore[arg-type] # a dataclass
+        required = [f.name for f in parameters if f.default is MISSING]
+        optional = [f.name for f in parameters if f.name not in required]
+        values = {key: value for key, value in spec.items() if key != "attention"}
+        return cls(**members(f"attention {spec['attention']!r}", values, required, optional))
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The pairs that the panel is asked about in a round.
+
+    ``pairs`` are those that it is asked about in any case, the favoured first, or None for all that
+    are possible; ``whole`` says that the coin, of probability ``chance`` (in units), showed it all
+    ``possible`` pairs, or ``everything``; ``looked_at`` that it is asked at all. ``memory`` is a
+    hash of what the attention had learnt when it asked.
+    """
+
+    pairs: tuple[tuple[str, str], ...] | None = None
+    possible: int = 0
+    whole: bool = True
+    chance: int = ONE
+    looked_at: bool = True
+    memory: str = ""
+    everything: bool = True
+
+    @property
+    def shown(self) -> int:
+        """How many pairs are put before the panel."""
+        return self.possible if self.whole or self.pairs is None else len(self.pairs)
+
+    @property
+    def quiet(self) -> bool:
+        """True if nothing could be reported: the round is quiet, although nobody looks."""
+        return self.whole and not self.looked_at
+
+    def asks(self, pair: tuple[str, str]) -> bool:
+        """Test whether the panel is asked about a pair, the favoured first."""
+        return self.whole or self.expected(pair)
+
+    def expected(self, pair: tuple[str, str]) -> bool:
+        """Test whether a pair is asked about in any case: its report is no surprise."""
+        return self.pairs is None or pair in self.pairs
+
+
+def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed: int) -> Asking:
+    """Choose among the possible pairs of a round; the coin is thrown last."""
+    unknown = attention.unknown(memory, pairs)
+    everything = attention.skips and bool(unknown.all())
+    chance = ONE if everything else attention.chance(memory)
+    whole = chance >= ONE or Stream(seed, Purpose.LOTTERY, number).below(ONE) < chance
+    asked = None if everything else tuple(pairs.only(unknown).ids())
+    looked_at = (len(pairs) > 0 and (whole or bool(asked))) if attention.skips else whole
+    return Asking(asked, len(pairs), whole, chance, looked_at, digest(memory), not attention.skips)
+
+
+@lru_cache(maxsize=16)
+def digest(memory: Memory) -> str:
+    """A hash of what an attention has learnt; empty where it learns nothing."""
+    return sha256(repr(memory).encode()).hexdigest()[:32] if memory else ""
+
+
+def attention_from_spec(spec: Mapping[str, Any]) -> Attention:
+    """Read any attention from its JSON, by the name that it is registered under.
+
+    >>> attention_from_spec({"attention": "share", "share": 0.25})
+    Share(share=0.25)
+    """
+    attention: Attention = ATTENTIONS.read("attention", spec, '{"attention": "possible"}')
+    return attention
+
+
+def attention_named(text: str) -> Attention:
+    """The attention of a name, with its first parameter behind a colon if it is not the default.
+
+    >>> attention_named("share:0.25"), attention_named("possible")
+    (Share(share=0.25), EveryPossiblePair())
+    """
+    name, colon, value = text.partition(":") if isinstance(text, str) else (text, "", "")
+    kind = ATTENTIONS[name]
+    if not colon:
+        return attention_from_spec({"attention": name})
+    parameters = [f.name for f in fields(kind)]  # type: ignore[arg-type] # a dataclass
+    try:
+        first = {parameters[0]: float(value)}
+    except (IndexError, ValueError):
+        raise ParameterError(
+            "attention", "must be a name, or a name and a number", text,
+            "Write everything, possible, dominance, share:0.25, model or model:0.05.",
+        ) from None  # fmt: skip
+    return attention_from_spec({"attention": name, **first})
+
+
+def _chance(name: str, value: float) -> float:
+    """A probability of looking, on the grid of 2^-20."""
+    remedy = (
+        "Rounds that are never looked at have no bound on what nobody saw in them; with 0.05 one "
+        "in twenty is shown whole."
+    )
+    return from_units(to_units(within(name, value, SMALLEST_CHANCE, 1, remedy)))
+
+
+@dataclass(frozen=True)
+class Everything(Attention):
+    """Every round is looked at, as in the paper."""
+
+    name = "everything"
+    summary = "every round, whatever its gaps"
+    skips = False
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
+        """All of them."""
+        return np.ones(len(pairs), dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class Share(Attention):
+    """A lottery draws a share of the rounds, whatever is in them; reports weigh one over it."""
+
+    share: float = 0.25
+    name = "share"
+    summary = "a share of the rounds, by lot; reports weigh one over the share"
+    skips = False
+
+    def __post_init__(self) -> None:
+        assign(self, share=_chance("share", self.share))
+
+    @property
+    def least(self) -> float:  # type: ignore[override] # a constant of the others
+        """The share."""
+        return self.share
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
+        """None of them: a round is shown whole, or not at all."""
+        return np.zeros(len(pairs), dtype=np.bool_)
+
+    def chance(self, memory: Memory) -> int:  # noqa: ARG002
+        """The share."""
+        return to_units(self.share)
+
+
+@dataclass(frozen=True)
+class EveryPossiblePair(Attention):
+    """Every round in which some gap exceeds alpha − kappa: nothing is lost."""
+
+    name = "possible"
+    summary = "rounds in which some gap exceeds alpha − kappa; nothing is lost"
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
+        """All of them."""
+        return np.ones(len(pairs), dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class Dominance(Attention):
+    """Possible pairs, but for those that an accepted pair dominates.
+
+    If the panel accepted a pair, it accepts every pair that differs by as much in each feature and
+    has no larger gap: certainly, where all auditors measure by metrics that grow with differences.
+    The last ``remembered`` accepted pairs are kept, those that another dominates left out; a
+    surprise forgets them. With probability ``least`` a round is shown whole.
+    """
+
+    least: float = 0.05
+    remembered: int = 128
+    name = "dominance"
+    learns = True
+    summary = "possible pairs that no accepted pair dominates; the others by chance"
+
+    def __post_init__(self) -> None:
+        most = integer("remembered", self.remembered, 1, 4096, "128 is the default.")
+        assign(self, least=_chance("least", self.least), remembered=most)
+
+    def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
+        """As many numbers as some pairs have."""
+        width = sum(feature.visible for feature in schema.features) + 1
+        return len(memory) % width == 0 and len(memory) <= width * self.remembered
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
+        """Those that no remembered pair dominates."""
+        rows = _ordered(pairs)
+        accepted = np.array(memory).reshape(-1, rows.shape[1])
+        known = np.any(np.all(accepted[None, :, :] <= rows[:, None, :], axis=2), axis=1)
+        return np.asarray(~known, dtype=np.bool_)
+
+    def chance(self, memory: Memory) -> int:  # noqa: ARG002
+        """The least chance, always."""
+        return to_units(self.least)
+
+    def learn(self, memory: Memory, response: Response) -> Memory:
+        """Keep the accepted pairs that no other dominates."""
+        if response.surprise or not response.quiet:
+            return () if response.surprise else memory
+        rows = _ordered(response.pairs)
+        accepted = np.array(memory).reshape(-1, rows.shape[1])
+        for row in rows[self.unknown(memory, response.pairs)]:
+            if not (accepted <= row).all(axis=1).any():
+                accepted = np.concatenate([accepted[~(row <= accepted).all(axis=1)], row[None]])
+        return tuple(accepted[-self.remembered :].ravel().tolist())
+
+
+def _ordered(pairs: Possible) -> FloatArray:
+    """Differences, and minus the gap: a pair dominates those that are larger everywhere."""
+    return np.concatenate([pairs.differences, -(pairs.gaps / ONE)[:, None]], axis=1)
+
+
+@dataclass(frozen=True)
+class PanelModel(Attention):
+    """Possible pairs of which a model of the panel is not sure; the others by chance.
+
+    The model is logistic regression of 'the panel reports this pair' on 4·gap, 4·|difference| of
+    every feature that the panel sees, and a constant, learnt a Newton step an response (an extended
+    Kalman filter). A pair is unknown if the upper end of its chance, a standard deviation above the
+    mean, exceeds ``doubt``.
+
+    The model judges itself. After n whole rounds without a surprise, a report of a pair that only
+    chance had put before the panel, the next is shown whole with probability c/(c + n), but at
+    least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which each whole round
+    forgets a hundredth. So a model begins on probation, a surprise puts it back there and
+    doubles its variance, and one that is often surprised is hardly used.
+
+    Parameters
+    ----------
+    least: the smallest probability with which a round is shown whole.
+    doubt: the chance of a report above which a pair is asked about.
+    patience: how many whole rounds without a surprise halve the chance of the next, at first.
+    steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
+        quiet one does; 0 for none.
+    """
+
+    least: float = 0.05
+    doubt: float = 0.2
+    patience: float = 10.0
+    steps: int = 6
+    name = "model"
+    learns = True
+    summary = "pairs of which a model of the panel is not sure; the others by chance"
+
+    def __post_init__(self) -> None:
+        assign(
+            self,
+            least=_chance("least", self.least),
+            doubt=within("doubt", self.doubt, 0, 1, "0.2 is the default.", ends="()"),
+            patience=positive("patience", self.patience, "10 is the default."),
+            steps=integer("steps", self.steps, 0, 1 << 32, "6 is the default."),
+        )
+
+    def start(self, schema: FeatureSchema) -> Memory:
+        """Neither a whole round nor a surprise yet; weights of mean 0."""
+        d = sum(feature.visible for feature in schema.features) + 2
+        return (0.0, 0.0, *(0.0,) * d, *(VARIANCE * np.eye(d)).ravel().tolist())
+
+    def chance(self, memory: Memory) -> int:
+        """c/(c + n), but at least the least."""
+        quiet, surprises = memory[:2]
+        c = self.patience * (1.0 + surprises)
+        return to_units(max(self.least, c / (c + quiet)))
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
+        """mean + standard deviation > ln(doubt/(1 − doubt))."""
+        mean, covariance = _weights(memory)
+        rows = _inputs(pairs)
+        centre, spread = np.zeros(len(rows)), np.zeros(rows.shape)
+        for j, weight in enumerate(mean.tolist()):
+            centre = centre + rows[:, j] * weight
+            spread = spread + rows[:, j, None] * covariance[j]
+        variance = np.zeros(len(rows))
+        for j in range(rows.shape[1]):
+            variance = variance + rows[:, j] * spread[:, j]
+        edge = log(self.doubt) - log(1.0 - self.doubt)
+        return np.asarray(centre + np.sqrt(np.maximum(variance, 0.0)) > edge)
+
+    def learn(self, memory: Memory, response: Response) -> Memory:
+        """A Newton step a pair: all of them where the response is quiet, else those reported."""
+        quiet, surprises = memory[:2]
+        mean, covariance = _weights(memory)
+        if response.surprise:
+            quiet, surprises, covariance = 0.0, surprises + 1.0, covariance * 2.0
+        elif response.whole:
+            quiet, surprises = quiet + 1.0, surprises * REMEMBERED
+        rows, target = _inputs(response.pairs), 0.0 if response.quiet else 1.0
+        for row in rows if response.quiet else rows[response.reported]:
+            direction, centre, variance = np.zeros(len(row)), 0.0, 0.0
+            for j, value in enumerate(row.tolist()):
+                direction = direction + covariance[j] * value
+                centre += value * float(mean[j])
+            for value, other in zip(row.tolist(), direction.tolist(), strict=True):
+                variance += value * other
+            small = exp_of_negative(abs(centre))
+            chance = (1.0 if centre >= 0 else small) / (1.0 + small)
+            curvature = chance * (1.0 - chance)
+            gain = 1.0 + curvature * variance
+            covariance = covariance - direction[:, None] * direction * (curvature / gain)
+            mean = mean + direction * ((target - chance) / gain)
+        return (quiet, surprises, *mean.tolist(), *covariance.ravel().tolist())
+
+
+# Of the weights before the first response, on inputs from 0 to SCALE.
+VARIANCE, SCALE = 1.0, 4.0
+# What a whole round without a surprise leaves of the surprises before it.
+REMEMBERED = 0.99
+
+
+def _weights(memory: Memory) -> tuple[FloatArray, FloatArray]:
+    """The mean and the covariance of the weights; the memory has 2 + d + d² numbers."""
+    d = (math.isqrt(4 * len(memory) - 7) - 1) // 2
+    return np.array(memory[2 : 2 + d]), np.array(memory[2 + d :]).reshape(d, d)
+
+
+def _inputs(pairs: Possible) -> FloatArray:
+    """4·gap, 4·|difference| of every feature, and 1: a row a pair."""
+    gaps = (pairs.gaps / ONE)[:, None]
+    return np.concatenate(
+        [SCALE * gaps, SCALE * pairs.differences, np.ones((len(pairs), 1))], axis=1
+    )

@@ -1,0 +1,68 @@
+"""Worlds of lending in which the panel is not steady: it turns strict, or its members err."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.panel.panels import Panel
+from likewise.simulate.loans import Loans, five_auditors
+from likewise.simulate.world import Encounter, setting
+
+STRICT = 0.01
+# Nobody else draws so far in a round; twelve uniform numbers make one that is nearly normal.
+FIRST, TWELVE = 1 << 20, 12
+
+
+@dataclass(frozen=True)
+class TurnsStrict(Loans):
+    """``loans``, until the panel turns strict without a word: distances shrink to a hundredth."""
+
+    turn: int = setting(2000, "the last round before the panel is strict", low=1, high=10**9)
+    name = "turns-strict"
+    summary = "loans, before a panel that turns strict unannounced"
+
+    @cached_property
+    def strict(self) -> Panel:
+        return Panel(five_auditors(STRICT), self.rule)
+
+    def encounter(self, t: int) -> Encounter:
+        """The applicants of ``loans``, before the panel of the day."""
+        encounter = super().encounter(t)
+        return encounter if t <= self.turn else replace(encounter, panel=self.strict)
+
+
+@dataclass(frozen=True, eq=False)
+class Erring(Encounter):
+    """A round in which every auditor misjudges every distance by a number of their own."""
+
+    stream: Stream
+    noise: float
+
+    @cached_property
+    def distances(self) -> IntArray:
+        exact = super().distances
+        count = exact.size * TWELVE
+        numbers = self.stream.uniforms(FIRST, 1, count).reshape(*exact.shape, TWELVE).sum(axis=-1)
+        wrong = np.triu(np.rint(self.noise * ONE * (numbers - TWELVE / 2)).astype(np.int64), 1)
+        distances: IntArray = np.clip(exact + wrong + np.swapaxes(wrong, 1, 2), 0, ONE)
+        return distances
+
+
+@dataclass(frozen=True)
+class ErringLoans(Loans):
+    """``loans``, before auditors who are inconsistent: each distance is off, anew every round."""
+
+    noise: float = setting(0.05, "the standard deviation of a distance", low=0, high=1)
+    name = "erring"
+    summary = "loans, before auditors who misjudge every distance, anew every round"
+
+    def encounter(self, t: int) -> Encounter:
+        """The applicants of ``loans``, before auditors who err."""
+        encounter = super().encounter(t)
+        people, labels, panel = encounter.people, encounter.labels, encounter.panel
+        return Erring(people, labels, panel, Stream(self.seed, Purpose.WORLD, t), self.noise)
