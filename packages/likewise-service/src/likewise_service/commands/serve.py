@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from likewise.cli.main import AT_LEAST_ONE
+from likewise.cli.main import AT_LEAST_ONE, note
 
 if TYPE_CHECKING:
     from likewise_service.ledger.store import Store
