@@ -45,7 +45,7 @@ def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
     docket = begin(rule="any", attention="share:0.7")
     for number in range(8):
         round_, _ = open_round(docket, some_people(f"x{number}-"))
-        pair = Pair(*round_.possible()[0][:2])
+        pair = Pair(*round_.possible[0][:2])
         if round_.seats:
             reviewed(docket, round_.id, ada=[pair] * (number % 2), bob=[])
         people = list(round_.people)[: number % 4]
@@ -88,12 +88,12 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
     expected = {name: [0, 0, 0] for name in ("ada", "bob")}
     for number in range(30):
         round_, _ = open_round(docket, some_people(f"y{number}-", 2 + 3 * (number % 2)))
-        pairs = [Pair(over, under) for over, under, _ in round_.reportable()]
+        pairs = [Pair(over, under) for over, under, _ in round_.reportable]
         reviewed(docket, round_.id, ada=pairs[:1], bob=[])
         for member in ("ada", "bob"):
             for seat in shown_again(docket, member):
                 round_ = docket.projection.round(seat.round)
-                pairs = [Pair(over, under) for over, under, _ in round_.reportable()]
+                pairs = [Pair(over, under) for over, under, _ in round_.reportable]
                 again, first = set(pairs[1:2]), set(round_.objections.get(member, {}))
                 for pair in again:
                     reviews.flag(docket, seat, pair)
@@ -121,7 +121,7 @@ def test_numbers_beside_the_ledger_are_those_of_the_docket(begin: Begin, store: 
     docket = begin(rule="any")
     for number in range(4):
         round_, _ = open_round(docket, some_people(f"x{number}-"))
-        pair = Pair(*round_.reportable()[0][:2])
+        pair = Pair(*round_.reportable[0][:2])
         reviewed(docket, round_.id, ada=[pair] * (number % 2), bob=[])
         if number > 1:
             feedback.label(docket, [(round_.id, person, 1) for person in round_.people])

@@ -93,7 +93,7 @@ def test_members_are_shown_exactly_the_pairs_on_record(live: Live, store: Store)
     assert min(fates[kind] for kind in ("unasked", "in part", "whole")) > 2, fates
     for name, asking in asked.items():
         round_ = docket.projection.round(name)
-        possible = [pair[:2] for pair in round_.possible()]
+        possible = [pair[:2] for pair in round_.possible]
         assert asking.possible == len(possible)
         recorded = {pair for pair in possible if asking.asks(pair)} if asking.looked_at else set()
         assert shown.get(name, set()) == recorded
@@ -142,7 +142,7 @@ def play(docket: Docket, first: int, last: int, chance: random.Random) -> None:
         people = [somebody(chance, f"x{number}-{i}") for i in range(3)]
         debts = {p.id: p.features["debt"] for p in people}
         round_, _ = open_round(docket, people)
-        similar = [p[:2] for p in round_.reportable() if abs(debts[p[0]] - debts[p[1]]) <= 20]
+        similar = [p[:2] for p in round_.reportable if abs(debts[p[0]] - debts[p[1]]) <= 20]
         for member in round_.seats:
             for pair in similar:
                 panel.flag(docket, Seat(round_.id, member), pair)

@@ -51,7 +51,7 @@ def docket(store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Docke
 
 def audit(docket: Docket, number: int) -> None:
     round_, _ = open_round(docket, applicants(number))
-    over, under, _ = round_.reportable()[0]
+    over, under, _ = round_.reportable[0]
     for member in ("ada", "bob"):
         if number % 2:
             reviews.flag(docket, Seat(round_.id, member), (over, under), "alike")

@@ -43,7 +43,7 @@ def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
 ) -> None:
     docket = begin(deadline=60.0)
     open_round(docket, applicants())
-    over, under, _ = docket.projection.round("r1").reportable()[0]
+    over, under, _ = docket.projection.round("r1").reportable[0]
     reviews.flag(docket, Seat("r1", "ada"), (over, under))
     clock.at = later(clock.at, 60)
     acts: list[Callable[[], object]] = [
@@ -64,7 +64,7 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
 ) -> None:
     docket = begin()
     open_round(docket, applicants())
-    over, under, _ = docket.projection.round("r1").reportable()[0]
+    over, under, _ = docket.projection.round("r1").reportable[0]
     erase(docket, "r1", over)
     reviews.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)

@@ -31,7 +31,7 @@ def _later(clock: Any, seconds: float) -> None:
 
 
 def _first_pair(docket: Docket, round_id: str) -> tuple[str, str]:
-    over, under, _ = docket.projection.round(round_id).reportable()[0]
+    over, under, _ = docket.projection.round(round_id).reportable[0]
     return over, under
 
 

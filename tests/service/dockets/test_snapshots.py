@@ -39,7 +39,7 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
     for number in range(first, last):
         clock.at = later(clock.at, 10)
         round_, _ = open_round(docket, some_people(f"x{number}-"))
-        pair = round_.possible()[0][:2]
+        pair = round_.possible[0][:2]
         if number % 7 == 3:
             clock.at = later(clock.at, 70)
             reviews.close_late_panels(docket)

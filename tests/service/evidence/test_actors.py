@@ -53,7 +53,7 @@ def store(sqlite_url: str) -> Store:
     for member in ("ada", "bob"):
         who = create_token(made, "auditor", member, "loans")[1]
         with acting(who.actor):
-            flag(docket, Seat("r1", member), round_.reportable()[0][:2], "why?")
+            flag(docket, Seat("r1", member), round_.reportable[0][:2], "why?")
             finish(docket, Seat("r1", member))
     return made
 

@@ -55,7 +55,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
             for i, s in enumerate((790, 310, 510))
         ]
         round_, _ = open_round(docket, some)
-        pairs = round_.reportable()
+        pairs = round_.reportable
         if pairs:
             flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "much the same debt")
             flag(docket, Seat(round_.id, "bob"), pairs[0][:2])

@@ -43,7 +43,7 @@ def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.Mon
     round_, ann = open_round(docket, some_people("x"))
     bob = create_token(store, "auditor", "bob", "loans")[1]
     with acting(bob.actor):
-        flag(docket, Seat(round_.id, "bob"), round_.reportable()[0][:2], "so alike")
+        flag(docket, Seat(round_.id, "bob"), round_.reportable[0][:2], "so alike")
         finish(docket, Seat(round_.id, "bob"))
     make_authority(tmp_path / "authority")
     with serving(Authority(tmp_path / "authority")) as address:

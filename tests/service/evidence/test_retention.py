@@ -37,7 +37,7 @@ def docket(begin: Callable[..., Docket], applicants: Any) -> Docket:
     made = begin(rule="any")
     for name in ("r1", "r2"):
         round_, _ = open_round(made, applicants(name))
-        flag(made, Seat(name, "ada"), round_.reportable()[0][:2], "so alike")
+        flag(made, Seat(name, "ada"), round_.reportable[0][:2], "so alike")
         for member in ("ada", "bob"):
             finish(made, Seat(name, member))
         override(made, name, f"{name}0", not round_.decisions[f"{name}0"].approved, "known to us")

@@ -99,7 +99,7 @@ class Client:
         for member in (await self.round(round_id)).seats:
             seat = Seat(round_id, member)
             try:
-                pairs = (await self.round(round_id)).reportable()
+                pairs = (await self.round(round_id)).reportable
                 if pairs and self.random.random() < 0.6:
                     pair = pairs[0][:2]
                     said = partial(reviews.flag, seat=seat, pair=pair, reason="why")

@@ -121,7 +121,7 @@ def check_asked(docket: Docket) -> None:
             round_ = docket.projection.round(review.seat.round)
             assert round_.outcome is None
             assert name in round_.seats
-            shown = [(over, under) for over, under, _ in round_.reportable()]
+            shown = [(over, under) for over, under, _ in round_.reportable]
             recorded = asked[round_.id]
             assert len(shown) == len(set(shown)) > 0
             if not recorded["whole"]:

@@ -113,8 +113,8 @@ def test_what_was_not_asked_is_not_counted_as_quiet(honest: Store) -> None:
     assert "No panel was asked about this round." in words
     assert "reported none" not in words
     part = _first(docket, "in part")
-    over = part.reportable()[0][0]
-    mine = sum(over in pair[:2] for pair in part.reportable())
+    over = part.reportable[0][0]
+    mine = sum(over in pair[:2] for pair in part.reportable)
     packet = give_packet(honest, "loans", part.id, over)
     assert (packet["panel"]["looked_at"], packet["panel"]["pairs_asked"]) == (True, mine)
 

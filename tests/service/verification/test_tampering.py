@@ -54,7 +54,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         round_, _ = open_round(docket, people, key=f"k{number}")
         if round_.looked_at:
-            pairs = round_.reportable()
+            pairs = round_.reportable
             if pairs:
                 reviews.flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
             if number % 2:

@@ -118,8 +118,7 @@ class RoundState(Response):
     """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
 
     Only the operator and regulators see ``seats``, ``finished`` and ``objections``. ``looked_at``
-    tells if a panel was asked, ``pairs_asked`` about how many pairs. In shadow,
-    ``notice`` says that the decisions must not be used.
+    tells if a panel was asked; in shadow, ``notice`` says that decisions must not be used.
     """
 
     id: str

@@ -74,7 +74,7 @@ def review_list(
 def _summary(review: Review) -> responses.ReviewSummary:
     return fill(
         responses.ReviewSummary, review, people=len(review.round.shown()),
-        pairs=len(review.round.reportable()), objections=len(review.target.objections),
+        pairs=len(review.round.reportable), objections=len(review.target.objections),
         asked=review.target.asked, due=review.target.due,
     )  # fmt: skip
 
@@ -103,7 +103,7 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
                 aliases[over], aliases[under], from_units(gap), Pair(over, under) in objections,
                 differences(features, values[over], values[under]),
             )
-            for over, under, gap in round_.reportable()
+            for over, under, gap in round_.reportable
         ],
         objections=[
             responses.ObjectionResponse(

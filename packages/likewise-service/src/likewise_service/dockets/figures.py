@@ -33,7 +33,7 @@ class RoundFigures:
 
 
 def figures(round_: Round) -> RoundFigures:
-    pairs = round_.possible()
+    pairs = round_.possible
     votes: Counter[str] = Counter()
     for pair in round_.pairs:
         votes.update(decisive(round_.rule, round_.panel_objections(), pair))
@@ -57,7 +57,7 @@ def _agreement(round_: Round) -> Agreement:
 
 
 def _pairs(round_: Round) -> list[objections.Pair]:
-    return [objections.Pair(over, under) for over, under, _ in round_.reportable()]
+    return [objections.Pair(over, under) for over, under, _ in round_.reportable]
 
 
 @lru_cache(maxsize=256)

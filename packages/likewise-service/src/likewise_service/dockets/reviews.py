@@ -303,7 +303,7 @@ class Seating:
         earlier = self.projection.archive.finished_rounds(member, first, last) if last > 0 else []
         for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
             round_ = self.projection.round(name)
-            if round_.reportable():
+            if round_.reportable:
                 review = self.ask(name, member, at, due_after(at, settings.deadline))
                 if round_.erased:
                     self._end(review, "missed", at)

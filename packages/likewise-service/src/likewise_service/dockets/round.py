@@ -60,7 +60,7 @@ class Round:
         copy = object.__new__(Round)
         copy.__dict__.update(self.__dict__, **changes)
         if "decisions" in changes or "asking" in changes:
-            for name in ("_possible", "_reportable"):
+            for name in ("possible", "reportable"):
                 copy.__dict__.pop(name, None)
         return copy
 
@@ -81,37 +81,31 @@ class Round:
     @property
     def pairs_asked(self) -> int:
         """Count the pairs that were put before the panel."""
-        return len(self.reportable()) if self.seats else 0
+        return len(self.reportable) if self.seats else 0
 
+    @cached_property
     def possible(self) -> list[tuple[str, str, int]]:
-        """Return the pairs that could be violations, (over, under, gap), the largest gap first."""
-        return self._possible
-
-    def reportable(self) -> list[tuple[str, str, int]]:
-        """Return those of them that the panel is asked about, which it may report."""
-        return self._reportable
-
-    @cached_property
-    def _reportable(self) -> list[tuple[str, str, int]]:
-        return [pair for pair in self._possible if self._asks(pair[:2])]
-
-    def shown(self) -> list[str]:
-        """Return the people whom members see: those of the pairs that they are asked about."""
-        people = {person for pair in self.reportable() for person in pair[:2]}
-        return [person for person in self.decisions if person in people or not people]
-
-    def _asks(self, pair: tuple[str, str]) -> bool:
-        return self.asking is None or self.asking.asks(pair)
-
-    @cached_property
-    def _possible(self) -> list[tuple[str, str, int]]:
+        """The pairs that could be violations, (over, under, gap), the largest gap first."""
         # Every view of a round asks for them, and they change with the decisions alone.
         ids = list(self.decisions)
         scores = np.array([decision.score for decision in self.decisions.values()], dtype=np.int64)
         gaps = scores[:, None] - scores
-        places = np.argwhere(exceeds(gaps, 0, self.sensitivity)).tolist()
+        places = np.argwhere(exceeds(gaps, np.zeros_like(gaps), self.sensitivity)).tolist()
         pairs = [(ids[over], ids[under], int(gaps[over, under])) for over, under in places]
         return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
+
+    @cached_property
+    def reportable(self) -> list[tuple[str, str, int]]:
+        """Those of them that the panel is asked about, which it may report."""
+        return [pair for pair in self.possible if self._asks(pair[:2])]
+
+    def shown(self) -> list[str]:
+        """Return the people whom members see: those of the pairs that they are asked about."""
+        people = {person for pair in self.reportable for person in pair[:2]}
+        return [person for person in self.decisions if person in people or not people]
+
+    def _asks(self, pair: tuple[str, str]) -> bool:
+        return self.asking is None or self.asking.asks(pair)
 
     def can_report(self, pair: Pair) -> bool:
         """Tell if a pair's gap is large enough, and the panel is asked about it."""

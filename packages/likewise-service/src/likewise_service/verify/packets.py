@@ -226,7 +226,7 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
 
 def _pairs_asked(history: DecisionHistory) -> int:
     """Count the pairs with the person that were put before the panel."""
-    asked = history.round.reportable() if history.round.seats else []
+    asked = history.round.reportable if history.round.seats else []
     return sum(history.person in pair[:2] for pair in asked)
 
 

@@ -279,7 +279,7 @@ def exceeds(gap: npt.ArrayLike, distance: npt.ArrayLike, sensitivity: int) -> Bo
 
 
 def _integers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = as_array(value)
+    array = value if isinstance(value, np.ndarray) else as_array(value)
     if array.dtype.kind not in "iu":
         raise AuditError(
             f"A {name} must be an integer of 2^-20; got {shown(value)}. Use "
