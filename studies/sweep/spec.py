@@ -75,7 +75,9 @@ def _scenario_parts(game: Game) -> Iterator[str]:
     if game.feedback != "full":
         yield f"{game.feedback} labels"
     yield from _late(game.delays)
-    if game.attention != Game.attention:
+    if game.attention.startswith("share:"):
+        yield f"{fraction(float(game.attention.removeprefix('share:')))} audited"
+    elif game.attention not in ("everything", "possible"):
         yield f"attention {game.attention}"
     if game.selection not in (None, "largest-gap"):
         yield f"report {game.selection}"
@@ -410,7 +412,8 @@ def _scenario(values: Mapping[str, Any], rounds: int) -> tuple[str, Game]:
         fields["delay"] = str(fields["delay"])
     if "report" in fields:
         fields["selection"] = fields.pop("report")
-    game = Game(rounds=rounds, **fields)
+    # What was stored was looked at in full; `possible` plays the same game.
+    game = Game(rounds=rounds, **{"attention": "everything", **fields})
     return scenario_title(game) if label is None else label, game
 
 

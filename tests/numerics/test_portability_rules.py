@@ -73,6 +73,7 @@ POWERS = {
     ("hypotheses/segments.py", "Segments.size"): "integers of Python",
     ("hypotheses/staircases.py", "Staircases.size"): "integers of Python",
     ("hypotheses/trees.py", "LinearByIntercepts.__init__"): "integers of Python",
+    ("people/features.py", "plain_number"): "integers of Python",
 }
 PRODUCTS = {
     ("hypotheses/lists.py", "Listed.minimise"): "int64 by int64",

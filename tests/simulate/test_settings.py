@@ -47,6 +47,7 @@ def test_junk_is_refused_in_a_sentence_and_never_with_another_error(name: str, j
             "price",
             "fading",
             "spite",
+            "noise",
             "file",  # none, so that it is looked for
             "folder",
         )
