@@ -76,7 +76,7 @@ def serve(url: str, process: int, clients: int, rounds: int, start: Any) -> tupl
                     for i, score in enumerate((790, 310, 510))
                 ]
                 round_, _ = timed("open", open_round, docket, people, key=key)
-                pairs = round_.reportable()
+                pairs = round_.reportable
                 if pairs and turn % 3 == 0:
                     seat = Seat(round_.id, "ada")
                     timed("flag", reviews.flag, docket, seat, pairs[0][:2], "why")
