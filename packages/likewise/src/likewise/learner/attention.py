@@ -280,7 +280,7 @@ def attention_named(text: str) -> Attention:
     except (IndexError, ValueError):
         raise ParameterError(
             "attention", "must be a name, or a name and a number", text,
-            "Write everything, possible, dominance, share:0.25, model or model:0.05.",
+            f"Write one of {', '.join(ATTENTIONS)}, share:0.25 or model:0.05.",
         ) from None  # fmt: skip
     return attention_from_spec({"attention": name, **first})
 
