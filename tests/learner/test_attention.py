@@ -8,14 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from likewise.errors import EventRefused, ParameterError, StateFileError
 from likewise.learner import Learner, State, apply, asking, decide, deploy, learn
 from likewise.learner.attention import (
     Dominance,
+    EveryPossiblePair,
+    Everything,
     PanelModel,
     Possible,
     Response,
+    ask,
+    ask_all,
     attention_from_spec,
     attention_named,
 )
@@ -98,6 +104,16 @@ def test_the_round_says_what_was_asked_and_with_which_memory() -> None:
             assert 0 < asked.chance < ONE
     assert min(shown.values()) > 0
     assert len({moment.asking.memory for moment in game.moments}) > 20
+
+
+@given(scores=st.lists(st.integers(0, 60), min_size=1, max_size=9), least=st.integers(0, 70))
+def test_asking_about_all_is_asking_about_each(scores: list[int], least: int) -> None:
+    """Only the number of possible pairs is computed: that of the pairs that could be listed."""
+    people = tuple(Person(f"p{i}", (1.0, 0.0, 1.0, 0.0)) for i in range(len(scores)))
+    pairs = Possible.of(SCHEMA, people, scores, least)
+    for attention in (Everything(), EveryPossiblePair()):
+        listed = replace(ask(attention, (), pairs, 1, 1), pairs=None)
+        assert ask_all(attention, scores, least) == listed
 
 
 def test_the_coin_depends_on_seed_and_round_alone() -> None:

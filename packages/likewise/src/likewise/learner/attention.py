@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cached_property, lru_cache
@@ -150,6 +151,8 @@ class Attention(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    # Whether it asks about all that is possible, so that pairs need not be listed.
+    asks_all: ClassVar[bool] = False
     # Whether it learns from responses.
     learns: ClassVar[bool] = False
     # Rounds in which nothing is possible are known to be quiet, and nobody looks at them.
@@ -248,6 +251,15 @@ def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed
     return Asking(asked, len(pairs), whole, chance, looked_at, digest(memory), not attention.skips)
 
 
+def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> Asking:
+    """The same for an attention that asks about all that is possible: only their number counts."""
+    ordered = sorted(scores)
+    # Of each score, how many others lie more than the sensitivity below it.
+    possible = sum(bisect_left(ordered, score - sensitivity) for score in ordered)
+    looked_at = possible > 0 or not attention.skips
+    return Asking(None, possible, True, ONE, looked_at, "", not attention.skips)
+
+
 @lru_cache(maxsize=16)
 def digest(memory: Memory) -> str:
     """A hash of what an attention has learnt; empty where it learns nothing."""
@@ -299,6 +311,7 @@ class Everything(Attention):
     """Every round is looked at, as in the paper."""
 
     name = "everything"
+    asks_all = True
     summary = "every round, whatever its gaps"
     skips = False
 
@@ -338,6 +351,7 @@ class EveryPossiblePair(Attention):
     """Every round in which some gap exceeds alpha − kappa: nothing is lost."""
 
     name = "possible"
+    asks_all = True
     summary = "rounds in which some gap exceeds alpha − kappa; nothing is lost"
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002

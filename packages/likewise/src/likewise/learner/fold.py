@@ -19,7 +19,7 @@ import numpy.typing as npt
 from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
-from likewise.learner.attention import Asking, Possible, Response, ask
+from likewise.learner.attention import Asking, Possible, Response, ask, ask_all
 from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
@@ -186,6 +186,9 @@ def asking(state: State, round_id: str) -> Asking:
 
 def _ask(state: State, round_: OpenRound) -> Asking:
     learner = state.learner
+    if learner.looking.asks_all:
+        scores = [decision.score for decision in round_.decisions.values()]
+        return ask_all(learner.looking, scores, learner.sensitivity)
     pairs = possible_pairs(round_, learner)
     return ask(learner.looking, state.memory, pairs, round_.number, learner.seed)
 
