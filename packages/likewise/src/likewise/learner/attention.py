@@ -19,7 +19,7 @@ every time (:func:`~likewise.learner.certificate.unseen_reports`; Theorem F).
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -151,8 +151,6 @@ class Attention(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    # Whether it asks about all that is possible, so that pairs need not be listed.
-    asks_all: ClassVar[bool] = False
     # Whether it learns from responses.
     learns: ClassVar[bool] = False
     # Rounds in which nothing is possible are known to be quiet, and nobody looks at them.
@@ -163,6 +161,11 @@ class Attention(ABC):
     least: float = 1.0
     # Of the rounds that nobody is asked about, every so many-th lowers the multiplier; 0 for none.
     steps: int = 0
+
+    @property
+    def asks_all(self) -> bool:
+        """True if it asks about all that is possible, so that pairs need not be listed."""
+        return type(self).unknown is Attention.unknown
 
     @property
     def misses(self) -> bool:
@@ -177,9 +180,9 @@ class Attention(ABC):
         """Test whether a memory that was read from a file can be one of these features."""
         return len(memory) == len(self.start(schema))
 
-    @abstractmethod
-    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
-        """Which of the pairs are asked about in any case."""
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
+        """Which of the pairs are asked about in any case: here, all of them."""
+        return np.ones(len(pairs), dtype=np.bool_)
 
     def chance(self, memory: Memory) -> int:  # noqa: ARG002
         """The chance, in units, with which the next round is shown whole."""
@@ -243,7 +246,7 @@ class Asking:
 def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed: int) -> Asking:
     """Choose among the possible pairs of a round; the coin is thrown last."""
     unknown = attention.unknown(memory, pairs)
-    everything = attention.skips and bool(unknown.all())
+    everything = attention.asks_all or (attention.skips and bool(unknown.all()))
     chance = ONE if everything else attention.chance(memory)
     whole = chance >= ONE or Stream(seed, Purpose.LOTTERY, number).below(ONE) < chance
     asked = None if everything else tuple(pairs.only(unknown).ids())
@@ -311,13 +314,8 @@ class Everything(Attention):
     """Every round is looked at, as in the paper."""
 
     name = "everything"
-    asks_all = True
     summary = "every round, whatever its gaps"
     skips = False
-
-    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
-        """All of them."""
-        return np.ones(len(pairs), dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -351,12 +349,7 @@ class EveryPossiblePair(Attention):
     """Every round in which some gap exceeds alpha − kappa: nothing is lost."""
 
     name = "possible"
-    asks_all = True
     summary = "rounds in which some gap exceeds alpha − kappa; nothing is lost"
-
-    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
-        """All of them."""
-        return np.ones(len(pairs), dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -417,7 +410,7 @@ class PanelModel(Attention):
     """Possible pairs of which a model of the panel is not sure; the others by chance.
 
     The model is logistic regression of 'the panel reports this pair' on 4·gap, 4·|difference| of
-    every feature that the panel sees, and a constant, learnt a Newton step an response (an extended
+    every feature that the panel sees, and a constant, learnt a Newton step a pair (an extended
     Kalman filter). A pair is unknown if the upper end of its chance, a standard deviation above the
     mean, exceeds ``doubt``.
 
