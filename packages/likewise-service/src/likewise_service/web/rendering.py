@@ -118,14 +118,18 @@ def share(value: float | None) -> str:
 
 
 def interval(unseen: metrics.UnseenResponse) -> str:
-    """Write between which numbers something is, and how certain that is.
+    """Write between which numbers unseen reports are, and how certain that is.
 
-    >>> interval(metrics.UnseenResponse(12.0, 3, 40, 0.95))
-    'between 3 and 40 with 95\\u202f% probability, whenever you look'
+    >>> interval(metrics.UnseenResponse(12.0, 3, 40, 0.95))[:60]
+    'reports that nobody was asked about; between 3 and 40 with 9'
+    >>> interval(metrics.UnseenResponse(0.0, 0, 0, 0.95))
+    'the panel was asked about all that could be reported'
     """
-    chance = percent(unseen.confidence)
+    if not unseen.high:
+        return "the panel was asked about all that could be reported"
     return (
-        f"between {unseen.low:,} and {unseen.high:,} with {chance} probability, whenever you look"
+        f"reports that nobody was asked about; between {unseen.low:,} and {unseen.high:,} with "
+        f"{percent(unseen.confidence)} probability, whenever you look"
     )
 
 
