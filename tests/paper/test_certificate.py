@@ -25,7 +25,7 @@ from likewise.learner.fold import asking
 from likewise.learner.rounds import deploy
 from likewise.learner.schedules import PaperOneSided
 from likewise.learner.state import changed
-from likewise.numerics.fixed_point import ONE
+from likewise.numerics.fixed_point import ONE, to_units
 from tests.paper.games import EXACT, INTEGRABLE, Played, Setting, hostile_game
 
 WHO: dict[str, tuple[Setting, dict[str, Any]]] = {
@@ -158,6 +158,54 @@ def test_feedback_may_come_in_any_order_and_any_late() -> None:
     assert actual.from_largest_lam is None
     # Nobody but the constants is fair if every gap is reported.
     assert errors - min(totals[0], totals[3]) <= actual.regret
+
+
+def test_a_report_of_several_pairs_weighs_as_much_as_one() -> None:
+    """Every pair above the threshold is reported: each is charged lam over their number, and beta
+    is taken off once. Dies for the mutants that count one pair's charge, or the number's square.
+    """
+    setting = EXACT["segments"]
+    learner = learner_of(setting, eta=1.0, schedule=SelfTuned(eta=1.0, x=0.2, kappa=0.1))
+    state, rng = State.start(learner), np.random.default_rng(5)
+    codes = learner.hypotheses.codes()
+    totals, errors, wrong, reported, sizes = (
+        np.zeros(len(codes)),
+        0.0,
+        np.zeros(len(codes)),
+        0.0,
+        set(),
+    )
+    paid, unit = 0.0, to_units(1 / 3) / ONE
+    for _ in range(200):
+        kinds = rng.integers(0, len(setting.kinds), 3)
+        people = setting.hypotheses.schema.encoded(np.array(setting.kinds, float)[kinds])
+        points = setting.hypotheses.locate(people)
+        lam = to_units(state.lam) / ONE
+        state, deployment = deploy(state, people)
+        labels = (kinds == kinds.min()).astype(np.int64)
+        scores = deployment.units
+        places = [(i, j) for i in range(3) for j in range(3)
+                  if scores[i] - scores[j] > learner.sensitivity]  # fmt: skip
+        costs = unit * (1.0 - 2.0 * labels)
+        for over, under in places:
+            costs[over] += lam / len(places)
+            costs[under] -= lam / len(places)
+        reported += lam * bool(places)
+        sizes.add(len(places))
+        predictions = setting.hypotheses.predict(codes, points)
+        paid += float(costs @ scores) / ONE
+        totals += predictions @ costs
+        errors += float(np.abs(deployment.scores - labels).sum())
+        wrong += np.abs(predictions - labels).sum(axis=1)
+        pairs = [(people.ids[over], people.ids[under]) for over, under in places]
+        state = learn(state, deployment, labels=labels, report=pairs)
+    assert max(sizes) >= 2
+    bracket = paid - float(totals.min()) - learner.margins.beta * reported
+    actual = certificate(state)
+    assert actual.regret == pytest.approx(bracket / unit, abs=0.02)
+    assert learner.margins.beta * reported / unit > 0.5  # or the mutants would be as good
+    # only constants are fair to a panel that reports every gap
+    assert errors - min(wrong[0], wrong[-1]) <= actual.regret
 
 
 @pytest.mark.parametrize("share", [1.0, 0.5])

@@ -13,14 +13,15 @@ from functools import cached_property
 from typing import Any
 
 from likewise.hypotheses.base import ExactWeights
-from likewise.learner.costs import LARGEST_LAM, Additive, Geometric, GradientAscent
+from likewise.learner.attention import Share
+from likewise.learner.costs import LARGEST_LAM, Additive, Bounded, Geometric, GradientAscent
 from likewise.learner.schedules import Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE
 from likewise.validation import instance, integer
 
 IN_EXPECTATION = "in expectation, against an oblivious adversary"
-UNSEEN = "against any adversary whose labels do not depend on the round's own draws"
+UNSEEN = "if a round's labels depend on nothing of its own draws"
 # Beyond that nobody waits, and sums over rounds take seconds.
 LONGEST = 1 << 62
 # One unit of the grid.
@@ -57,12 +58,43 @@ class Bound:
         return {name: getattr(self, name) for name in names} | trivial
 
 
+def proved(part: object) -> frozenset[str]:
+    """What the class of a schedule or a player says itself to be proved of it.
+
+    A subclass may change anything, so what it inherits does not count.
+
+    >>> class Slower(SelfTuned):
+    ...     def mu(self, audits): return super().mu(audits) / 1000
+    >>> sorted(proved(SelfTuned())), sorted(proved(Slower()))
+    (['full', 'late', 'one-sided'], [])
+    """
+    claims: frozenset[str] = vars(type(part)).get("proved", frozenset())
+    return claims
+
+
+def covered(learner: Learner, *, late: bool) -> bool:
+    """Test whether the parts of a learner say that there is a theorem about its setting.
+
+    The rules for the multiplier and the lottery are those of the theorems, or others.
+    """
+    setting = {learner.feedback, "late"} if late else {learner.feedback}
+    lottery = learner.audit_share == 1 or type(learner.looking) is Share
+    dual = type(learner.multiplier) in (GradientAscent, Additive, Geometric, Bounded)
+    return lottery and dual and setting <= proved(learner.schedule) & proved(learner.primal)
+
+
 def charged_eta(learner: Learner) -> float:
     """eta as the program charges it: k labels of round(2^20·eta/k) units each.
 
     For k = 3 and eta = 1/24 that is 43,692 units.
     """
     return learner.k * learner.pricing.unit * UNIT
+
+
+def weighted_rounding(learner: Learner, rounds: int) -> float:
+    """How far the charges of labels may be off: errors that do not weigh 1 are rounded to units."""
+    plain = learner.loss.alike and not learner.loss.fractions
+    return 0.0 if plain else 2.0 * learner.k * UNIT * rounds
 
 
 def proven_margin(learner: Learner) -> float:
@@ -168,7 +200,8 @@ class Price:
         """An addition to W, since multipliers are charged as integers, divided among pairs."""
         k, rounds = self.learner.k, self.rounds
         lost = self.learner.margins.beta * k * k / 2.0 * rounds
-        return UNIT * (lost + self.constant * math.sqrt(rounds))
+        rounded = weighted_rounding(self.learner, rounds)
+        return UNIT * (lost + self.constant * math.sqrt(rounds)) + rounded
 
 
 @dataclass(frozen=True)
@@ -206,9 +239,13 @@ def concluded(side: Side) -> tuple[float, float] | None:
     if isinstance(dual, GradientAscent):
         return _gradient(side)
     # A bad estimate costs 2·lam, and these are not at most beta·sqrt(t).
-    if isinstance(dual, Additive) and not side.failing:
+    if side.failing:
+        return None
+    if isinstance(dual, Additive):
         return _additive(side, dual)
-    return _geometric(side, dual) if isinstance(dual, Geometric) and not side.failing else None
+    if isinstance(dual, Bounded):
+        return _bounded(side, dual)
+    return _geometric(side, dual) if isinstance(dual, Geometric) else None
 
 
 def _gradient(side: Side) -> tuple[float, float]:
@@ -250,6 +287,22 @@ def _additive(side: Side, dual: Additive) -> tuple[float, float] | None:
         return None
     reports = audited / side.learner.audit_share
     return side.labels + gamma * most(m / 2.0), reports
+
+
+def _bounded(side: Side, dual: Bounded) -> tuple[float, float] | None:
+    """Theorem E for multipliers that are projected onto [0, largest].
+
+    With l = largest, W = L + l·(2C + C²/m + 2·burst) and
+    N ≤ [(2/m)·(eta·T + L + l·(2C + 2C²/m + 2·burst)) + (l²/2 + beta²)·sqrt(n)/beta]/l.
+    """
+    learner, m, most = side.learner, proven_margin(side.learner), dual.largest
+    if side.delay or learner.audit_share < 1 or learner.pricing.one_sided:
+        return None
+    c, beta = side.constant, learner.margins.beta
+    paid = most * (2.0 * c + c * c / m + 2.0 * side.burst)
+    spread = side.largest_gain + side.labels + paid + most * c * c / m
+    slow = (most * most / 2.0 + beta * beta) * math.sqrt(side.audits) / beta
+    return side.labels + paid, (2.0 / m * spread + slow) / most
 
 
 def _geometric(side: Side, dual: Geometric) -> tuple[float, float] | None:
@@ -360,8 +413,11 @@ class Theorems:
     @property
     def holds(self) -> str:
         """With full information and all rounds audited."""
-        probable = f"with probability {1 - self.schedule.delta:g}"
-        holds = "surely" if self.learner.primal.exact else probable
+        holds = "surely"
+        if not self.learner.primal.exact:
+            holds = f"with probability {1 - self.schedule.delta:g}"
+        if self.learner.primal.experts(self.learner.hypotheses):
+            holds += f" after {self.rounds:,} rounds, {UNSEEN}"
         return f"{holds}; of violations, those in what the panel saw" * self._misses or holds
 
     @property
@@ -401,7 +457,8 @@ class Theorems:
         if self.learner.primal.experts(self.learner.hypotheses):
             spread += eta * (2.0 * last - 1.0) * math.sqrt(2.0 * rounds * log / self._draws)
         surely = price.constant * eta * math.sqrt(squares) + bias + burst + spread
-        holds = f"with probability {1 - self.schedule.delta:g}, {UNSEEN}"
+        chance = f"with probability {1 - self.schedule.delta:g}"
+        holds = f"{chance} after {rounds:,} rounds, {UNSEEN}"
         return expected + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
 
     def _log(self, parts: float) -> float:
@@ -468,7 +525,8 @@ def bounds(
 
     ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
-    learners that ignore their panel, the paper's schedules at other horizons than their own, late
+    parts of others that do not say what is proved of them (``proved``), learners that ignore their
+    panel, the paper's schedules at other horizons than their own, late
     feedback where not every round is audited, one-sided labels where the panel is asked about some
     pairs only, late one-sided labels of exponential weights, and late costs with other weights than
     the default. Of multipliers that never decrease: geometric ones that grow faster than Theorem E
@@ -489,14 +547,14 @@ def bounds(
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
     if learner.ignores_reports or delay is None or (delay and learner.looking.least < 1):
         return ()
-    if one_sided and learner.looking.misses:
+    if (one_sided and learner.looking.misses) or not covered(learner, late=delay > 0):
         return ()
     if isinstance(schedule, Paper):  # its horizon is bounded already
         fits = rounds == schedule.horizon and delay == 0 and learner.looking.least == 1
         fits = fits and isinstance(learner.multiplier, GradientAscent)
         return (paper_bound(learner, schedule, rounds),) if fits else ()
     if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
-        return ()
+        return ()  # other schedules have theorems of their own, if any
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     if one_sided and delay and learner.primal.exact:
         return ()

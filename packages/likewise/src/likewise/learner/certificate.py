@@ -24,7 +24,7 @@ import numpy as np
 
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
-from likewise.learner.schedules import SelfTuned
+from likewise.learner.schedules import Paper, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import BITS, ONE
@@ -166,6 +166,7 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     cut = hypotheses.cut if learner.primal.exact and isinstance(hypotheses, ExactWeights) else 0.0
     # Scores are on the grid, and the smallest weights are cut off.
     rounded = k * (bounds.UNIT + cut) * rounds
+    rounded += k / bounds.charged_eta(learner) * bounds.weighted_rounding(learner, rounds)
     if learner.pricing.one_sided:
         if reason := _not_unbiased(state):
             return 0.0, f"as an estimate only: {reason}"
@@ -183,7 +184,7 @@ def _not_unbiased(state: State) -> str | None:
     label comes: if some labels do not come, the sum is on one side.
     """
     learner = state.learner
-    if not isinstance(learner.schedule, SelfTuned):
+    if isinstance(learner.schedule, Paper) or not bounds.covered(learner, late=False):
         return "labels that nobody saw are made up for"
     if state.overridden:
         return "some decisions were overridden, so that our chances of approval do not count"
@@ -224,7 +225,9 @@ def _from_largest_lam(state: State, delay: int) -> float | None:
         return None
     if delay and learner.looking.least < 1:  # nothing is proved of both together
         return None
-    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
+    if not isinstance(schedule, SelfTuned) or not bounds.covered(learner, late=delay > 0):
+        return None
+    if delay and not schedule.as_proved:
         return None
     late = bounds.Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
     theorem = bounds.Theorems(learner, schedule, state.opened, late)

@@ -399,7 +399,8 @@ class Transcript:
         """The learner's state after the last round; other algorithms than ours have none."""
         if self.last_state is None:
             raise LikewiseError(
-                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+                f"{type(self.learner).__name__} is no fold over events and keeps no state, or "
+                f"these are the first rounds of a longer game, whose state is that of its end."
             )
         return self.last_state
 
