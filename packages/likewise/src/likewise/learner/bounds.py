@@ -59,7 +59,7 @@ class Bound:
 
 
 def proved(part: object) -> frozenset[str]:
-    """What the class of a schedule or a player says itself to be proved of it.
+    """The settings of which a schedule's or a player's own class says that theorems hold.
 
     A subclass may change anything, so what it inherits does not count.
 
@@ -293,16 +293,15 @@ def _bounded(side: Side, dual: Bounded) -> tuple[float, float] | None:
     """Theorem E for multipliers that are projected onto [0, largest].
 
     With l = largest, W = L + l·(2C + C²/m + 2·burst) and
-    N ≤ [(2/m)·(eta·T + L + l·(2C + 2C²/m + 2·burst)) + (l²/2 + beta²)·sqrt(n)/beta]/l.
+    N ≤ (2/(m·l))·(eta·T + L + l·(2C + 2C²/m + 2·burst)) + (3/2)·sqrt(n).
     """
     learner, m, most = side.learner, proven_margin(side.learner), dual.largest
     if side.delay or learner.audit_share < 1 or learner.pricing.one_sided:
         return None
-    c, beta = side.constant, learner.margins.beta
+    c = side.constant
     paid = most * (2.0 * c + c * c / m + 2.0 * side.burst)
     spread = side.largest_gain + side.labels + paid + most * c * c / m
-    slow = (most * most / 2.0 + beta * beta) * math.sqrt(side.audits) / beta
-    return side.labels + paid, (2.0 / m * spread + slow) / most
+    return side.labels + paid, 2.0 / (m * most) * spread + 1.5 * math.sqrt(side.audits)
 
 
 def _geometric(side: Side, dual: Geometric) -> tuple[float, float] | None:

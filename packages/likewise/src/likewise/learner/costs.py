@@ -57,7 +57,7 @@ ALIKE: Weights = (ONE, ONE)
 
 @dataclass(frozen=True)
 class Loss:
-    """What decisions cost, by person: a weight for each kind of error.
+    """The loss of a decision, by person: a weight for each kind of error.
 
     ``approval`` is the weight of approving somebody whose label is 0, ``rejection`` that of
     rejecting somebody whose label is 1: a number in [0, 1], or the name of a feature with a range,
@@ -300,14 +300,14 @@ class Geometric(Dual):
 class Bounded(Dual):
     """Gradient ascent that is projected onto [0, ``largest``], where the paper regularises.
 
-        lam ← min(largest, lam + mu·u),   u = beta if a pair was reported and 0 otherwise
+        lam ← min(largest, lam + (largest/beta)·mu·u),   u = beta for a report and 0 otherwise
 
     *Footnote: "It is possible to alternatively project the action space of the dual player … into a
     bounded interval."* As u is never negative, it never decreases (Theorem E). For T rounds,
     eta·sqrt(T)·m/C is a largest price with which regret and reports are both of the order sqrt(T).
 
-    >>> Bounded(largest=0.06).step(0.05, reported=True, beta=0.1, mu=0.5)
-    0.06
+    >>> [Bounded(0.5).step(lam, reported=True, beta=0.1, mu=0.5) for lam in (0.0, 0.25, 0.5)]
+    [0.25, 0.5, 0.5]
     """
 
     largest: float = 1.0
@@ -317,8 +317,8 @@ class Bounded(Dual):
     def __post_init__(self) -> None:
         _positive(self, "largest")
 
-    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
-        return min(self.largest, lam + mu * beta) if reported else lam
+    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
+        return min(self.largest, lam + self.largest * mu) if reported else lam
 
 
 # lam·2^20 must stay an integer that sums of costs can hold; a multiplier that stays there still
