@@ -176,8 +176,9 @@ def first_rounds(played: Transcript, rounds: int) -> Transcript:
     columns = {name: getattr(played, name)[:rounds] for name in played.COLUMNS}
     moments = tuple(moment for moment in played.moments if moment.t <= rounds)
     return replace(
-        played, moments=moments, encounters=played.encounters[:rounds], last_state=None, **columns
-    )
+        played, moments=moments, encounters=played.encounters[:rounds], last_state=None,
+        evidence=None, **columns,
+    )  # fmt: skip
 
 
 def _play(
