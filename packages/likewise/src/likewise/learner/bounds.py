@@ -15,7 +15,7 @@ from typing import Any
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner.attention import Share
 from likewise.learner.costs import LARGEST_LAM, Additive, Bounded, Geometric, GradientAscent
-from likewise.learner.schedules import Paper, PaperOneSided, SelfTuned
+from likewise.learner.schedules import Margins, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE
 from likewise.validation import instance, integer
@@ -417,7 +417,7 @@ class Theorems:
             holds = f"with probability {1 - self.schedule.delta:g}"
         if self.learner.primal.experts(self.learner.hypotheses):
             holds += f" after {self.rounds:,} rounds, {UNSEEN}"
-        return f"{holds}; of violations, those in what the panel saw" * self._misses or holds
+        return holds
 
     @property
     def _misses(self) -> bool:
@@ -488,6 +488,8 @@ class Theorems:
         if delay:
             source += f", at most {delay} rounds late"
         regret = learner.k / self.eta * w
+        if self._misses:
+            holds += "; of violations, those in what the panel saw"
         return (Bound(source, holds, self.rounds, learner.k, regret, reports + failing),)
 
     @property
@@ -501,6 +503,31 @@ class Theorems:
         if self._misses:
             return f"{name} and F"
         return name if learner.audit_share == 1 else f"{name} and D"
+
+
+def least_reports(segments: int, rounds: int, regret: float, margins: Margins) -> float:
+    """Reports that a learner cannot avoid on n segments in turn, with so much regret at most.
+
+    [n·(1 − alpha + kappa) − (n/T)·R]/(1 − alpha + eps + (n/T)·(1 − alpha + kappa)), for scores that
+    are a function of what the learner has seen (the lower bound of ``docs/research/theory.md``).
+
+    >>> round(least_reports(100, 10**6, 1000.0, Margins(0.3, 0.3, 0.1, 0.0)), 1)
+    79.9
+    """
+    per_segment = segments / rounds
+    missed = 1.0 - margins.alpha + margins.kappa
+    unavoidable = segments * missed - per_segment * regret
+    return max(0.0, unavoidable / (1.0 - margins.alpha + margins.eps + per_segment * missed))
+
+
+def _late_attention(learner: Learner) -> bool:
+    """Test whether there is a theorem where the panel is not asked everything and audits are late.
+
+    Every round has to step, unless steps do not matter (Theorem F, late).
+    """
+    looking = learner.looking
+    steps = learner.multiplier.never_decreases or looking.steps == 1
+    return looking.misses and steps and not learner.pricing.one_sided
 
 
 def label_terms(rounds: int) -> tuple[float, float, int]:
@@ -525,12 +552,12 @@ def bounds(
     ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
     parts of others that do not say what is proved of them (``proved``), learners that ignore their
-    panel, the paper's schedules at other horizons than their own, late
-    feedback where not every round is audited, one-sided labels where the panel is asked about some
-    pairs only, late one-sided labels of exponential weights, and late costs with other weights than
-    the default. Of multipliers that never decrease: geometric ones that grow faster than Theorem E
-    allows, those that may reach 2^20, and what would hold in expectation only for a player that
-    draws (one-sided labels, or audits of a share).
+    panel, the paper's schedules at other horizons than their own, late feedback where not every
+    round is audited (unless every round steps, or multipliers never decrease; Theorem F), late
+    one-sided labels of exponential weights, and late costs with other weights than the default. Of
+    multipliers that never decrease: geometric ones that grow faster than Theorem E allows, those
+    that may reach 2^20, and what would hold in expectation only for a player that draws (one-sided
+    labels, or audits of a share).
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)
@@ -544,9 +571,9 @@ def bounds(
     if pieces is not None:
         pieces = integer("pieces", pieces, 1, None, "All at once is one piece.")
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
-    if learner.ignores_reports or delay is None or (delay and learner.looking.least < 1):
+    if learner.ignores_reports or delay is None or not covered(learner, late=delay > 0):
         return ()
-    if (one_sided and learner.looking.misses) or not covered(learner, late=delay > 0):
+    if delay and learner.looking.least < 1 and not _late_attention(learner):
         return ()
     if isinstance(schedule, Paper):  # its horizon is bounded already
         fits = rounds == schedule.horizon and delay == 0 and learner.looking.least == 1

@@ -16,7 +16,7 @@ schedule. The other form needs no oracle but the player's own C, and the largest
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
 from likewise.learner.schedules import Paper, SelfTuned
 from likewise.learner.settings import Learner
-from likewise.learner.state import State
+from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import BITS, ONE
 from likewise.validation import instance, integer, within
 
@@ -196,12 +196,14 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     """How far published scores and estimated labels may be off, and what then holds."""
     learner, rounds = state.learner, state.opened
     if not learner.pricing.one_sided:
-        return score_deviation(learner, rounds, failing)
+        in_order = not state.missing and labels_in_order(state.open.values(), rounds)
+        return score_deviation(learner, rounds, failing, in_order=in_order)
     if reason := _not_unbiased(state):
         return 0.0, f"as an estimate only: {reason}"
     return _rounding(learner, rounds) + _bias(learner, rounds), bounds.IN_EXPECTATION
 
 
+LATE = "if a round's labels, and which of them have come, depend on nothing of its own draws"
 # A bound that holds at all times at once is tightest at about eight times as many rounds as this.
 TUNED_TO = 500
 
@@ -220,11 +222,24 @@ def deviation(variance: float, rho: float, failing: float) -> float:
     return math.sqrt(total * (math.log(total / rho) + 2.0 * math.log(1.0 / failing)))
 
 
-def score_deviation(learner: Learner, rounds: int, failing: float) -> tuple[float, str]:
+def labels_in_order(rounds: Iterable[OpenRound], opened: int) -> bool:
+    """Test whether labels have come of whole rounds, and are outstanding of the latest alone.
+
+    Else it might depend on scores which labels have come, and at what times.
+    """
+    waiting = [r for r in rounds if r.panel is None or r.awaiting_labels(one_sided=False)]
+    latest = set(range(opened - len(waiting) + 1, opened + 1))
+    return {r.number for r in waiting} == latest and not any(r.labels for r in waiting)
+
+
+def score_deviation(
+    learner: Learner, rounds: int, failing: float, *, in_order: bool = True
+) -> tuple[float, str]:
     """How many errors the policies may have made more than their published scores, and when.
 
     A player that knows its policy publishes it on the grid. One that draws is off by averages of
-    R_t draws, each of range k: V = Σ_t k²/(4·R_t).
+    R_t draws, each of range k: V = Σ_t k²/(4·R_t). ``in_order`` says that labels have come in the
+    order of the rounds.
     """
     rounding, k = _rounding(learner, rounds), learner.k
     if learner.primal.exact:
@@ -238,7 +253,10 @@ def score_deviation(learner: Learner, rounds: int, failing: float) -> tuple[floa
         variance += count * k * k / (4.0 * _draws(learner, first))
         first *= 2
     off = deviation(variance, TUNED_TO * k * k / (4.0 * _draws(learner, 1)), failing)
-    return rounding + off, f"with probability {1 - failing:g} at all times at once, {bounds.UNSEEN}"
+    chance = f"with probability {1 - failing:g}"
+    if in_order:
+        return rounding + off, f"{chance} at all times at once, {bounds.UNSEEN}"
+    return rounding + off, f"{chance} at one look, {LATE}"
 
 
 def _rounding(learner: Learner, rounds: int) -> float:

@@ -24,7 +24,13 @@ import numpy as np
 
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
-from likewise.learner.certificate import TUNED_TO, Certificate, deviation, score_deviation
+from likewise.learner.certificate import (
+    TUNED_TO,
+    Certificate,
+    deviation,
+    labels_in_order,
+    score_deviation,
+)
 from likewise.learner.costs import ALIKE, report_cost
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, points_of
@@ -136,6 +142,10 @@ class Evidence:
         beta = bounds.asked_beta(self.learner)
         return self._in_errors * (paid - beta * (last.reported - first.reported) / ONE)
 
+    def _deviation(self, rounds: int, confidence: float) -> tuple[float, str]:
+        in_order = labels_in_order(self.rounds, len(self.rounds))
+        return score_deviation(self.learner, rounds, 1.0 - confidence, in_order=in_order)
+
     def _require_full(self) -> None:
         fits = not self.learner.pricing.one_sided
         remedy = "Of one-sided labels an interval's costs are estimates; see Evidence.one_sided."
@@ -153,8 +163,8 @@ class Evidence:
         confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
         before, after = self._sums((first - 1, last))[1:]
         regret = self._bracket(before, after, self._least(after.costs - before.costs))
-        late, holds = score_deviation(self.learner, last, 1.0 - confidence)
-        early = score_deviation(self.learner, first - 1, 1.0 - confidence)[0] if first > 1 else 0.0
+        late, holds = self._deviation(last, confidence)
+        early = self._deviation(first - 1, confidence)[0] if first > 1 else 0.0
         slack = late if self.learner.primal.exact else late + early
         reports = _reports(self.rounds[first - 1 : last])
         rounds = last - first + 1
@@ -177,7 +187,7 @@ class Evidence:
             (i, j): self._least(sums[j].costs - sums[i].costs)
             for j in range(1, len(sums)) for i in range(j)
         }  # fmt: skip
-        slack, holds = score_deviation(self.learner, total, 1.0 - confidence)
+        slack, holds = self._deviation(total, confidence)
         # best[j]: the least cost of policies that change up to the end of block j, and their ends.
         best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
         found = []
@@ -254,7 +264,7 @@ def _incomplete(round_: OpenRound) -> bool:
 
 
 def _charge(learner: Learner, round_: OpenRound, gamma: float | None) -> Charge:
-    """What a round was charged; its labels with J = 1/(q + gamma) where one is given."""
+    """The charges of a round; of its labels with J = 1/(q + gamma) where one is given."""
     people, amounts = _labels(learner, round_, gamma)
     reported, wrong, beta = 0, 0.0, bounds.asked_beta(learner)
     if round_.outcome == "report" and not learner.ignores_reports:
