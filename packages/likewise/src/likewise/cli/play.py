@@ -185,8 +185,9 @@ def _more_certificates(
         return
     for part in data["changing"]:
         *changes, _ = part["ends"]
-        text = f"{part['holds']}: regret ≤ {part['regret']:,.0f} to policies that change "
-        text += f"{len(changes)} times; the most is with changes after "
+        times = "once" if len(changes) == 1 else f"{len(changes)} times"
+        text = f"{part['holds']}: regret ≤ {part['regret']:,.0f} to policies that change {times}; "
+        text += "it is largest for changes after rounds "
         if part["parts"] in (2, 4, 8):
             yield "against change", text + ", ".join(f"{change:,}" for change in changes)
     if (one_sided := data["one_sided"]) is not None:
