@@ -5,7 +5,7 @@
 ``coverage`` plays 1,000 small games and looks 20 times at each: those of the certificates by draws
 and with one-sided labels all at once, by the formulas of ``docs/research/theory.md`` (that the
 program computes these a test sees, which plays some of the games by its fold). ``drift``,
-``one-sided``, ``erring``, ``careless`` and ``perfect`` play 4,000 rounds with ten seeds, and go on
+``one-sided``, ``erring`` and ``perfect`` play 4,000 rounds with ten seeds, and go on
 where their rows end. Each has its rows under its own name, and the page has tables of them.
 """
 
@@ -286,13 +286,9 @@ def one_sided(seed: int, rounds: int = 4000) -> dict[str, Any]:
 
 @dataclass
 class Erring:
-    """A panel of which a share of the reports is overlooked, and a share of those made is wrong.
-
-    Where it is ``careless``, a share of the quiet rounds with a possible pair has a wrong report.
-    """
+    """A panel that overlooks a share of its reports, and of whose reports a share is wrong."""
 
     share: float
-    careless: bool
     rng: np.random.Generator
     due: int = 0
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
@@ -302,7 +298,6 @@ class Erring:
     ) -> tuple[int, int] | None:
         """The pair that it reports."""
         gaps, slips = units[:, None] - units, self.rng.random() < self.share
-        due = self.careless and slips
         if exceeded.any():
             # one wrong report in ten is one for every nine that are right
             self.due += self.rng.random() < self.share / (1 - self.share)
@@ -310,8 +305,8 @@ class Erring:
                 self.counts["overlooked"] += 1
                 return None
             gaps = np.where(exceeded, gaps, -1)
-        elif gaps.max() > sensitivity and (due or (self.due and not self.careless)):
-            self.due -= not self.careless
+        elif gaps.max() > sensitivity and self.due:
+            self.due -= 1
             self.counts["wrong"] += 1
         else:
             return None
@@ -323,11 +318,11 @@ class Erring:
 KINDS = ("reports", "wrong", "overlooked")
 
 
-def erring(seed: int, share: float = 0.1, *, careless: bool = False) -> dict[str, Any]:
+def erring(seed: int, share: float = 0.1) -> dict[str, Any]:
     """`loans` before a panel that errs: error, violations, regret and certificates."""
     world, rounds = Loans(seed=seed), 4000
     learner = Learner(world.hypotheses(), world.k, 0.3, 0.3, seed)
-    panel = Erring(share, careless, np.random.default_rng(seed))
+    panel = Erring(share, np.random.default_rng(seed))
     state, closed, faced, errors, violations = State.start(learner), [], [], 0.0, 0
     for t in range(1, rounds + 1):
         encounter = world.encounter(t)
@@ -376,7 +371,7 @@ def as_tables(stored: Mapping[str, Any]) -> str:
         lines.append(f"{parts:<28}{means[0]:>12,.0f}{means[1]:>10,.0f}{largest:>12.1%}")
     names = ("error", "violations", "reports", "wrong", "overlooked", "certificate", "robust")
     lines += ["", f"{'panel':<12}" + "".join(f"{name:>12}" for name in (*names, "regret"))]
-    for panel in ("perfect", "erring", "careless"):
+    for panel in ("perfect", "erring"):
         means = [float(np.mean([r[name] for r in stored[panel]])) for name in (*names, "regret")]
         cells = [f"{means[0]:>12.3f}"] + [f"{mean:>12,.0f}" for mean in means[1:]]
         lines.append(f"{panel:<12}" + "".join(cells))
@@ -391,7 +386,6 @@ BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
     "drift": drift,
     "one-sided": one_sided,
     "erring": erring,
-    "careless": lambda seed: erring(seed, careless=True),
     "perfect": lambda seed: erring(seed, 0.0),
 }
 
