@@ -182,7 +182,9 @@ class Lifted(Pricing):
     def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:
         """eta·((v + w)·J·(1−y) − w)/k."""
         seen = self.unit * sum(weights) * (ONE - label)
-        return (seen and seen * _inverse(decision) // ONE**3) - self.unit * weights[1] // ONE
+        return (seen and seen * _inverse(decision) // (ONE * ONE * ONE)) - self.unit * weights[
+            1
+        ] // ONE
 
     def largest(self, cap: int) -> int:
         """eta·(2·M − 1)/k."""

@@ -94,7 +94,8 @@ class Term:
 
     def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
         moving = slow * self.stability / self.x
-        return math.sqrt(sum((moving + wide * gain * self.x) ** 2 for gain in self.gains))
+        constants = [moving + wide * gain * self.x for gain in self.gains]
+        return math.sqrt(sum(constant * constant for constant in constants))
 
     def burst(self, wide: float = 1.0) -> float:
         """The price of a round's full bound, which every part has in its S when a round opens."""
