@@ -148,7 +148,7 @@ def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) 
     at once it is below 1/delta with probability 1 − delta (Ville).
 
     >>> overlooked_reports(100, 0.1).high, overlooked_reports(100, 0.0).high
-    (28, 0)
+    (24, 0)
     """
     reports = integer("reports", reports, 0, None, "It counts the reports that were made.")
     share = within("share", share, 0, 1, "0.1 means one report in ten.", ends="[)")
