@@ -166,7 +166,8 @@ def test_nothing_is_promised_that_is_not_proved() -> None:
     late = learner_of(0, PanelModel(), 1.0)
     assert bounds(late, 100, delay=3) == ()
     one_sided = replace(learner_of(0, PanelModel(steps=1), 1.0), feedback="one-sided")
-    assert bounds(one_sided, 100, delay=3) == ()
+    for player in ("exponential-weights", "context-ftpl"):
+        assert bounds(replace(one_sided, player=player), 100, delay=3) == ()
     assert certificate(State.start(late), delay=0).holds == "surely"
 
 

@@ -73,6 +73,7 @@ def test_a_bounded_multiplier_catches_up_with_its_largest_value(
     reported: list[bool], largest: float, beta: float
 ) -> None:
     """Σ_reports lam_t ≥ largest·(N − (3/2)·sqrt(T))."""
+    assert Bounded(4.0).step(1.0, reported=True, beta=beta, mu=0.5) == 3.0
     dual, lam, paid = Bounded(largest), 0.0, 0.0
     for t, report in enumerate(reported, start=1):
         paid += lam if report else 0.0
