@@ -7,11 +7,13 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from likewise.errors import ParameterError
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import report
 from likewise.panel.rule_language import as_rule
@@ -19,13 +21,12 @@ from likewise.panel.turns import MOST_ASKED, Turns, ask_in_turn
 from likewise_client.errors import Conflict
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets import panel
-from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.board import ReviewBoard
 from likewise_service.dockets.docket import Docket, DocketAt, check_snapshot, content_of
 from likewise_service.dockets.figures import figures
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, Record
@@ -33,7 +34,15 @@ from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
-from tests.service.live import Clock, Live, every_review, replay_store, small_spec, some_people, spec
+from tests.service.live import (
+    Clock,
+    Live,
+    every_review,
+    replay_store,
+    small_spec,
+    some_people,
+    spec,
+)
 
 Begin = Callable[..., Docket]
 
@@ -100,7 +109,10 @@ def check(store: Store, docket: Docket) -> None:
     assert replayed.holds, replayed.text()
     snapshot = check_snapshot(store, docket.name)
     assert snapshot is None or not snapshot.differing
-    started, read = Docket(store, docket.name), DocketAt(store, docket.name, docket.receipt().head.seq)
+    started, read = (
+        Docket(store, docket.name),
+        DocketAt(store, docket.name, docket.receipt().head.seq),
+    )
     contents = [content_of(d.projection, d.seating, d.state) for d in (docket, started, read)]
     assert contents[0] == contents[1] == contents[2]
 
@@ -231,11 +243,12 @@ def test_nothing_is_taken_back_after_a_turn(begin: Begin) -> None:
         people.respond(round_, member)
         seat, pair = Seat(round_.id, member), round_.reportable[0][:2]
         panel.finish(docket, seat)  # once more does no harm
-        for act in (
-            lambda s=seat, d=docket: panel.reopen(d, s),
-            lambda s=seat, d=docket, p=pair: panel.flag(d, s, p),
-            lambda s=seat, d=docket, p=pair: panel.withdraw(d, s, p),
-        ):
+        acts: list[Callable[[], object]] = [
+            partial(panel.reopen, docket, seat),
+            partial(panel.flag, docket, seat, pair),
+            partial(panel.withdraw, docket, seat, pair),
+        ]
+        for act in acts:
             with pytest.raises(ServiceError) as refused:
                 act()
             assert refused.value.code == "turn-over"
@@ -283,9 +296,7 @@ def test_where_nobody_responds_nobody_audited_it(begin: Begin, clock: Clock, sto
 
 def test_a_quorum_looks_although_the_rule_is_settled(begin: Begin, store: Store) -> None:
     """A quorum of three are asked, the third about all pairs."""
-    docket = begin(
-        members=FIVE[:4], rule="at_least(3)", quorum=3, turns=True, together_share=0.0
-    )
+    docket = begin(members=FIVE[:4], rule="at_least(3)", quorum=3, turns=True, together_share=0.0)
     people = Panelists(docket, seed=2, often=0.0)
     round_ = people.open_round(k=3)
     people.respond_to_all()
@@ -417,7 +428,10 @@ def test_a_forged_turn_is_found(honest: Store, forgery: str) -> None:
 
 def test_without_the_seed_turns_still_have_to_follow(honest: Store) -> None:
     evidence = replace(evidence_of(honest, "loans"), secret=None)
-    assert replay_evidence(evidence).holds
+    found = replay_evidence(evidence)
+    assert found.holds, found.text()
+    turns = sum(record.kind == "asked" for record in evidence.records)
+    assert f"{turns} times a member was asked in turn" in found.text()
 
 
 def test_members_take_turns_over_the_api(live: Live, store: Store) -> None:
@@ -466,7 +480,36 @@ def test_members_take_turns_over_the_api(live: Live, store: Store) -> None:
 
 @pytest.mark.parametrize("field", ["turns", "graded"])
 def test_settings_of_turns_are_checked(field: str) -> None:
-    with pytest.raises(Exception, match=f"{field} must be True or False"):
-        small_spec(**{field: "yes"})
-    with pytest.raises(Exception, match="together_share must be in"):
+    wrong: dict[str, Any] = {field: "yes"}
+    with pytest.raises(ParameterError, match=f"{field} must be True or False"):
+        small_spec(**wrong)
+    with pytest.raises(ParameterError, match="together_share must be in"):
         small_spec(together_share=1.5)
+
+
+def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store) -> None:
+    """The same pairs, as many records by finishing, and what was said stays."""
+    docket = begin(members=FIVE, rule="at_least(2)", turns=True, repeat_share=0.5, k=4)
+    people, board = Panelists(docket, seed=4), ReviewBoard(docket)
+    seen = Counter[str]()
+    for _ in range(14):
+        people.open_round()
+        people.respond_to_all()
+        for member in FIVE:
+            for review in board.listed(member, ("asked",), 10):
+                round_, before = review.round, docket.projection.head.seq
+                assert review.seat.again is not None
+                assert set(review.aliases) == set(round_.shown(member))
+                over, under, _ = review.target.pairs[0]
+                panel.flag(docket, review.seat, (over, under))
+                panel.finish(docket, review.seat)
+                records = docket.projection.head.seq - before - 1
+                assert records == round_.finish_records[member]
+                status = board.find(member, review.id).status
+                assert status == ("closed" if round_.ended_by == member else "waiting")
+                with pytest.raises(ServiceError):
+                    panel.reopen(docket, review.seat)
+                seen[status] += 1
+    assert seen["closed"] > 0  # both: false less than once in 10^5 runs
+    assert seen["waiting"] > 0
+    check(store, docket)

@@ -84,7 +84,7 @@ class UnseenResponse(Response):
 
 
 class LeastResponse(Response):
-    """What another smallest chance (p_min) would cost, had the attention known the same.
+    """The cost of another smallest chance (p_min), had the attention known the same.
 
     ``minutes`` are a member's for 1,000 rounds, ``unseen`` the reports that nobody would have seen
     so far; both are expectations. ``own`` marks the docket's chance.
