@@ -487,7 +487,7 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
         projection.counts["pairs_shown"] += shown
         projection.counts["seats"] += len(self.members)
         projection.counts["members_asked"] += len(self.at_once)
-        projection.counts["looks"] += len(self.at_once) * shown
+        projection.counts["member_pairs"] += len(self.at_once) * shown
         projection.tallies.sealed(self.asking, projection.settings.least)
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
@@ -558,7 +558,7 @@ class MemberAsked(RoundBody, kind="asked", by="operator client auditor"):
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
         projection.counts["members_asked"] += 1
-        projection.counts["looks"] += len(now.asked_of(self.member))
+        projection.counts["member_pairs"] += len(now.asked_of(self.member))
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.ask(self.round, self.member)
@@ -643,7 +643,8 @@ class Erased(RoundBody, kind="erased", by="operator"):
         round_ = replay.projection.round(self.round)
         if self.person not in round_.people:
             replay.differ("erasure", erased, "somebody of the round")
-        if replay.projection.learnt_from(round_) and not self.forgets:
+        learns = replay.unseeded.looking.learns
+        if learns and replay.projection.learnt_from(round_) and not self.forgets:
             replay.differ("erasure", f"What was learnt from {self.person!r} is kept", "forgotten")
         if self.digest is None:
             replay.findings.wholly.append((self.round, self.person))
