@@ -124,22 +124,9 @@ def _act(worker: Worker, review: board.Review, act: Act, form: Mapping[str, str]
         if len(pair) != 2:
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
         if act == "flag":
-            panel.flag(
-                docket, review.seat, review.people(pair), reason or None,
-                limit=_limit(form.get("limit", "")), key=key,
-            )  # fmt: skip
+            panel.flag(docket, review.seat, review.people(pair), reason or None, key=key)
         else:
             panel.withdraw(docket, review.seat, review.people(pair), key=key)
-
-
-def _limit(text: str) -> float | None:
-    """Return the largest gap that a member would accept, as a form has it: a share, or nothing."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        raise ServiceError(
-            "bad-limit", 422, "A limit must be a number in [0, 1]. Load the page again."
-        ) from None
 
 
 def _check_all_seen(worker: Worker, review: board.Review) -> None:
