@@ -22,7 +22,7 @@ from likewise.errors import ParameterError
 from likewise_service.auth.tokens import ROLES, Identity, Role, create_token, identity_of, recognise
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.database import seats, sessions, tokens
-from likewise_service.ledger.kinds import Actor, SignedIn, SignedOut, acting
+from likewise_service.ledger.kinds import SERVICE, Actor, SignedIn, SignedOut, acting
 from likewise_service.ledger.store import Store, notify
 from likewise_service.settings import Settings
 
@@ -62,6 +62,11 @@ def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Sessio
             "This token is not known, or was revoked. Copy all of it, or ask the operator for "
             "another.",
         )  # fmt: skip
+    if identity.role not in PEOPLE:
+        raise ServiceError(
+            "program", 403,
+            "This is a program's token; it opens the API, and no page. Use your own.",
+        )  # fmt: skip
     return open_session(store, identity, seconds)
 
 
@@ -87,7 +92,7 @@ def open_session(
         )  # fmt: skip
         if identity.docket is not None:
             with acting(session.actor):
-                notify(connection, identity.docket, (), session.signed_in)
+                notify(connection, identity.docket, (), None)
     return cookie, session
 
 
@@ -117,18 +122,23 @@ def end_session(store: Store, cookie: str) -> None:
 
 def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
     """End sessions, and record it in the ledger of each one's docket; return their number."""
+    _record_ends(connection, condition)
+    ended = sa.select(sessions.c.hash).where(condition)
+    connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
+    return connection.execute(sessions.delete().where(condition)).rowcount
+
+
+def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> None:
     query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
     rows = connection.execute(
         query.join(tokens, tokens.c.id == sessions.c.token)
         .where(condition)
         .order_by(tokens.c.docket)
     ).all()
-    for row in rows:
-        if row.docket is not None and row.expires > now():
-            notify(connection, row.docket, (), SignedOut(row.id))
-    ended = sa.select(sessions.c.hash).where(condition)
-    connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
-    return connection.execute(sessions.delete().where(condition)).rowcount
+    with acting(SERVICE):
+        for row in rows:
+            if row.docket is not None and row.expires > now():
+                notify(connection, row.docket, (), SignedOut(row.id))
 
 
 def cookie_hash(cookie: str) -> str:
@@ -182,21 +192,28 @@ def begin_sign_on(
 def _identity(
     store: Store, issuer: str, subject: str, role: Role, name: str, docket: str | None
 ) -> Identity:
-    parts = "\n".join((issuer, subject, role, name, docket or ""))
-    token_id = f"sso-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
+    person = f"sso-{_digest(issuer, subject)[:16]}"
+    token_id = f"{person}-{_digest(role, name, docket or '')[:8]}"
     with store.reading() as connection:
-        row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).first()
-    if row is not None and row.revoked is not None:
+        query = sa.select(tokens).where(tokens.c.id.startswith(person))
+        rows = {row.id: row for row in connection.execute(query)}
+    # Who was revoked stays so, whatever role and name they come back with.
+    if any(row.revoked is not None for row in rows.values()):
         raise ServiceError("revoked", 403, "Your access was revoked. Ask the operator.")
-    if row is not None:
-        return identity_of(row)
+    if token_id in rows:
+        return identity_of(rows[token_id])
     try:
         # Nobody gets to know this token: the sign-on opens the pages.
-        return create_token(store, role, name, docket, token_id)[1]
+        with acting(SERVICE):
+            return create_token(store, role, name, docket, token_id)[1]
     except sa.exc.IntegrityError:
         return _identity(store, issuer, subject, role, name, docket)
     except ParameterError as error:
         raise ServiceError("no-role", 403, f"{error} Ask your organisation.") from error
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> int:
@@ -421,5 +438,6 @@ def choose_seat(store: Store, cookie: str, token_id: str) -> None:
     session = sessions.c.hash == cookie_hash(cookie)
     with store.changing() as connection:
         # Another seat is another sign-in: a ledger knows each by one id.
+        _record_ends(connection, session)
         values = {"token": token_id, "id": secrets.token_hex(8)}
         connection.execute(sessions.update().where(session).values(values))

@@ -184,8 +184,8 @@ def revoke_token(store: Store, token_id: str) -> Identity:
                 "This is the last operator's token; without it nobody could create another. "
                 "Create one first.",
             )  # fmt: skip
-        connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         notify(connection, row.docket, store.dockets_of(connection), kinds.TokenEnded(token_id))
+        connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         identity = identity_of(connection.execute(select).one())
     TokenCache.of(store).forget()
     return identity

@@ -28,10 +28,10 @@ from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import Round, folded
-from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
+from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
-from likewise_service.ledger.store import Store
+from likewise_service.ledger.store import Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT
 
@@ -40,15 +40,15 @@ class UnitOfWork:
     """One command at work, within a savepoint of a transaction that it shares with others.
 
     ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``, and the same actor.
+    have the same time, ``at``; ``clock`` is the machine's own.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
         self.docket, self.transaction = docket, transaction
         self.projection, self.state = docket.projection, docket.state
-        self.actor, self.clock = kinds.current_actor(), docket.moment()
+        self.actor, self.clock = kinds.current_actor(), docket.clock()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at = max(self.clock, self.projection.at)
+        self.at = max(docket.moment(), self.projection.at)
         self.added: list[tuple[Record, kinds.Body]] = []
         self._contents: kinds.Contents = {}
 
@@ -60,15 +60,22 @@ class UnitOfWork:
         for body in bodies:
             self.state = body.advance(self.state, self._contents, {})
             if not self.added:
-                # A sign-in first: it introduces itself, and those after it refer to it.
-                for introduction in reversed(self.actor.introduction):
-                    if introduction.actor not in self.projection.governance.actors:
-                        self._append(introduction)
+                self._preface()
             self._append(body)
 
-    def _append(self, body: kinds.Body) -> None:
-        kind, plain = kinds.write_body(body)
-        self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
+    def _preface(self) -> None:
+        """Say that the ledger is ahead of the clock, if it does not yet; introduce the actor."""
+        governance = self.projection.governance
+        if seconds_between(self.clock, self.at) > governance.ahead.by(self.at) + APART:
+            self._append(kinds.ClockBehind(self.clock), kinds.SERVICE)
+        connection = self.transaction.connection
+        for body in introductions(connection, self.actor, governance.actors, self.at):
+            self._append(body)
+
+    def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> None:
+        by = self.actor.id if actor is None else actor.id
+        record = self.transaction.append(*kinds.write_body(body), self.at, by)
+        self.added.append((record, body))
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
@@ -97,6 +104,8 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
+# Seconds by which a ledger may be ahead of a clock before it says so.
+APART = 60.0
 FORMAT = "likewise-snapshot/1"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500

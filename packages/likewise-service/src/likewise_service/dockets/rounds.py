@@ -18,7 +18,7 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise_service.errors import ServiceError, due_after, now
 from likewise_service.ledger import kinds, records
-from likewise_service.ledger.store import Store, tokens_for
+from likewise_service.ledger.store import Store, introductions, tokens_for
 
 
 def open_docket(
@@ -39,7 +39,9 @@ def open_docket(
         opened = kinds.DocketOpened(
             spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text
         )
-        for body in (opened, *tokens_for(transaction.connection, name)):
+        known = {token.actor: token for token in tokens_for(transaction.connection, name)}
+        lacking = introductions(transaction.connection, actor, known, at)
+        for body in (opened, *known.values(), *lacking):
             transaction.append(*kinds.write_body(body), at, actor.id)
         receipt = records.Receipt(name, transaction.head)
     return store.keys.sign(receipt)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,13 +33,53 @@ def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued
     return [kinds.TokenIssued(r.id, r.role, r.name, r.docket, r.created) for r in rows]
 
 
+def introductions(
+    connection: sa.Connection, actor: kinds.Actor, known: Mapping[str, kinds.Introduction], at: str
+) -> list[kinds.Introduction]:
+    """Return the records that a ledger which knows some actors lacks of this one, at a time.
+
+    Whoever was revoked or has signed out is refused here, in the ledger's own order: what a cache
+    or a request under way believes does not count.
+    """
+    lacking = list[kinds.Introduction]()
+    for body in reversed(actor.introduction):  # a sign-in first: the others are added by it
+        last = known.get(body.actor)
+        if isinstance(body, kinds.SignedIn):
+            _check_there(connection, body)
+            if last is None or (last.until is not None and last.until < at):
+                lacking.append(body.as_of(at, now()))
+        elif last is None:
+            _check_there(connection, body)
+            lacking.append(body)
+    return lacking
+
+
+def _check_there(connection: sa.Connection, body: kinds.Introduction) -> None:
+    query = sa.select(db.tokens.c.id).where(
+        db.tokens.c.id == body.token, db.tokens.c.revoked.is_(None)
+    )
+    if isinstance(body, kinds.SignedIn):
+        query = query.join(db.sessions, db.sessions.c.token == db.tokens.c.id).where(
+            db.sessions.c.id == body.sign_in
+        )
+    if connection.execute(query).first() is None:
+        raise ServiceError(
+            "signed-out", 401, "You are signed out, or your token was revoked. Sign in again."
+        )
+
+
 def notify(
-    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.Body
+    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.Body | None
 ) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
-    All writers take the ledgers in the order of their names, so that two of them never deadlock.
+    Without a body the ledger gets to know the actor, and nothing else. All writers take the ledgers in the order of their names, so that two of them never deadlock.
     """
+    actor = kinds.current_actor()
+    # Every ledger has the tokens that concern it; a sign-in is introduced wherever it acts.
+    known = {one.actor: one for one in actor.introduction if isinstance(one, kinds.TokenIssued)}
+    for token in known.values():
+        _check_there(connection, token)
     for name in sorted(names) if docket is None else (docket,):
         db.advisory_lock(connection, name)
         last = (
@@ -49,10 +89,11 @@ def notify(
         )
         before = connection.execute(last.limit(1)).scalar()
         if before is not None:
+            at = max(now(), before)
             transaction = Transaction(connection, name)
-            transaction.append(
-                *kinds.write_body(body), max(now(), before), kinds.current_actor().id
-            )
+            lacking = introductions(connection, actor, known, at)
+            for added in lacking if body is None else (*lacking, body):
+                transaction.append(*kinds.write_body(added), at, actor.id)
             transaction.flush()
 
 
@@ -90,9 +131,7 @@ class Keyring:
 
     def _stored(self) -> PrivateKey | None:
         with self._store.reading() as connection:
-            query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
-            private = connection.execute(query).scalar()
-        return None if private is None else PrivateKey(bytes(private))
+            return _in_use(connection)
 
     def _first(self) -> PrivateKey:
         try:
@@ -125,10 +164,14 @@ class Keyring:
 
         The old key signs the new one, unless it fell into other hands.
         """
-        old, fresh, moment = self.current(), PrivateKey.fresh(), now()
-        consent = None if compromised else old.sign("succession", succession(fresh.public))
-        body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
+        self.current()  # a store that has none gets one
+        fresh, moment = PrivateKey.fresh(), now()
         with self._store.changing() as connection:
+            db.advisory_lock(connection, "keys")
+            old = _in_use(connection)
+            assert old is not None  # noqa: S101 - there is one, and it is not removed
+            consent = None if compromised else old.sign("succession", succession(fresh.public))
+            body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
             lost = moment if compromised else None
             ended = {"in_use": None, "retired": moment, "compromised": lost}
             connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
@@ -137,6 +180,12 @@ class Keyring:
         with self._lock:
             self._cached = None
         return old.public, fresh.public
+
+
+def _in_use(connection: sa.Connection) -> PrivateKey | None:
+    query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
+    private = connection.execute(query).scalar()
+    return None if private is None else PrivateKey(bytes(private))
 
 
 def _insert(connection: sa.Connection, key: PrivateKey) -> None:

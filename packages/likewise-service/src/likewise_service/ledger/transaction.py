@@ -359,10 +359,13 @@ class Transaction(LedgerView):
         self._due = None
 
     def keep_snapshot(self, head: Head, content: bytes) -> None:
-        """Write a state to start from, and keep the one before it; older ones go."""
+        """Write a state to start from, and keep the one before it; older ones go.
+
+        Another process may have written one of the same record.
+        """
         table, newest = db.snapshots, sa.select(sa.func.max(db.snapshots.c.seq))
         older = table.c.seq < newest.where(self.of(table)).scalar_subquery()
-        self._change(table.delete().where(self.of(table), older))
+        self._change(table.delete().where(self.of(table), older | (table.c.seq == head.seq)))
         row = {"docket": self.docket, "seq": head.seq, "hash": head.hash, "content": content}
         self._change(db.snapshots.insert().values(row))
 

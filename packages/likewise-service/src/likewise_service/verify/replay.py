@@ -115,6 +115,10 @@ class Replay:
         elif digest not in self.evidence.payloads:
             self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
 
+    def may(self, roles: frozenset[str]) -> bool:
+        """Tell if whoever added the record may do what those roles do."""
+        return self.witnesses.actors.role(self.record) in {*roles, "machine"}
+
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
 
