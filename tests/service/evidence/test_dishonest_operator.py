@@ -131,10 +131,21 @@ def test_back_dating_and_post_dating(docket: Docket) -> None:
     assert "time" in about(replay_evidence(rehashed(honest, early)))
     docket.clock = lambda: "2999-01-01T00:00:00.000000Z"
     open_round(docket, some_people("late"))
-    docket.store.keys.sign(docket.receipt())
     target = FileTarget(str(Path(str(docket.store.url.database)).with_name("heads.jsonl")))
     anchor(docket, target)
-    assert "time" in about(replay_evidence(evidence_of(docket.store, "loans")))
+    stated = evidence_of(docket.store, "loans")
+    verdict = replay_evidence(stated)
+    assert "some clock was wrong, the furthest by 511," in verdict.text(), "it is on record"
+    silent = rehashed(stated, lambda r: None if r.kind == "clock-behind" else r)
+    last = next(r for r in reversed(silent.records) if r.kind == "anchored")
+    head = silent.records[last.seq - 2].head
+    receipt = str(docket.store.keys.sign(Receipt("loans", head)))
+
+    def refixed(record: Record) -> Record:
+        body = {**record.body, "receipt": receipt}
+        return replace(record, body=body) if record.seq == last.seq else record
+
+    assert "time" in about(replay_evidence(rehashed(silent, refixed)))
 
 
 def test_a_forged_receipt_against_an_honest_operator(docket: Docket) -> None:
@@ -146,7 +157,7 @@ def test_a_forged_receipt_against_an_honest_operator(docket: Docket) -> None:
 
 
 def test_a_changed_packet(docket: Docket, tmp_path: Path) -> None:
-    packet: dict[str, Any] = give_packet(docket.store, "loans", "r1", "a1")
+    packet: dict[str, Any] = give_packet(docket, "r1", "a1")
     packet["decision"]["chance"] = 0.99
     (tmp_path / "packet.json").write_text(json.dumps(packet))
     found = run("verify", tmp_path / "packet.json")

@@ -245,7 +245,9 @@ def give_packet(history: History) -> None:
     actor = history.by("operator", "client", "regulator")
     with kinds.acting(actor):
         person = history.a_person(round_id)
-        history.packets.append(packets.give_packet(history.machine.store, NAME, round_id, person))
+        role = history.roles[actor.id][0]
+        docket = history.machine.docket
+        history.packets.append(packets.give_packet(docket, round_id, person, role))
 
 
 def review(history: History) -> None:

@@ -7,31 +7,42 @@ command that is refused leaves no trace. Commands of a group share one transacti
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
+import numpy as np
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import state_files
+from likewise.learner import fold, state_files
 from likewise.learner.certificate import unseen_reports
-from likewise.learner.settings import ALGORITHM
-from likewise.learner.state import State
+from likewise.learner.players import Frozen
+from likewise.learner.settings import ALGORITHM, Learner
+from likewise.learner.state import OpenRound, State
 from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now, seconds_between
 from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
-from likewise_service.ledger.store import Store, introductions
+from likewise_service.ledger.records import (
+    Head,
+    LedgerBroken,
+    Payload,
+    Receipt,
+    Record,
+    chained,
+    sha256,
+)
+from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT
 
@@ -61,6 +72,8 @@ class UnitOfWork:
             self.state = body.advance(self.state, self._contents, {})
             if not self.added:
                 self._preface()
+            if isinstance(body, kinds.PeopleArrived) and not self.projection.audit_only:
+                self._keep_policy(body.round)
             self._append(body)
 
     def _preface(self) -> None:
@@ -71,6 +84,14 @@ class UnitOfWork:
         connection = self.transaction.connection
         for body in introductions(connection, self.actor, governance.actors, self.at):
             self._append(body)
+
+    def _keep_policy(self, round_id: str) -> None:
+        """Keep the policy of a round that opens, unless it is large."""
+        counts = self.projection.counts
+        if round_id not in self.projection.opened:
+            content = KeptPolicy.of(self.state.open[round_id], counts).dump()
+            if len(content) <= LARGEST_POLICY:
+                self.transaction.keep_policy(round_id, content)
 
     def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> None:
         by = self.actor.id if actor is None else actor.id
@@ -104,13 +125,61 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
+# The most bytes of a policy that are kept with its round.
+LARGEST_POLICY = 16_384
+
+
+@dataclass(frozen=True)
+class KeptPolicy:
+    """A round's policy, so that its decisions can be explained when the learner has moved on.
+
+    ``draws`` are those of the round; ``labels`` and ``reports`` were known when it opened, and
+    ``elsewhere`` counts the rounds that the institution had decided before there was a learner.
+    """
+
+    costs: str
+    shape: tuple[int, ...]
+    scales: tuple[float, ...]
+    incurred: tuple[int, ...]
+    draws: int
+    labels: int
+    reports: int
+    elsewhere: int
+
+    @classmethod
+    def of(cls, opened: OpenRound, counts: Mapping[str, int]) -> KeptPolicy:
+        """Return what is kept of a round that has opened; ``counts`` are the docket's before it."""
+        frozen = opened.policy
+        costs = base64.b64encode(frozen.costs.astype("<i8").tobytes()).decode()
+        return cls(
+            costs, frozen.costs.shape, tuple(frozen.scales.tolist()), frozen.incurred,
+            opened.draws, counts.get("labels", 0), counts.get("report", 0),
+            counts.get("rounds", 0) + 1 - opened.number,
+        )  # fmt: skip
+
+    def frozen(self, number: int, learner: Learner) -> Frozen:
+        costs = np.frombuffer(base64.b64decode(self.costs), dtype="<i8").astype(np.int64)
+        scales = np.array(self.scales)
+        return Frozen(
+            number, learner.seed, costs.reshape(self.shape), scales, learner.copies, self.incurred
+        )
+
+    def dump(self) -> bytes:
+        return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode(), 1)
+
+    @classmethod
+    def parse(cls, content: bytes) -> KeptPolicy:
+        return _POLICY.validate_python(json.loads(zlib.decompress(content)))
+
+
 # Seconds by which a ledger may be ahead of a clock before it says so.
 APART = 60.0
-FORMAT = "likewise-snapshot/1"
+FORMAT = "likewise-snapshot/2"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
 _UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
+_POLICY = TypeAdapter(KeptPolicy)
 _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
 
 
@@ -145,7 +214,30 @@ def _unseen(state: State) -> dict[str, float]:
     return {"": unseen.estimate, "_low": unseen.low, "_high": unseen.high}
 
 
-def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:
+def sealed_snapshot(docket: str, head: Head, content: Any, key: signatures.PrivateKey) -> bytes:
+    """Return a snapshot as it is stored: bound to the record that it folds, and signed."""
+    compressed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
+    signature = key.sign("snapshot", _snapshot_statement(docket, head, compressed))
+    return signature.encode() + b"\n" + compressed
+
+
+def _snapshot_statement(docket: str, head: Head, compressed: bytes) -> bytes:
+    return f"{docket}:{head.seq}:{head.hash}:{sha256(compressed)}".encode()
+
+
+def opened_snapshot(docket: str, head: Head, stored: bytes, keys: Keyring) -> Any:
+    """Return the content of a snapshot; one that the installation did not sign is refused."""
+    signature, _, compressed = stored.partition(b"\n")
+    statement = _snapshot_statement(docket, head, compressed)
+    public = [key.public for key in keys.listed() if key.compromised is None]
+    if not any(key.verifies("snapshot", statement, signature.decode("ascii")) for key in public):
+        raise LikewiseError("it is not signed by this installation's key: it was changed.")
+    return json.loads(zlib.decompress(compressed))
+
+
+def restore(
+    view: LedgerView, projection: Projection, seating: reviews.Seating, keys: Keyring
+) -> State | None:
     """Start from the newest snapshot that fits, and return its state; None if there is none.
 
     The projection and the seating must be new; where None comes back, they have to be made anew.
@@ -153,9 +245,9 @@ def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) 
     snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
-    head, compressed = snapshot
+    head, stored = snapshot
     try:
-        content = json.loads(zlib.decompress(compressed))
+        content = opened_snapshot(view.docket, head, stored, keys)
         if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
         return _restored(view, projection, seating, head, content)
@@ -326,8 +418,9 @@ class Docket:
                 interval = max(EVERY, 2 * len(self.projection.opened))
                 if self.projection.head.seq - self._snapshot >= interval:
                     content = content_of(self.projection, self.seating, self.state)
-                    text = json.dumps(content, separators=(",", ":")).encode()
-                    transaction.keep_snapshot(self.projection.head, zlib.compress(text, 1))
+                    head, key = self.projection.head, self.store.keys.current()
+                    sealed = sealed_snapshot(self.name, head, content, key)
+                    transaction.keep_snapshot(head, sealed)
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
             self._committed = self.projection.head
@@ -391,14 +484,13 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        self._state = restore(view, self.projection, self.seating)
+        self._state = restore(view, self.projection, self.seating, self.store.keys)
         if self._state is None:
             self._forget()
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
-        erased = view.records(self.projection.head.seq, kind="erased")
-        surrogates = kinds.surrogates_in(kinds.read_body(record) for record in erased)
+        surrogates = self._surrogates(view)
         while records := list(self._page(view)):
             bodies = [kinds.read_body(record) for record in records]
             payloads = view.payloads(
@@ -414,11 +506,20 @@ class Docket:
                     self.projection.take(record, body)
                     continue
                 try:
-                    self._state = body.advance(self.state, contents, surrogates)
+                    self._state = self._fold(body, contents, surrogates)
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error
                 self._take(record, body, self._state)
+
+    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
+        erased = view.records(self.projection.head.seq, kind="erased")
+        return kinds.surrogates_in(kinds.read_body(record) for record in erased)
+
+    def _fold(
+        self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
+    ) -> State:
+        return body.advance(self.state, contents, surrogates)
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
         head = self.projection.head
@@ -444,25 +545,68 @@ def command(
 
 @dataclass(frozen=True)
 class SnapshotCheck:
-    """The newest snapshot, of the record ``seq``; ``differing`` are the parts that are wrong."""
+    """A snapshot, of the record ``seq``; ``differing`` are the parts that are wrong."""
 
     seq: int
     differing: tuple[str, ...]
 
 
-class DocketAt(Docket):
-    """A docket as it was at one of its records, read from the first without a snapshot."""
+class Recomputation(Docket):
+    """A docket that is read from the first record on, without a snapshot, a few records at a time.
 
-    def __init__(self, store: Store, name: str, seq: int) -> None:
-        self._until = seq
+    Every decision is taken again; ``differences`` are the records whose decisions, and the
+    snapshots whose content, are not what follows from the records.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._until, self._scanned = 0, 0
+        self._erased: dict[tuple[str, str], str | None] = {}
+        self.differences: list[int] = []
         super().__init__(store, name)
 
+    def advance(self, count: int) -> bool:
+        """Read at most so many records more, up to the next snapshot; tell if there are more."""
+        with self.looking() as view:
+            newest, last = view.newest_snapshot(), view.head.seq
+            self._until = min(self.projection.head.seq + count, last)
+            if newest is not None and self.projection.head.seq < newest[0].seq <= self._until:
+                self._until = newest[0].seq
+            self._read(view)
+            if newest is not None and newest[0] == self.projection.head:
+                self.differences += [self._until] * bool(self.compare(newest[1]))
+        return self._until < last
+
+    def compare(self, stored: bytes) -> tuple[str, ...]:
+        """Return the parts of a snapshot of this record that are not what they should be."""
+        try:
+            content = opened_snapshot(self.name, self.projection.head, stored, self.store.keys)
+        except _UNFIT:
+            return ("content",)
+        derived = json.loads(json.dumps(content_of(self.projection, self.seating, self.state)))
+        names = sorted({*content, *derived})
+        return tuple(name for name in names if content.get(name) != derived.get(name))
+
     def _catch_up(self, view: LedgerView) -> None:
-        self._read(view)
+        """Wait until it is told to read."""
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
         head = self.projection.head
         return chained(self.name, view.records(head.seq, self._until, PAGE), head)
+
+    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
+        """Return those of everybody who was erased by now: their features are gone."""
+        erased = view.records(self._scanned, kind="erased")
+        self._erased |= kinds.surrogates_in(kinds.read_body(record) for record in erased)
+        self._scanned = view.head.seq
+        return self._erased
+
+    def _fold(
+        self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
+    ) -> State:
+        decides = isinstance(body, kinds.Decided) and not self.projection.audit_only
+        if decides and fold.decide(self.state, body.round).decisions != body.decisions:
+            self.differences.append(self.projection.head.seq + 1)
+        return super()._fold(body, contents, surrogates)
 
 
 def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
@@ -474,16 +618,7 @@ def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
         snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
-    seq, compressed = snapshot[0].seq, snapshot[1]
-    try:
-        stored = json.loads(zlib.decompress(compressed))
-    except (ValueError, zlib.error):
-        stored = None
-    if not isinstance(stored, dict):
-        return SnapshotCheck(seq, ("content",))
-    replayed = DocketAt(store, docket, seq)
-    content = content_of(replayed.projection, replayed.seating, replayed.state)
-    derived = json.loads(json.dumps(content))
-    names = sorted({*stored, *derived})
-    wrong = tuple(name for name in names if stored.get(name) != derived.get(name))
-    return SnapshotCheck(seq, wrong)
+    recomputed = Recomputation(store, docket)
+    while recomputed.projection.head.seq < snapshot[0].seq:
+        recomputed.advance(snapshot[0].seq - recomputed.projection.head.seq)
+    return SnapshotCheck(snapshot[0].seq, recomputed.compare(snapshot[1]))

@@ -38,7 +38,7 @@ class Governance:
     reasons_days: float | None = None
     holds: dict[str, kinds.HoldPlaced] = field(default_factory=dict)
     busy: int = 0
-    ahead: kinds.Ahead = kinds.Ahead()
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
 
     def held(self, round_id: str, person: str | None = None) -> str | None:
         """Return the legal hold that keeps a round, or a person in it, from erasure, or None.

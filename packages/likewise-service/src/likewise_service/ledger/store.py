@@ -73,7 +73,8 @@ def notify(
 ) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
-    Without a body the ledger gets to know the actor, and nothing else. All writers take the ledgers in the order of their names, so that two of them never deadlock.
+    Without a body the ledger gets to know the actor, and nothing else. All writers take the ledgers
+    in the order of their names, so that two of them never deadlock.
     """
     actor = kinds.current_actor()
     # Every ledger has the tokens that concern it; a sign-in is introduced wherever it acts.

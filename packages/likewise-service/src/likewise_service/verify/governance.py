@@ -127,7 +127,8 @@ class ActorChecks:
                 f"{entered}: it rests on the operator's word alone."
             )
         if len(tokens) > 1:
-            yield f"{member!r} has had {len(tokens)} tokens: {', '.join(tokens)}. Ask them for each."
+            several = f"{member!r} has had {len(tokens)} tokens: {', '.join(tokens)}."
+            yield f"{several} Ask them for each."
 
 
 # Seconds by which a server's clock may differ from an authority's.
@@ -152,7 +153,7 @@ class AnchorChecks:
     last: str = ""
     covered: int = 0
     widest: float = 0.0
-    ahead: kinds.Ahead = kinds.Ahead()
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
     doubtful: list[tuple[int, float]] = field(default_factory=list)
     _began: str = ""
     _bound: str = ""
@@ -317,7 +318,7 @@ class MemberChecks:
     keys: dict[str, tuple[signatures.PublicKey, int]] = field(default_factory=dict)
     signed: int = 0
     unsigned: Counter[tuple[str, str]] = field(default_factory=Counter)
-    ahead: kinds.Ahead = kinds.Ahead()
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
     _pending: kinds.Signed | None = None
     _last: dict[str, str] = field(default_factory=dict)
 
