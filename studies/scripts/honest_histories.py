@@ -16,36 +16,54 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from likewise_service.ledger.store import Keyring, Store
+from tests.service.live import empty, fresh_database
 from tests.service.verification.histories import History
 
 
-def judged(task: tuple[int, int, str]) -> tuple[int, list[str], Counter[str]]:
-    """Play the history of a seed, with so many acts; return its faults, and what was done."""
-    seed, acts, server = task
+class Player:
+    """Plays histories one after another, on two stores of one database that is emptied between."""
+
+    def __init__(self, acts: int, server: str = "") -> None:
+        self.acts = acts
+        self.folder = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="histories-"))
+        self.file = None if server else self.folder / "ledger.db"
+        self.database = fresh_database(server) if server else f"sqlite:///{self.file}"
+        self.stores = [Store.open(self.database) for _ in range(2)]
+        self._close()
+        self.fresh = b"" if self.file is None else self.file.read_bytes()
+
+    def play(self, seed: int) -> tuple[int, list[str], Counter[str]]:
+        """Return the faults of a history, and what was done in it."""
+        if self.file is not None:
+            self.file.write_bytes(self.fresh)
+        else:
+            empty(self.database)
+            Store.open(self.database).close()
+        for store in self.stores:
+            store.keys = Keyring(store)
+        history = History(self.stores, seed, self.folder)
+        history.play(self.acts)
+        faults = history.faults()
+        self._close()
+        return seed, faults, Counter(name for name, done in history.done if done)
+
+    def _close(self) -> None:
+        for store in self.stores:
+            store.close()
+
+
+_PLAYERS: list[Player] = []
+
+
+def _begin(acts: int, server: str) -> None:
+    """Make the players of a process: of SQLite and, if there is a server, of PostgreSQL."""
     logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="histories-") as folder:
-        database = f"sqlite:///{folder}/ledger.db"
-        if server and seed % 10 == 0:
-            from tests.service.live import fresh_database
-
-            database = fresh_database(server)
-        history = History(database, seed, Path(folder))
-        try:
-            history.play(acts)
-            faults = history.faults()
-        finally:
-            history.close()
-        if server and seed % 10 == 0:
-            _drop(server, database)
-    return seed, faults, Counter(name for name, done in history.done if done)
+    _PLAYERS[:] = [Player(acts), *([Player(acts, server)] if server else [])]
 
 
-def _drop(server: str, database: str) -> None:
-    import psycopg
-
-    with psycopg.connect(server, autocommit=True) as connection:
-        name = database.rpartition("/")[2].partition("?")[0]
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+def judged(seed: int) -> tuple[int, list[str], Counter[str]]:
+    return _PLAYERS[-1 if seed % 10 == 0 else 0].play(seed)
 
 
 def _server(folder: str) -> str:
@@ -66,9 +84,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="histories-postgres-") as folder:
         server = _server(folder) if options.postgresql else ""
         seeds = range(options.first, options.first + options.count)
-        tasks = ((seed, options.acts, server) for seed in seeds)
-        with multiprocessing.Pool(options.processes, maxtasksperchild=200) as pool:
-            for number, (seed, faults, done) in enumerate(pool.imap_unordered(judged, tasks), 1):
+        with multiprocessing.Pool(options.processes, _begin, (options.acts, server)) as pool:
+            for number, (seed, faults, done) in enumerate(pool.imap_unordered(judged, seeds), 1):
                 acts += done
                 if faults:
                     condemned += 1
@@ -76,7 +93,9 @@ def main() -> None:
                 if number % 500 == 0:
                     print(f"{number} histories, {condemned} condemned", flush=True)
     seconds = time.monotonic() - began
-    print(f"{options.count} histories of {options.acts} acts: {condemned} condemned ({seconds:.0f} s)")
+    print(
+        f"{options.count} histories of {options.acts} acts: {condemned} condemned ({seconds:.0f} s)"
+    )
     print(", ".join(f"{name} {count}" for name, count in sorted(acts.items())))
     sys.exit(condemned > 0)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket, check_snapshot
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt
-from likewise_service.ledger.store import Store
+from likewise_service.ledger.store import Keyring, Store
 from likewise_service.settings import Settings
 from likewise_service.verify import packets
 from likewise_service.verify.evidence import Evidence, evidence_of
@@ -43,9 +43,8 @@ JUMPS = (-90_000.0, -4000.0, -400.0, -3.0, 0.0, 0.0, 2.0, 350.0, 5000.0, 90_000.
 class Machine:
     """A process on some machine: its clock's error, its store and its docket."""
 
-    def __init__(self, database: str) -> None:
-        self.database, self.error = database, 0.0
-        self.store = Store.open(database)
+    def __init__(self, store: Store) -> None:
+        self.store, self.error = store, 0.0
         self._docket: Docket | None = None
 
     @property
@@ -55,17 +54,18 @@ class Machine:
         return self._docket
 
     def restart(self) -> None:
+        """Forget everything; only the statements that SQLAlchemy has compiled stay."""
         self.store.close()
-        self.store, self._docket = Store.open(self.database), None
+        self.store.keys, self._docket = Keyring(self.store), None
 
 
 class History:
     """One history, drawn from a seed; ``acts`` counts what was done, and what was refused."""
 
-    def __init__(self, database: str, seed: int, folder: Path) -> None:
+    def __init__(self, stores: Sequence[Store], seed: int, folder: Path) -> None:
         self.random, self._secrets = random.Random(seed), random.Random(f"secrets of {seed}")
         self.now = BEGIN
-        self.machines = [Machine(database) for _ in range(2)]
+        self.machines = [Machine(store) for store in stores]
         self.machine = self.machines[0]
         self.folder, self.people = folder, 0
         self.actors: list[kinds.Actor] = [kinds.MACHINE]
@@ -77,10 +77,6 @@ class History:
         self.receipts: list[Receipt] = []
         self.packets: list[dict[str, Any]] = []
         self.done: list[tuple[str, bool]] = []
-
-    def close(self) -> None:
-        for machine in self.machines:
-            machine.store.close()
 
     @contextmanager
     def clock(self) -> Iterator[None]:

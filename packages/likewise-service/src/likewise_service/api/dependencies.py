@@ -140,7 +140,7 @@ class DocketAccess:
     @property
     def sees_panel(self) -> bool:
         """Tell whether the caller may see what members say and do."""
-        return self.caller.role in ("operator", "regulator")
+        return self.actor.sees_panel
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
@@ -206,13 +206,14 @@ def caller_adds(kind: type[kinds.Body]) -> Any:
     return Depends(_caller(*_roles(kind)))
 
 
+_SUPERVISORS = tuple(role for role in ROLES if role in kinds.SUPERVISORS)
 AnyCaller = Annotated[Identity, Depends(_caller(*ROLES))]
 OperatorCaller = Annotated[Identity, Depends(_caller("operator"))]
-SupervisorCaller = Annotated[Identity, Depends(_caller("operator", "regulator"))]
+SupervisorCaller = Annotated[Identity, Depends(_caller(*_SUPERVISORS))]
 
 AnyAccess = Annotated[DocketAccess, Depends(_access(*ROLES))]
 ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regulator"))]
-SupervisorAccess = Annotated[DocketAccess, Depends(_access("operator", "regulator"))]
+SupervisorAccess = Annotated[DocketAccess, Depends(_access(*_SUPERVISORS))]
 AuditorAccess = Annotated[DocketAccess, adds(kinds.Flagged)]
 
 

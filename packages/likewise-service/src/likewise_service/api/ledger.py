@@ -56,7 +56,8 @@ def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:
     if receipt.docket != access.docket:
         return f"This receipt is of the docket {receipt.docket!r}."
     keys = receipts.KnownKeys.installed(store.keys.listed())
-    if keys.judge(receipt) not in ("signed", "not signed"):
+    # Whoever could make receipts up would learn how far the ledger has grown.
+    if keys.judge(receipt) not in (("signed", "not signed") if access.sees_panel else ("signed",)):
         return keys.sentence(receipt)
     if head.seq > 2**62:
         return "The ledger has no record of that number."

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import secrets
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -235,6 +238,8 @@ LARGEST = 200_000
 # Seconds for which the provider's configuration is cached, and by which clocks may differ.
 CACHED = 300.0
 LEEWAY = 60
+# Seconds between two requests for keys because a token names one that is not known.
+KEYS_AGAIN = 30.0
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -259,6 +264,7 @@ class Provider:
     def __init__(self, issuer: str, client_id: str, client_secret: str) -> None:
         self.issuer, self.client_id, self.client_secret = issuer, client_id, client_secret
         self._cached: tuple[float, Mapping[str, Any], KeySet] | None = None
+        self._fetched_again = -math.inf
 
     def address(self, attempt: Attempt, back: str) -> str:
         """Return the provider's page to which the browser is sent."""
@@ -302,7 +308,7 @@ class Provider:
         self, token: str, params: dict[str, str], *, logout: bool = False
     ) -> Mapping[str, Any]:
         try:
-            decoded = jwt.decode(token, self._describe()[1], algorithms=ALGORITHMS)
+            decoded = jwt.decode(token, self._keys_for(token), algorithms=ALGORITHMS)
             options = {
                 "iss": {"essential": True, "value": self.issuer},
                 "aud": {"essential": True, "value": self.client_id},
@@ -312,10 +318,19 @@ class Provider:
             if logout:
                 claims.setdefault("sub", "")  # a logout token may name the session alone
             claims.validate(leeway=LEEWAY)
-        except (JoseError, ValueError, KeyError, TypeError) as error:
+        except (JoseError, ValueError, KeyError, TypeError, AttributeError) as error:
             fault = f"{type(error).__name__}: {error}"
             raise _refused(f"The provider's token does not hold ({fault})") from error
         return dict(decoded.claims)
+
+    def _keys_for(self, token: str) -> KeySet:
+        """Return the provider's keys, fetched again if it seems to have changed them."""
+        keys, name = self._describe()[1], _key_id(token)
+        known = name is None or any(key.kid == name for key in keys.keys)
+        if not known and time.monotonic() - self._fetched_again > KEYS_AGAIN:
+            self._cached, self._fetched_again = None, time.monotonic()
+            keys = self._describe()[1]
+        return keys
 
     def _endpoint(self, name: str) -> str:
         return _address(self._describe()[0], name)
@@ -362,6 +377,13 @@ class Provider:
         if not isinstance(document, dict):
             raise _refused("The provider's response is no JSON object")
         return document
+
+
+def _key_id(token: str) -> str | None:
+    """Return the name of the key that a token says it is signed by."""
+    header = token.partition(".")[0]
+    name = json.loads(urlsafe_b64decode(header + "=" * (-len(header) % 4))).get("kid")
+    return name if isinstance(name, str) else None
 
 
 def _refused(fault: str) -> ServiceError:

@@ -280,6 +280,10 @@ def _restored(
 
 # The number of records that are read at once.
 PAGE = 2000
+# The most actors whose last record is in memory.
+ACTORS = 4096
+# Records that only those may notice who see the panel at work, and whoever added them.
+UNSEEN = (kinds.PanelBody, kinds.Signed, kinds.SignedIn, kinds.SignedOut)
 
 
 class Docket:
@@ -314,6 +318,8 @@ class Docket:
         self._state: State | None = None
         self._snapshot = 0
         self._committed = Head()
+        self._shown: Record | None = None
+        self._own: dict[str, Record] = {}
 
     @property
     def state(self) -> State:
@@ -342,9 +348,22 @@ class Docket:
                     self._catch_up(view)
             return self.projection
 
+    def last_seen(self, actor: kinds.Actor) -> Record | None:
+        """Return the last record whose time and number somebody may know; None for any.
+
+        Who does not see the panel at work must not see it grow: their own records, and those that
+        are not about what members say, are all that they can tell.
+        """
+        if actor.sees_panel or self._shown is None:
+            return None
+        return max(self._shown, self._own.get(actor.id, self._shown), key=lambda r: r.seq)
+
     def receipt(self) -> Receipt:
-        """Return a signed receipt of the last record that was read, the same within a second."""
-        keys, head = self.store.keys, self.projection.head
+        """Return a signed receipt for the actor, of the last record that was read and they may
+        know; the same within a second.
+        """
+        keys, seen = self.store.keys, self.last_seen(kinds.current_actor())
+        head = self.projection.head if seen is None else seen.head
         same = (head, keys.public(), compact(now()))
         if self._receipt is None or self._receipt[0] != same:
             self._receipt = (same, keys.sign(Receipt(self.name, head)))
@@ -455,6 +474,11 @@ class Docket:
         round_id = getattr(body, "round", None)
         opened = state.open.get(round_id) if round_id is not None else None
         lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
+        if len(self._own) >= ACTORS:  # they are told of their last record again once they act
+            self._own.clear()
+        self._own[record.actor] = record
+        if self._shown is None or not isinstance(body, UNSEEN):
+            self._shown = record
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
@@ -603,9 +627,9 @@ class Recomputation(Docket):
     def _fold(
         self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
     ) -> State:
-        decides = isinstance(body, kinds.Decided) and not self.projection.audit_only
-        if decides and fold.decide(self.state, body.round).decisions != body.decisions:
-            self.differences.append(self.projection.head.seq + 1)
+        if isinstance(body, kinds.Decided) and not self.projection.audit_only:
+            again = fold.decide(self.state, body.round).decisions
+            self.differences += [self.projection.head.seq + 1] * (again != body.decisions)
         return super()._fold(body, contents, surrogates)
 
 

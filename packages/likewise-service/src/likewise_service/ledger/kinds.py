@@ -937,7 +937,14 @@ class Actor:
         """
         return cls(bodies[-1].actor, bodies)
 
+    @property
+    def sees_panel(self) -> bool:
+        """Tell whether they may see what members say and do, and when."""
+        return all(body.role in SUPERVISORS for body in self.introduction)
 
+
+# Roles that see the panel at work.
+SUPERVISORS = ("operator", "regulator")
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 

@@ -213,8 +213,6 @@ def letter(reasons: Sequence[Reason]) -> list[str]:
 
 
 FORMAT = "likewise-packet/2"
-# Those who see what members of a panel say and do.
-SUPERVISORS = ("operator", "regulator")
 ROLE = (
     "A learned policy gave a chance of approval, and a draw with that chance decided. A panel of "
     "people may object to pairs of people whom they find similar and who were treated differently; "
@@ -236,7 +234,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
     """
     round_, person, settings = history.round, history.person, history.settings
     decision, reasons = round_.decisions[person], reasons_of(history)
-    supervises = role in SUPERVISORS
+    supervises = role in kinds.SUPERVISORS
     override = round_.overrides.get(person)
     return {
         "format": FORMAT, "docket": history.docket, "title": settings.title,

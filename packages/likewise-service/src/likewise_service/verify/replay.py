@@ -97,6 +97,7 @@ class Replay:
         self._check_end()
         findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
+        findings.labels = self.projection.counts["labels"]
         # What was changed comes before what follows from it.
         findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return findings
