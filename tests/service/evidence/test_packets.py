@@ -25,6 +25,7 @@ from likewise_service.errors import ServiceError
 from likewise_service.ledger.records import features_of
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import (
     chances,
@@ -230,3 +231,48 @@ def test_the_api_gives_packets(live: Live) -> None:
     keys = KnownKeys.named([live.client("client").keys()[0].public])
     assert check_packet(given.packet, keys) == []
     assert "The decision on x1-0" in given.words
+
+
+def test_a_client_sees_nothing_of_the_panel_at_work(live: Live) -> None:
+    """Nor afterwards who said what: that is for those who supervise."""
+    bank, ann = live.client("client"), live.client("auditor")
+    bank.open_round("loans", people(1, 3))
+    review = ann.review("loans", ann.reviews("loans")[0].id)
+    pair = (review.pairs[0].over, review.pairs[0].under)
+    ann.flag("loans", review.id, pair, "so alike")
+    for stage in ("open", "closed"):
+        for person in people(1, 3):
+            given = bank.packet("loans", "r1", person)
+            text = json.dumps(given.packet) + given.words
+            for secret in ("ann", "bob", "so alike", "flagged", "finished", "objected"):
+                assert secret not in text, (stage, secret)
+            assert (given.packet["panel"]["seats"], given.packet["objections"]) == (None, None)
+        seen = live.client("regulator").packet("loans", "r1", "x1-0").packet
+        assert set(seen["panel"]["seats"]) == {"ann", "bob"}
+        if stage == "open":
+            ann.finish("loans", review.id)
+            bob = live.client("auditor-bob")
+            bob.finish("loans", bob.reviews("loans")[0].id)
+    given = bank.packet("loans", "r1", "x1-0")
+    assert given.packet["outcome"] == "report"
+    assert "The panel reported pairs of this round" in given.words
+    store = Store.open(live.settings.database)
+    evidence = evidence_of(store, "loans")
+    assert check_packet(given.packet, None, evidence) == []
+    store.close()
+
+
+def test_a_packet_reads_the_records_of_one_round(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docket, whole = Docket(store, "loans"), evidence_of(store, "loans")
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise AssertionError("it reads other records")
+
+    for name in ("records", "rows"):
+        monkeypatch.setattr(LedgerView, name, refuse)
+    packet = give_packet(docket, "r2", "n2-1")
+    monkeypatch.undo()
+    assert packet["reasons"]
+    assert check_packet(packet, None, whole) == []
