@@ -165,7 +165,7 @@ class History:
             for difference in replay_evidence(part).differences
         ]
         verdicts = verify_all(evidence, self.receipts, keys_in(evidence.records))
-        faults += [v.sentence for v in verdicts if not v.holds or v.signature == "forged"]
+        faults += [f"{v.sentence} {v.signature}" for v in verdicts if not v.holds or not v.counts]
         faults += [str(pair) for pair in contradictions(self.receipts)]
         for packet in self.packets:
             faults += [f"packet: {f}" for f in packets.check_packet(packet, None, evidence)]

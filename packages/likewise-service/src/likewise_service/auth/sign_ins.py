@@ -95,7 +95,7 @@ def open_session(
         )  # fmt: skip
         if identity.docket is not None:
             with acting(session.actor):
-                notify(connection, identity.docket, (), None)
+                notify(connection, identity.docket, None)
     return cookie, session
 
 
@@ -141,7 +141,7 @@ def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -
     with acting(SERVICE):
         for row in rows:
             if row.docket is not None and row.expires > now():
-                notify(connection, row.docket, (), SignedOut(row.id))
+                notify(connection, row.docket, SignedOut(row.id))
 
 
 def cookie_hash(cookie: str) -> str:

@@ -27,18 +27,18 @@ def open_docket(
     """Open a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
-    public, actor, at = store.keys.public(), kinds.current_actor(), now()
+    store.keys.current()  # a store that has none gets one
+    actor, at = kinds.current_actor(), now()
     with store.transaction(checked_docket_name(name)) as transaction:
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
+        key = store.keys.locked(transaction.connection).public.text
         transaction.keep_secret(chosen, salt)
         transaction.keep_numbers(
             numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
         )
         committed = commitment(chosen, salt)
-        opened = kinds.DocketOpened(
-            spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text
-        )
+        opened = kinds.DocketOpened(spec.to_json(), committed, ALGORITHM, records.FORMAT, key)
         known = {token.actor: token for token in tokens_for(transaction.connection, name)}
         lacking = introductions(transaction.connection, actor, known, at)
         for body in (opened, *known.values(), *lacking):

@@ -133,7 +133,7 @@ IDLE = 900.0
 NOTICE = 2.0
 # The records that are recomputed at once, how much longer than that the pause after it takes, and
 # the seconds between two looks at ledgers that have not grown.
-RECOMPUTED, PAUSES, LOOK = 200, 9.0, 2.0
+RECOMPUTED, PAUSES, LOOK = 50, 9.0, 2.0
 
 
 class Job(NamedTuple):

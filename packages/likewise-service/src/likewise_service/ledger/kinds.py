@@ -107,6 +107,9 @@ class KeyPublished(Body, kind="key-published", by="operator"):
     signature: str | None
     compromised: bool
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.key = self.key
+
 
 class TokenIssued(
     Body, kind="token-issued", by="operator", after="client auditor regulator service"
@@ -350,6 +353,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
         if self.format != FORMAT:
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
+        projection.governance.key = self.key
         projection.open(self)
 
     def check(self, replay: Replay) -> None:

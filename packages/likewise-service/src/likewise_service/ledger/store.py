@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -68,20 +68,22 @@ def _check_there(connection: sa.Connection, body: kinds.Introduction) -> None:
         )
 
 
-def notify(
-    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.Body | None
-) -> None:
+def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | None) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
     Without a body the ledger gets to know the actor, and nothing else. All writers take the ledgers
     in the order of their names, so that two of them never deadlock.
     """
+    names: Sequence[str] = () if docket is None else (docket,)
+    if docket is None:
+        db.advisory_lock(connection, INSTALLATION)
+        names = sorted(connection.execute(_DOCKETS).scalars())
     actor = kinds.current_actor()
     # Every ledger has the tokens that concern it; a sign-in is introduced wherever it acts.
     known = {one.actor: one for one in actor.introduction if isinstance(one, kinds.TokenIssued)}
     for token in known.values():
         _check_there(connection, token)
-    for name in sorted(names) if docket is None else (docket,):
+    for name in names:
         db.advisory_lock(connection, name)
         last = (
             sa.select(db.events.c.at)
@@ -98,6 +100,8 @@ def notify(
             transaction.flush()
 
 
+# Whoever writes to all ledgers, or opens one, waits for this turn first.
+INSTALLATION = "installation"
 # Seconds for which a process does not ask if another one has changed the key.
 REMEMBERED = 5.0
 
@@ -127,8 +131,20 @@ class Keyring:
                 self._cached = (moment, self._stored() or self._first())
             return self._cached[1]
 
+    def forget(self) -> None:
+        """Ask the database for the key again, the next time."""
+        with self._lock:
+            self._cached = None
+
     def public(self) -> PublicKey:
         return self.current().public
+
+    def locked(self, connection: sa.Connection) -> PrivateKey:
+        """Return the key in use, which stays so until the transaction ends."""
+        db.advisory_lock(connection, INSTALLATION)
+        key = _in_use(connection)
+        assert key is not None  # noqa: S101 - there is one, and it is not removed
+        return key
 
     def _stored(self) -> PrivateKey | None:
         with self._store.reading() as connection:
@@ -168,18 +184,15 @@ class Keyring:
         self.current()  # a store that has none gets one
         fresh, moment = PrivateKey.fresh(), now()
         with self._store.changing() as connection:
-            db.advisory_lock(connection, "keys")
-            old = _in_use(connection)
-            assert old is not None  # noqa: S101 - there is one, and it is not removed
+            old = self.locked(connection)
             consent = None if compromised else old.sign("succession", succession(fresh.public))
             body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
             lost = moment if compromised else None
             ended = {"in_use": None, "retired": moment, "compromised": lost}
             connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
             _insert(connection, fresh)
-            notify(connection, None, self._store.dockets_of(connection), body)
-        with self._lock:
-            self._cached = None
+            notify(connection, None, body)
+        self.forget()
         return old.public, fresh.public
 
 
@@ -344,10 +357,7 @@ class Store:
 
     def dockets(self) -> tuple[str, ...]:
         with self.reading() as connection:
-            return self.dockets_of(connection)
-
-    def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
-        return tuple(connection.execute(_DOCKETS).scalars())
+            return tuple(connection.execute(_DOCKETS).scalars())
 
     def due(self, moment: str) -> tuple[str, ...]:
         """Return the dockets whose panels have to be looked at by then."""
