@@ -21,12 +21,12 @@ from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.board import ReviewBoard
 from likewise_service.dockets.docket import (
     Docket,
-    check_snapshot,
     content_of,
     opened_snapshot,
     sealed_snapshot,
 )
 from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.worker import Workers

@@ -24,7 +24,8 @@ from typing import IO
 
 import sqlalchemy as sa
 
-from likewise_service.dockets.docket import Docket, Recomputation, check_snapshot, content_of
+from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.records import Receipt, chained
 from likewise_service.ledger.store import Store

@@ -20,7 +20,8 @@ from likewise_service import anchors, errors
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets import board, erasure, panel, rounds
 from likewise_service.dockets import docket as dockets
-from likewise_service.dockets.docket import Docket, check_snapshot
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt
 from likewise_service.ledger.store import Keyring, Store

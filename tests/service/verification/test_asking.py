@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from likewise.learner.attention import Asking
-from likewise_service.dockets.docket import Docket, check_snapshot
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.figures import figures
 from likewise_service.dockets.round import Round

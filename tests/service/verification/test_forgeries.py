@@ -23,6 +23,7 @@ from likewise_service.dockets import docket as dockets
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.board import OPEN, ReviewBoard
 from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.errors import later, now
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
@@ -544,7 +545,7 @@ def _(scene: Scene) -> str:
 @forgery("A snapshot is changed by somebody with the installation's key")
 def _(scene: Scene) -> str:
     _put(scene, {**_content(scene), "rule": "all"}, scene.store.keys.current())
-    checked = dockets.check_snapshot(scene.store, "loans")
+    checked = check_snapshot(scene.store, "loans")
     with scene.store.changing() as connection:
         connection.execute(snapshots.delete())
     assert checked is not None

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from likewise.errors import LikewiseError
-from likewise_service.dockets.docket import check_snapshot
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import records, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url

@@ -7,30 +7,26 @@ command that is refused leaves no trace. Commands of a group share one transacti
 
 from __future__ import annotations
 
-import base64
 import json
 import logging
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-import numpy as np
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import fold, state_files
+from likewise.learner import state_files
 from likewise.learner.certificate import unseen_reports
-from likewise.learner.players import Frozen
-from likewise.learner.settings import ALGORITHM, Learner
-from likewise.learner.state import OpenRound, State
+from likewise.learner.settings import ALGORITHM
+from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
-from likewise_service.dockets.round import Round, folded
+from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import (
@@ -125,61 +121,13 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
-# The most bytes of a policy that are kept with its round.
-LARGEST_POLICY = 16_384
-
-
-@dataclass(frozen=True)
-class KeptPolicy:
-    """A round's policy, so that its decisions can be explained when the learner has moved on.
-
-    ``draws`` are those of the round; ``labels`` and ``reports`` were known when it opened, and
-    ``elsewhere`` counts the rounds that the institution had decided before there was a learner.
-    """
-
-    costs: str
-    shape: tuple[int, ...]
-    scales: tuple[float, ...]
-    incurred: tuple[int, ...]
-    draws: int
-    labels: int
-    reports: int
-    elsewhere: int
-
-    @classmethod
-    def of(cls, opened: OpenRound, counts: Mapping[str, int]) -> KeptPolicy:
-        """Return what is kept of a round that has opened; ``counts`` are the docket's before it."""
-        frozen = opened.policy
-        costs = base64.b64encode(frozen.costs.astype("<i8").tobytes()).decode()
-        return cls(
-            costs, frozen.costs.shape, tuple(frozen.scales.tolist()), frozen.incurred,
-            opened.draws, counts.get("labels", 0), counts.get("report", 0),
-            counts.get("rounds", 0) + 1 - opened.number,
-        )  # fmt: skip
-
-    def frozen(self, number: int, learner: Learner) -> Frozen:
-        costs = np.frombuffer(base64.b64decode(self.costs), dtype="<i8").astype(np.int64)
-        scales = np.array(self.scales)
-        return Frozen(
-            number, learner.seed, costs.reshape(self.shape), scales, learner.copies, self.incurred
-        )
-
-    def dump(self) -> bytes:
-        return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode(), 1)
-
-    @classmethod
-    def parse(cls, content: bytes) -> KeptPolicy:
-        return _POLICY.validate_python(json.loads(zlib.decompress(content)))
-
-
 # Seconds by which a ledger may be ahead of a clock before it says so.
 APART = 60.0
 FORMAT = "likewise-snapshot/2"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
-_UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
-_POLICY = TypeAdapter(KeptPolicy)
+UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
 _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
 
 
@@ -251,7 +199,7 @@ def restore(
         if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
         return _restored(view, projection, seating, head, content)
-    except _UNFIT as error:
+    except UNFIT as error:
         context = {"docket": view.docket, "record": head.seq, "why": str(error)}
         LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
         return None
@@ -567,84 +515,3 @@ def command(
         return docket.receipt()
 
     return run
-
-
-@dataclass(frozen=True)
-class SnapshotCheck:
-    """A snapshot, of the record ``seq``; ``differing`` are the parts that are wrong."""
-
-    seq: int
-    differing: tuple[str, ...]
-
-
-class Recomputation(Docket):
-    """A docket that is read from the first record on, without a snapshot, a few records at a time.
-
-    Every decision is taken again; ``differences`` are the records whose decisions, and the
-    snapshots whose content, are not what follows from the records.
-    """
-
-    def __init__(self, store: Store, name: str) -> None:
-        self._until, self._scanned = 0, 0
-        self._erased: dict[tuple[str, str], str | None] = {}
-        self.differences: list[int] = []
-        super().__init__(store, name)
-
-    def advance(self, count: int) -> bool:
-        """Read at most so many records more, up to the next snapshot; tell if there are more."""
-        with self.looking() as view:
-            newest, last = view.newest_snapshot(), view.head.seq
-            self._until = min(self.projection.head.seq + count, last)
-            if newest is not None and self.projection.head.seq < newest[0].seq <= self._until:
-                self._until = newest[0].seq
-            self._read(view)
-            if newest is not None and newest[0] == self.projection.head:
-                self.differences += [self._until] * bool(self.compare(newest[1]))
-        return self._until < last
-
-    def compare(self, stored: bytes) -> tuple[str, ...]:
-        """Return the parts of a snapshot of this record that are not what they should be."""
-        try:
-            content = opened_snapshot(self.name, self.projection.head, stored, self.store.keys)
-        except _UNFIT:
-            return ("content",)
-        derived = json.loads(json.dumps(content_of(self.projection, self.seating, self.state)))
-        names = sorted({*content, *derived})
-        return tuple(name for name in names if content.get(name) != derived.get(name))
-
-    def _catch_up(self, view: LedgerView) -> None:
-        """Wait until it is told to read."""
-
-    def _page(self, view: LedgerView) -> Iterator[Record]:
-        head = self.projection.head
-        return chained(self.name, view.records(head.seq, self._until, PAGE), head)
-
-    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
-        """Return those of everybody who was erased by now: their features are gone."""
-        erased = view.records(self._scanned, kind="erased")
-        self._erased |= kinds.surrogates_in(kinds.read_body(record) for record in erased)
-        self._scanned = view.head.seq
-        return self._erased
-
-    def _fold(
-        self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
-    ) -> State:
-        if isinstance(body, kinds.Decided) and not self.projection.audit_only:
-            again = fold.decide(self.state, body.round).decisions
-            self.differences += [self.projection.head.seq + 1] * (again != body.decisions)
-        return super()._fold(body, contents, surrogates)
-
-
-def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
-    """Compare the snapshot from which a docket would start with the records.
-
-    Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
-    """
-    with store.view(docket) as view:
-        snapshot = view.newest_snapshot()
-    if snapshot is None:
-        return None
-    recomputed = Recomputation(store, docket)
-    while recomputed.projection.head.seq < snapshot[0].seq:
-        recomputed.advance(snapshot[0].seq - recomputed.projection.head.seq)
-    return SnapshotCheck(snapshot[0].seq, recomputed.compare(snapshot[1]))

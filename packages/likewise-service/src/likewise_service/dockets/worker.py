@@ -25,7 +25,8 @@ import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets import board, panel
-from likewise_service.dockets.docket import Docket, Recomputation
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.recomputation import Recomputation
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds

@@ -17,9 +17,9 @@ from likewise.learner.settings import Learner
 from likewise.learner.state import State, located
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
-from likewise_service.dockets.docket import Docket, KeptPolicy
+from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Round
+from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, parse
 from likewise_service.ledger import kinds
