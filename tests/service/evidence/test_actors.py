@@ -14,7 +14,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.errors import ServiceError
+from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.store import Store
@@ -131,13 +131,34 @@ def test_sign_ins_are_in_the_ledger_with_their_end(store: Store) -> None:
     assert replay_store(store, "loans").holds
     evidence = evidence_of(store, "loans")
 
-    def later(record: Record) -> Record:
+    def late(record: Record) -> Record:
         far = "2999-01-01T00:00:00.000000Z"
         return (
             replace(record, at=far, actor=last[0].actor) if record.kind == "signed-out" else record
         )
 
-    assert "actor" in about(replay_evidence(rehashed(evidence, later)))
+    assert "actor" in about(replay_evidence(rehashed(evidence, late)))
+
+
+def test_a_sign_in_lasts_although_the_ledger_is_ahead_for_longer(
+    store: Store, applicants: Any
+) -> None:
+    """The clock was two days ahead, and is right again; whoever is signed in goes on."""
+    docket, clock = Docket(store, "loans"), now
+    token, _ = create_token(store, "auditor", "bob", "loans")
+    cookie, session = begin_session(store, token, 60)
+    docket.clock = lambda: later(now(), 2 * 86_400)
+    round_, _ = open_round(docket, applicants("b"))
+    docket.clock = clock
+    with acting(session.actor):
+        flag(docket, Seat(round_.id, "bob"), round_.reportable[0][:2])
+    kinds = [r.kind for r in store.records("loans")][-3:]
+    assert kinds == ["clock-behind", "signed-in", "flagged"]
+    end_session(store, cookie)
+    with acting(session.actor), pytest.raises(ServiceError, match="You are signed out"):
+        finish(docket, Seat(round_.id, "bob"))
+    found = replay_store(store, "loans")
+    assert found.holds, found.text()
 
 
 def test_tokens_of_all_dockets_are_in_all_ledgers(sqlite_url: str, spec: Any) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from likewise.learner.attention import Asking
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.figures import figures
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger import kinds
