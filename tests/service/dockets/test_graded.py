@@ -54,7 +54,7 @@ def test_a_limit_is_recorded_with_its_flag(live: Live, store: Store) -> None:
     ann.finish("graded", review.id)
     [objection] = operator.round("graded", opened.id).objections or []
     assert objection.limit == 0.125
-    packet = give_packet(store, "graded", opened.id, objection.over)
+    packet = give_packet(Docket(store, "graded"), opened.id, objection.over)
     assert [o["limit"] for o in packet["objections"]] == [from_units(to_units(0.2)), 0.125]
     assert "at most 12.5 percentage points apart" in packet_words(packet)
     assert not check_packet(packet, evidence=evidence_of(store, "graded"))

@@ -22,8 +22,9 @@ from likewise_client.errors import Conflict
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets import panel
 from likewise_service.dockets.board import ReviewBoard
-from likewise_service.dockets.docket import Docket, DocketAt, check_snapshot, content_of
+from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.figures import figures
+from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
@@ -121,10 +122,10 @@ def check(store: Store, docket: Docket) -> None:
     assert replayed.holds, replayed.text()
     snapshot = check_snapshot(store, docket.name)
     assert snapshot is None or not snapshot.differing
-    started, read = (
-        Docket(store, docket.name),
-        DocketAt(store, docket.name, docket.receipt().head.seq),
-    )
+    started, read = Docket(store, docket.name), Recomputation(store, docket.name)
+    while read.advance(10_000):
+        pass
+    assert read.differences == []
     contents = [content_of(d.projection, d.seating, d.state) for d in (docket, started, read)]
     assert contents[0] == contents[1] == contents[2]
 
@@ -224,7 +225,7 @@ def test_what_was_not_asked_is_not_quiet(begin: Begin, store: Store) -> None:
     assert every_review(ReviewBoard(docket), unasked) == []
     with pytest.raises(ServiceError, match="is not asked about"):
         panel.finish(docket, Seat(round_.id, unasked))
-    words = packet_words(give_packet(store, "loans", round_.id, next(iter(round_.people))))
+    words = packet_words(give_packet(docket, round_.id, next(iter(round_.people))))
     assert f"{unasked} (was not asked)" in words
     month = next(iter(docket.projection.tallies.months.values()))
     assert unasked not in month.members

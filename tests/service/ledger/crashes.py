@@ -24,7 +24,8 @@ from typing import IO
 
 import sqlalchemy as sa
 
-from likewise_service.dockets.docket import Docket, DocketAt, check_snapshot, content_of
+from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.records import Receipt, chained
@@ -104,7 +105,10 @@ def check_start(store: Store, docket: str) -> None:
     """The snapshot that was left says what the records say, and so does a start from it."""
     checked = check_snapshot(store, docket)
     assert checked is None or not checked.differing, checked
-    started, read = Docket(store, docket), DocketAt(store, docket, store.head(docket).seq)
+    started, read = Docket(store, docket), Recomputation(store, docket)
+    while read.advance(10_000):
+        pass
+    assert read.differences == []
     one, other = (content_of(d.projection, d.seating, d.state) for d in (started, read))
     assert one == other
     check_asked(started)

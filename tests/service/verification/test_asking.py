@@ -10,9 +10,10 @@ from dataclasses import replace
 import pytest
 
 from likewise.learner.attention import Asking
-from likewise_service.dockets.docket import Docket, check_snapshot
+from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.figures import figures
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.errors import later
@@ -110,13 +111,13 @@ def test_what_was_not_asked_is_not_counted_as_quiet(honest: Store) -> None:
         agreement = figures(round_).agreement
         assert agreement.units == (round_.pairs_asked if round_.looked_at else 0)
     unasked = _first(docket, "unasked")
-    words = packet_words(give_packet(honest, "loans", unasked.id, next(iter(unasked.people))))
+    words = packet_words(give_packet(docket, unasked.id, next(iter(unasked.people))))
     assert "No panel was asked about this round." in words
     assert "reported none" not in words
     part = _first(docket, "in part")
     over = part.reportable[0][0]
     mine = sum(over in pair[:2] for pair in part.reportable)
-    packet = give_packet(honest, "loans", part.id, over)
+    packet = give_packet(docket, part.id, over)
     assert (packet["panel"]["looked_at"], packet["panel"]["pairs_asked"]) == (True, mine)
 
 

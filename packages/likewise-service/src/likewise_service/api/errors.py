@@ -179,6 +179,12 @@ DOCKETS = {
 }
 
 
+RECOMPUTED = {
+    "recomputed_records": "Records up to which the ledger has been recomputed in the background.",
+    "recomputed_differences": "Records and snapshots that differ: any at all is an alarm.",
+}
+
+
 class Telemetry:
     """Counters of an app: its requests, and how many of them wait."""
 
@@ -195,9 +201,16 @@ class Telemetry:
             "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
             registry=registry, multiprocess_mode="livesum",
         )  # fmt: skip
+        recomputed, differences = (
+            prometheus.Gauge(
+                f"likewise_{name}", text, ["docket"], registry=registry, multiprocess_mode="livemax"
+            )
+            for name, text in RECOMPUTED.items()
+        )
         # Finding a counter by its labels takes longer than counting; there are few of them.
         self._requests = lru_cache(maxsize=None)(requests.labels)
         self._waiting = lru_cache(maxsize=None)(waiting.labels)
+        self._recomputed, self._differences = recomputed, differences
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
         self._requests(route, method, str(status), role).inc()
@@ -205,6 +218,10 @@ class Telemetry:
 
     def waiting(self, docket: str, number: int) -> None:
         self._waiting(docket).set(number)
+
+    def recomputed(self, docket: str, records: int, differences: int) -> None:
+        self._recomputed.labels(docket).set(records)
+        self._differences.labels(docket).set(differences)
 
     def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
         """Return all numbers in Prometheus's text format, with those of the dockets."""

@@ -14,6 +14,7 @@ from likewise_service.dockets.figures import LEASTS, WINDOW, Curves, RoundFigure
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import seconds_between
+from likewise_service.ledger.kinds import current_actor
 
 POINTS = 400
 LARGEST = 10
@@ -162,7 +163,11 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     metrics, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
-    metrics = replace(metrics, at=moment, oldest_open_seconds=oldest)
+    seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
+    recorded = metrics.recorded if seen is None else seen.at
+    metrics = replace(
+        metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
+    )
     if with_panel:
         return metrics
     return replace(metrics, agreement=None, consistency=None, members=None)

@@ -77,7 +77,7 @@ def create_token(
     identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
         connection.execute(tokens.insert().values(hash=_hash(token), **asdict(identity)))
-        notify(connection, docket, store.dockets_of(connection), identity.issued)
+        notify(connection, docket, identity.issued)
     return token, identity
 
 
@@ -185,8 +185,8 @@ def revoke_token(store: Store, token_id: str) -> Identity:
                 "This is the last operator's token; without it nobody could create another. "
                 "Create one first.",
             )  # fmt: skip
+        notify(connection, row.docket, kinds.TokenEnded(token_id))
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
-        notify(connection, row.docket, store.dockets_of(connection), kinds.TokenEnded(token_id))
         identity = identity_of(connection.execute(select).one())
     TokenCache.of(store).forget()
     return identity

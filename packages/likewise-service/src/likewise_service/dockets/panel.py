@@ -16,7 +16,7 @@ from likewise_service.errors import ServiceError, passed, seconds_between
 from likewise_service.ledger import kinds, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
-CLOCKS = 300.0
+CLOCKS = 200.0
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,13 @@ from likewise_service.ledger.transaction import EndedReview, LedgerView, Transac
 class Governance:
     """All that is not about rounds.
 
-    ``actors`` are those who can act, by id; ``keys`` are the members' keys, and ``signed`` is when
-    each of them last signed. ``busy`` is the number of the last record that is not an anchor's.
+    ``key`` is that of receipts; ``actors`` are those who can act, by id; ``keys`` are the members'
+    keys, and ``signed`` is when each of them last signed. ``ahead`` is how far the ledger's time
+    was ahead of a clock, as it says itself. ``busy`` is the number of the last record that is not
+    an anchor's.
     """
 
+    key: str = ""
     actors: dict[str, kinds.Introduction] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
@@ -38,6 +41,7 @@ class Governance:
     reasons_days: float | None = None
     holds: dict[str, kinds.HoldPlaced] = field(default_factory=dict)
     busy: int = 0
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
 
     def held(self, round_id: str, person: str | None = None) -> str | None:
         """Return the legal hold that keeps a round, or a person in it, from erasure, or None.

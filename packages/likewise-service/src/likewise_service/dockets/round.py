@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from likewise.learner import events
 from likewise.learner.attention import Asking
+from likewise.learner.players import Frozen
+from likewise.learner.settings import Learner
+from likewise.learner.state import OpenRound
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import exceeds, report
 from likewise.panel.rule_language import as_rule
@@ -247,3 +254,53 @@ def folded(round_: Round, records: Iterable[Record]) -> Round:
         assert isinstance(body, kinds.RoundBody)  # noqa: S101 - the index finds no others
         round_ = body.after(round_, record)
     return round_
+
+
+# The most bytes of a policy that are kept with its round.
+LARGEST_POLICY = 16_384
+
+
+@dataclass(frozen=True)
+class KeptPolicy:
+    """A round's policy, so that its decisions can be explained when the learner has moved on.
+
+    ``draws`` are those of the round; ``labels`` and ``reports`` were known when it opened, and
+    ``elsewhere`` counts the rounds that the institution had decided before there was a learner.
+    """
+
+    costs: str
+    shape: tuple[int, ...]
+    scales: tuple[float, ...]
+    incurred: tuple[int, ...]
+    draws: int
+    labels: int
+    reports: int
+    elsewhere: int
+
+    @classmethod
+    def of(cls, opened: OpenRound, counts: Mapping[str, int]) -> KeptPolicy:
+        """Return what is kept of a round that has opened; ``counts`` are the docket's before it."""
+        frozen = opened.policy
+        costs = base64.b64encode(frozen.costs.astype("<i8").tobytes()).decode()
+        return cls(
+            costs, frozen.costs.shape, tuple(frozen.scales.tolist()), frozen.incurred,
+            opened.draws, counts.get("labels", 0), counts.get("report", 0),
+            counts.get("rounds", 0) + 1 - opened.number,
+        )  # fmt: skip
+
+    def frozen(self, number: int, learner: Learner) -> Frozen:
+        costs = np.frombuffer(base64.b64decode(self.costs), dtype="<i8").astype(np.int64)
+        scales = np.array(self.scales)
+        return Frozen(
+            number, learner.seed, costs.reshape(self.shape), scales, learner.copies, self.incurred
+        )
+
+    def dump(self) -> bytes:
+        return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode(), 1)
+
+    @classmethod
+    def parse(cls, content: bytes) -> KeptPolicy:
+        return _POLICY.validate_python(json.loads(zlib.decompress(content)))
+
+
+_POLICY = TypeAdapter(KeptPolicy)

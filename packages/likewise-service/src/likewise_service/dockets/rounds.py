@@ -18,7 +18,7 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise_service.errors import ServiceError, due_after, now
 from likewise_service.ledger import kinds, records
-from likewise_service.ledger.store import Store, tokens_for
+from likewise_service.ledger.store import Store, introductions, tokens_for
 
 
 def open_docket(
@@ -27,19 +27,21 @@ def open_docket(
     """Open a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
-    public, actor, at = store.keys.public(), kinds.current_actor(), now()
+    store.keys.current()  # a store that has none gets one
+    actor, at = kinds.current_actor(), now()
     with store.transaction(checked_docket_name(name)) as transaction:
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
+        key = store.keys.locked(transaction.connection).public.text
         transaction.keep_secret(chosen, salt)
         transaction.keep_numbers(
             numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
         )
         committed = commitment(chosen, salt)
-        opened = kinds.DocketOpened(
-            spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text
-        )
-        for body in (opened, *tokens_for(transaction.connection, name)):
+        opened = kinds.DocketOpened(spec.to_json(), committed, ALGORITHM, records.FORMAT, key)
+        known = {token.actor: token for token in tokens_for(transaction.connection, name)}
+        lacking = introductions(transaction.connection, actor, known, at)
+        for body in (opened, *known.values(), *lacking):
             transaction.append(*kinds.write_body(body), at, actor.id)
         receipt = records.Receipt(name, transaction.head)
     return store.keys.sign(receipt)

@@ -25,7 +25,7 @@ from likewise.numerics.fixed_point import ONE
 from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
-from likewise_service.errors import due_after, passed
+from likewise_service.errors import due_after, later, passed, seconds_between
 from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 # The class of every kind of record, by its name in the ledger.
 KINDS: dict[str, type[Body]] = {}
-# The roles that may add a record of a kind; the service and whoever is at the machine may add all.
+# The roles that may do what a kind of record is about, and those whose other acts may have it as a
+# consequence besides; whoever is at the machine may add all. Routes and checks are made from these.
+MAY: dict[str, frozenset[str]] = {}
 ROLES: dict[str, frozenset[str]] = {}
 # Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
 Contents = Mapping[str, Mapping[str, object]]
@@ -46,15 +48,19 @@ Surrogates = Mapping[tuple[str, str], str | None]
 
 @dataclass_transform(frozen_default=True)
 class Body:
-    """The body of a record, a class for each kind; the roles in ``by`` may add it."""
+    """The body of a record, a class for each kind; the roles in ``by`` may add it.
+
+    It may also follow from what the roles in ``after`` do.
+    """
 
     kind: ClassVar[str] = ""
 
-    def __init_subclass__(cls, *, kind: str = "", by: str = "") -> None:
+    def __init_subclass__(cls, *, kind: str = "", by: str = "", after: str = "") -> None:
         dataclass(frozen=True)(cls)
         if kind:
             cls.kind = kind
-            KINDS[kind], ROLES[kind] = cls, frozenset(by.split())
+            KINDS[kind], MAY[kind] = cls, frozenset(by.split())
+            ROLES[kind] = MAY[kind] | frozenset(after.split())
 
     def apply(self, projection: Projection, record: Record) -> None:
         """Change what is known of the docket."""
@@ -106,8 +112,13 @@ class KeyPublished(Body, kind="key-published", by="operator"):
     signature: str | None
     compromised: bool
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.key = self.key
 
-class TokenIssued(Body, kind="token-issued", by="operator client auditor regulator"):
+
+class TokenIssued(
+    Body, kind="token-issued", by="operator", after="client auditor regulator service"
+):
     """Somebody was given a token: ``seat`` is the one docket that it is for, if it is for one."""
 
     token: str
@@ -153,6 +164,10 @@ class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
     def actor(self) -> str:
         return f"sign-in:{self.sign_in}"
 
+    def as_of(self, at: str, clock: str) -> SignedIn:
+        """Return the same in a ledger's own time ``at``, which may be ahead of the clock."""
+        return replace(self, until=later(at, max(0.0, seconds_between(clock, self.until))))
+
     def apply(self, projection: Projection, record: Record) -> None:
         """Sign-ins whose time is over go."""
         governance = projection.governance
@@ -167,7 +182,7 @@ class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
 Introduction = TokenIssued | SignedIn
 
 
-class SignedOut(Body, kind="signed-out", by="operator auditor regulator"):
+class SignedOut(Body, kind="signed-out", by="service"):
     """A sign-in ended before its time."""
 
     sign_in: str
@@ -215,6 +230,35 @@ class Signed(Body, kind="signed", by="auditor"):
         projection.governance.signed[self.member] = self.at
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """By how many seconds a ledger's time was ahead of a machine's clock, as of a record's time."""
+
+    at: str = ""
+    seconds: float = 0.0
+
+    def by(self, at: str) -> float:
+        """Return how far it can be ahead at a later record; the clock is twice as fast meanwhile.
+
+        >>> ahead = Ahead("2026-03-01T12:00:00Z", 60.0)
+        >>> ahead.by("2026-03-01T12:00:59.000000Z"), ahead.by("2026-03-01T12:01:01.000000Z")
+        (60.0, 0.0)
+        """
+        return self.seconds if self.seconds and at <= later(self.at, self.seconds) else 0.0
+
+
+class ClockBehind(Body, kind="clock-behind", by="service"):
+    """The ledger's time is ahead of a machine's ``clock``: some clock was, or this one is wrong."""
+
+    clock: str
+
+    def ahead(self, record: Record) -> Ahead:
+        return Ahead(record.at, max(0.0, seconds_between(self.clock, record.at)))
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.ahead = self.ahead(record)
+
+
 @dataclass
 class AnchorState:
     """The last receipt anchored at a target, when, and why the last attempt failed, if it did."""
@@ -225,7 +269,7 @@ class AnchorState:
     failure: str = ""
 
 
-class Anchored(Body, kind="anchored"):
+class Anchored(Body, kind="anchored", by="service"):
     """A receipt was anchored outside; ``proof`` is an authority's time-stamp, if there is one."""
 
     target: str
@@ -238,7 +282,7 @@ class Anchored(Body, kind="anchored"):
         projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
 
-class AnchorFailed(Body, kind="anchor-failed"):
+class AnchorFailed(Body, kind="anchor-failed", by="service"):
     """A receipt could not be anchored; the service tries again until it can."""
 
     target: str
@@ -284,7 +328,7 @@ class HoldLifted(Body, kind="hold-lifted", by="operator"):
             replay.differ("erasure", f"The hold {self.hold!r} is lifted", "one that exists")
 
 
-class ReasonsErased(Body, kind="reasons-erased", by="operator"):
+class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service"):
     """The words of all reasons in a round were erased, as their time had ended."""
 
     of_round: str
@@ -318,6 +362,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
         if self.format != FORMAT:
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
+        projection.governance.key = self.key
         projection.open(self)
 
     def check(self, replay: Replay) -> None:
@@ -367,7 +412,7 @@ class RuleChanged(Body, kind="rule-changed", by="operator"):
         replay.check_panel(replay.projection.members, self.rule)
 
 
-class GuidelinesSet(Body, kind="guidelines-set"):
+class GuidelinesSet(Body, kind="guidelines-set", by="operator"):
     """Words for the panel's members about what to look for, from now on."""
 
     text: str
@@ -376,7 +421,7 @@ class GuidelinesSet(Body, kind="guidelines-set"):
         projection.guidelines = self.text
 
 
-class LearnerGiven(Body, kind="learner-given"):
+class LearnerGiven(Body, kind="learner-given", by="operator"):
     """An audit-only docket gets a learner, which decides from the next record on."""
 
     learner: dict[str, Any]
@@ -538,7 +583,7 @@ class Turn:
     pairs: frozenset[tuple[str, str]] | None
 
 
-class MemberAsked(RoundBody, kind="asked", by="operator client auditor"):
+class MemberAsked(RoundBody, kind="asked", after="operator client auditor service"):
     """It is a member's turn: they are asked about the pairs that are still in dispute.
 
     ``pairs`` have the favoured first; None stands for all that the panel is asked about.
@@ -592,7 +637,7 @@ class OverrideExplained(RoundBody, kind="override-explained", by="operator clien
         return round_.changed(explanations={**round_.explanations, self.person: self.reason})
 
 
-class Erased(RoundBody, kind="erased", by="operator"):
+class Erased(RoundBody, kind="erased", by="operator", after="service"):
     """Somebody was erased; ``digest`` is that of a surrogate, if anything remains.
 
     ``forgets`` says that the attention had learnt from them, and begins anew.
@@ -780,7 +825,7 @@ class Reopened(Finished, kind="reopened", by="auditor"):
             replay.differ("panel", f"{self.member!r} takes a review back", "nobody, in turns")
 
 
-class Absent(Finished, kind="absent", by="operator"):
+class Absent(Finished, kind="absent", by="service", after="operator"):
     """A member did not review a round in time, or has left while it was their turn."""
 
     seats = ("asked", "absent")
@@ -890,7 +935,9 @@ class Decided(EventBody, events.Decided, kind="decided", by="operator client"):
         replay.decide_again(self)
 
 
-class Audited(EventBody, events.Audited, kind="audited", by="operator client auditor"):
+class Audited(
+    EventBody, events.Audited, kind="audited", by="operator", after="client auditor service"
+):
     """The audit of a round has ended."""
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -915,6 +962,8 @@ class Audited(EventBody, events.Audited, kind="audited", by="operator client aud
         if "asked" in round_.seats.values():
             expected = Audited(round_.id, "unaudited")
             replay.findings.ended += self == expected
+            if not replay.may(MAY[self.kind]):
+                replay.differ("actor", f"{replay.record.actor} ended the audit", "the operator")
         else:
             expected = round_.conclusion(replay.projection.settings.quorum)
         replay.findings.audits += 1
@@ -958,7 +1007,9 @@ class Overridden(EventBody, events.Overridden, kind="overridden", by="operator c
         _check_once(self.person in replay.projection.round(self.round).overrides, replay)
 
 
-class Closed(EventBody, events.Closed, kind="closed", by="operator client auditor"):
+class Closed(
+    EventBody, events.Closed, kind="closed", by="operator client", after="auditor service"
+):
     """Nothing more will be heard of the round."""
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -1033,7 +1084,14 @@ class Actor:
         """
         return cls(bodies[-1].actor, bodies)
 
+    @property
+    def sees_panel(self) -> bool:
+        """Tell whether they may see what members say and do, and when."""
+        return all(body.role in SUPERVISORS for body in self.introduction)
 
+
+# Roles that see the panel at work.
+SUPERVISORS = ("operator", "regulator")
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 

@@ -65,6 +65,7 @@ class Replayed:
     repeats: int = 0
     ended: int = 0
     payloads: int = 0
+    labels: int = 0
     state: State | None = None
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
@@ -111,6 +112,10 @@ class Replayed:
             f"in anything else is not shown.": self.erased and self.decisions,
             f"{self.ended:,} audits were ended by the operator before the panel was done.":
                 self.ended,
+            "That the seed was not chosen for its draws, or who arrives for them: its owner knows "
+            "it. Hold a receipt from before the first round.": self.decisions or self.draws,
+            f"That {self.labels:,} labels are true: they are what the institution sent.":
+                self.labels,
         }  # fmt: skip
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 

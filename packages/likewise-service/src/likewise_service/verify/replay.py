@@ -100,6 +100,7 @@ class Replay:
         self._check_end()
         findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
+        findings.labels = self.projection.counts["labels"]
         # What was changed comes before what follows from it.
         findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return findings
@@ -117,6 +118,10 @@ class Replay:
             self.differ("payload", f"{name} were changed", f"those of {digest[:16]}…")
         elif digest not in self.evidence.payloads:
             self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
+
+    def may(self, roles: frozenset[str]) -> bool:
+        """Tell if whoever added the record may do what those roles do."""
+        return self.witnesses.actors.role(self.record) in {*roles, "machine"}
 
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)

@@ -80,12 +80,8 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
         )
     except ServiceError as error:
         return _sign_in(request, app, error.sentence, error.status)
-    home = HOMES.get(session.identity.role)
-    if home is None:
-        await asyncio.to_thread(sign_ins.end_session, app.store, cookie)
-        problem = "This is a program's token; it opens the API, and no page. Use your own."
-        return _sign_in(request, app, problem, 403)
-    response = await _begin(request, app, RedirectResponse(home, 303), cookie)
+    home = RedirectResponse(HOMES[session.identity.role], 303)
+    response = await _begin(request, app, home, cookie)
     response.delete_cookie(FORM, path="/")
     return response
 
