@@ -87,6 +87,7 @@ STORED: dict[str, dict[str, Any]] = {
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
     "learner-given": {"learner": {"k": 3}},
     "guidelines-set": {"text": "Look at the debts first."},
+    "clock-behind": {"clock": AT},
 }  # fmt: skip
 
 

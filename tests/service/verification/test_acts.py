@@ -16,6 +16,7 @@ from likewise_client.client import Client
 from likewise_service.auth.tokens import ROLES, MemberKey
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
+from tests.service.conftest import long_on_postgresql
 from tests.service.live import LENDER, SCHEMA, Live, people, replay_store, small_spec, spec
 
 # Records that no caller of the API asks for: they follow from others, or are made elsewhere.
@@ -144,6 +145,7 @@ ACTS: dict[str, Callable[[Scene, str], object]] = {
 }  # fmt: skip
 
 
+@long_on_postgresql()
 def test_every_act_of_the_api_by_every_role(live: Live) -> None:
     """The acts are those of the table from which routes and checks are made."""
     wanted = {k for k, roles in kinds.MAY.items() if roles & set(ROLES)}
@@ -187,6 +189,7 @@ def test_every_command_at_the_machine(tmp_path: Path) -> None:
     assert "THE LEDGER HOLDS" in run("verify")
 
 
+@long_on_postgresql()
 def test_the_console_from_signing_in_to_signing_out(live: Live) -> None:
     live.client("client").open_round(D, people(1, 3))
     for who, home in (("auditor", "/console/"), ("regulator", "/dashboard/"), ("client", "")):

@@ -553,6 +553,21 @@ def _(scene: Scene) -> str:
     return "the server, in the background; `replay --snapshot`"
 
 
+@pytest.mark.parametrize("text", ["", "soon", "0000-00-00T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_times_that_are_none_are_differences_and_not_failures(scene: Scene, text: str) -> None:
+    signed, anchored = scene.first("signed"), scene.first("anchored")
+    theirs = [
+        scene.having("clock-behind", {"clock": text}, "service"),
+        scene.changed(signed, at=text),
+        scene.changed(anchored, fixed=text),
+    ]
+    holds = [replay_evidence(evidence).holds for evidence in theirs]
+    # A clock that is ahead says nothing, and harms nothing.
+    assert holds == [text.startswith("9999"), False, False]
+    for evidence in theirs[1:]:
+        assert run("verify", "--export", scene.export(evidence))[0] == 1
+
+
 @pytest.mark.parametrize("sentence", list(FORGERIES))
 def test_each_forgery_is_found_or_named(scene: Scene, sentence: str) -> None:
     assert FORGERIES[sentence](scene)

@@ -12,7 +12,7 @@ from tests.service.verification.histories import History
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 150))]
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 150))]
 )
 def test_an_honest_history_holds(database: str, tmp_path: Path, seed: int) -> None:
     """Ten thousand more are played by ``studies.scripts.honest_histories``."""

@@ -178,15 +178,16 @@ class AnchorChecks:
     def _anchored(self, record: Record, body: kinds.Anchored) -> Iterator[Difference]:
         try:
             receipt = Receipt.parse(body.receipt)
+            latest = later(body.fixed, TOLERANCE + self.ahead.by(record.at))
             fault = self._fault(record, receipt) or self._stamp_fault(body)
-        except LikewiseError as error:
+        except (LikewiseError, ValueError, OverflowError) as error:
             fault = str(error)
         if fault:
             yield Difference(record.seq, "anchor", fault, "a head of this ledger.")
             return
         self.anchors += 1
         head = self.records[receipt.head.seq - 1]
-        if head.at > later(body.fixed, TOLERANCE + self.ahead.by(record.at)):
+        if head.at > latest:
             expected = f"{body.fixed} or earlier: it was anchored then, and is post-dated."
             yield Difference(head.seq, "time", f"It has the time {head.at}.", expected)
         minutes = seconds_between(self.last or self._began, body.fixed) / 60
@@ -457,7 +458,11 @@ class Witnesses:
         for check in self._all:
             try:
                 yield from check.take(record, body)
-            except LikewiseError as error:
+            except (
+                LikewiseError,
+                ValueError,
+                OverflowError,
+            ) as error:  # such as a time that is none
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
     def report(self) -> tuple[list[str], list[str]]:
