@@ -265,7 +265,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
         "records": [
             {"seq": r.seq, "kind": r.kind, "at": r.at, "hash": r.hash, "actor": r.actor}
             for r in history.records
-            if supervises or not issubclass(kinds.KINDS[r.kind], kinds.PanelBody)
+            if supervises or not issubclass(kinds.KINDS[r.kind], kinds.UNSEEN)
         ],
     }  # fmt: skip
 
