@@ -62,10 +62,11 @@ def _check_there(connection: sa.Connection, body: kinds.Introduction) -> None:
         query = query.join(db.sessions, db.sessions.c.token == db.tokens.c.id).where(
             db.sessions.c.id == body.sign_in
         )
-    if connection.execute(query).first() is None:
-        raise ServiceError(
-            "signed-out", 401, "You are signed out, or your token was revoked. Sign in again."
-        )
+    if connection.execute(query).first() is not None:
+        return
+    if isinstance(body, kinds.SignedIn):
+        raise ServiceError("signed-out", 401, "You are signed out, or revoked. Sign in again.")
+    raise ServiceError("unauthorised", 401, "Your token was revoked. Ask the operator for another.")
 
 
 def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | None) -> None:
