@@ -236,8 +236,6 @@ def _restored(
 PAGE = 2000
 # The most actors whose last record is in memory.
 ACTORS = 4096
-# Records that only those may notice who see the panel at work, and whoever added them.
-UNSEEN = (kinds.PanelBody, kinds.Signed, kinds.SignedIn, kinds.SignedOut)
 
 
 class Docket:
@@ -431,7 +429,7 @@ class Docket:
         if len(self._own) >= ACTORS:  # they are told of their last record again once they act
             self._own.clear()
         self._own[record.actor] = record
-        if self._shown is None or not isinstance(body, UNSEEN):
+        if self._shown is None or not isinstance(body, kinds.UNSEEN):
             self._shown = record
         self.seating.take(record, body, self.projection.take(record, body, lam))
 

@@ -1090,8 +1090,9 @@ class Actor:
         return all(body.role in SUPERVISORS for body in self.introduction)
 
 
-# Roles that see the panel at work.
+# Roles that see the panel at work, and records that only they may notice, and whoever added them.
 SUPERVISORS = ("operator", "regulator")
+UNSEEN = (PanelBody, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 
