@@ -31,8 +31,8 @@ from likewise_service.api.metrics import (
     UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
-from likewise_service.dockets.board import unseen
-from likewise_service.web.rendering import PageContext, practice_review, render
+from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
+from likewise_service.web.rendering import PageContext, pair_key, render
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -45,16 +45,20 @@ HOSTILE = (
     "&lt;b&gt; & so on",
 )
 ROWS = (
-    (0.82, "712", "24 % of income", "car", "6 years", "no"),
-    (0.51, "698", "26 % of income", "home", "6 years", "no"),
-    (0.27, "690", "25 % of income", "car", "5 years", "no"),
-    (0.62, "655", "41 % of income", "home", "11 years", "no"),
-    (0.31, "655", "38 % of income", "home", "2 years", "yes"),
-    (0.74, "760", "12 % of income", "car", "9 years", "no"),
-    (0.004, "540", "63 % of income", "home", "1 year", "yes"),
-    (0.45, "610", "33 % of income", "car", "3 years", "no"),
+    (0.82, "712", "24 % of income", "car", "6 years", "no", "3,200 €", "none", "renting", "14"),
+    (0.51, "698", "26 % of income", "home", "6 years", "no", "2,900 €", "one", "owner", "9"),
+    (0.27, "690", "25 % of income", "car", "5 years", "no", "3,150 €", "none", "renting", "12"),
+    (0.62, "655", "41 % of income", "home", "11 years", "no", "2,400 €", "two", "owner", "22"),
+    (0.31, "655", "38 % of income", "home", "2 years", "yes", "2,350 €", "two", "renting", "21"),
+    (0.74, "760", "12 % of income", "car", "9 years", "no", "4,100 €", "none", "owner", "17"),
+    (0.004, "540", "63 % of income", "home", "1 year", "yes", "1,700 €", "three", "renting", "3"),
+    (0.45, "610", "33 % of income", "car", "3 years", "no", "2,600 €", "one", "with parents", "6"),
 )
-TITLES = ("Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment")
+TITLES = (
+    "Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment", "Monthly income",
+    "Dependants", "Housing", "Years since the oldest account",
+)  # fmt: skip
+FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
 KEY = "5f2a" * 8
 RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
@@ -88,7 +92,11 @@ class Samples:
             ReviewPair(
                 people[over].id, people[under].id, ROWS[over][0] - ROWS[under][0],
                 place in flags,
-                {f"f{j}": "differs" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]},
+                {
+                    f"f{j}": "9 apart, 2\u202f% of the range"
+                    for j in FACTS
+                    if ROWS[over][j + 1] != ROWS[under][j + 1]
+                },
             )
             for place, (over, under) in enumerate(PAIRS)
         ]  # fmt: skip
@@ -178,15 +186,23 @@ class Samples:
         values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
-    def shown(
-        self, review: ReviewResponse, position: int = 1, marks: dict[str, str] | None = None
-    ) -> str:
-        known = marks or {}
-        names = [(f"{pair.over}.{pair.under}", pair.flagged) for pair in review.pairs]
+    def queue(self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1) -> Queue:
+        """A queue of one review, behind the pair at a place."""
+        pairs = [QueuedPair(review, pair, pair_key(pair) in (fines or ())) for pair in review.pairs]
+        left = sum(not (queued.fine or queued.pair.flagged) for queued in pairs)
+        waiting = [q for q in pairs[first - 1 :] if first > 1 or not (q.fine or q.pair.flagged)]
+        return Queue(waiting, {review.id: left} if left else {})
+
+    def asked(self, queue: Queue, last: str = "") -> str:
         return render(
-            "console/review.html", self.page, review=review, position=position, marks=known,
-            unseen=unseen(names, known),
-        )  # fmt: skip
+            "console/queue.html", self.page, queue=queue_data(queue, self.page), last=last
+        )
+
+    def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
+        """One round as a whole."""
+        left = sum(self.queue(review, fines).left.values())
+        values = {"review": review, "fines": fines or set(), "left": left}
+        return render("console/review.html", self.page, **values)
 
     def pages(self) -> dict[str, str]:
         """Every page there is, rendered."""
@@ -201,15 +217,20 @@ class Samples:
             "sign-in-refused": render("sign_in.html", nobody, problem=refused, sign_on=True),
             "signed-on": render("signed_on.html", nobody, where="#main", name="ada"),
             "signed-out": render("signed_out.html", nobody, where="#main"),
-            "awaiting": render("console/awaiting.html", page, reviews=self.waiting()),
-            "awaiting-none": render("console/awaiting.html", page, reviews=[]),
-            "review": self.shown(self.review()),
-            "review-flagged": self.shown(self.flagged(), 2),
-            "review-done": self.shown(self.flagged(status="waiting"), 7),
-            "review-closed": self.shown(closed, 2),
-            "review-erased": self.shown(self.erased()),
-            "review-no-pair": self.shown(self.review(pairs=[])),
-            "practice": self.shown(practice_review()),
+            "queue": self.asked(self.queue(self.review())),
+            "queue-flagged": self.asked(self.queue(self.flagged(), first=2), f"{KEY}.p1.p3"),
+            "queue-erased": self.asked(self.queue(self.erased())),
+            "queue-none": self.asked(Queue([], complete=1)),
+            "practice": self.asked(practice_queue(0)),
+            "rounds": render(
+                "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1}
+            ),
+            "rounds-none": render("console/rounds.html", page, reviews=[], left={}),
+            "review": self.whole(self.flagged(), {"p6.p3"}),
+            "review-done": self.whole(self.flagged(status="waiting")),
+            "review-closed": self.whole(closed),
+            "review-erased": self.whole(self.erased()),
+            "review-no-pair": self.whole(self.review(pairs=[])),
             "seats": render(
                 "console/seats.html", page, current="a", problem=refused, seats=[
                     Identity("a", "auditor", self.word("ann", 1), "loans", ""),
@@ -217,7 +238,7 @@ class Samples:
                 ],
             ),
             "guidelines": render(
-                "console/guidelines.html", page, practised=True, practice="0" * 32,
+                "console/guidelines.html", page, practised=True,
                 guidelines=[self.word("Look at the debts first.", 1)],
             ),
             "history": render("console/history.html", page, reviews=self.past(), older=7),
@@ -242,7 +263,7 @@ def made(word: Callable[[str, int], str]) -> Samples:
     """Samples whose every text has been through ``word``."""
     page = PageContext(
         base="/console", csrf="c5rf", title=word("Car and home loans", 1), who=word("Ethicist", 4),
-        receipt=RECEIPT.text, now="2026-11-15T06:00:00Z",
+        receipt=RECEIPT.text, seat="5ea7", now="2026-11-15T06:00:00Z",
     )  # fmt: skip
     return Samples(word, page)
 

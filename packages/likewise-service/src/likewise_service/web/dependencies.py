@@ -75,7 +75,8 @@ class PageRequest(DocketAccess):
         return fields
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
-        return PageContext(self.base, self.session.csrf, title, self.caller.name, receipt)
+        caller = self.caller
+        return PageContext(self.base, self.session.csrf, title, caller.name, receipt, caller.id)
 
     def go(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.base}{path}", 303)

@@ -1,7 +1,7 @@
 """Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -95,10 +95,10 @@ def until(now: str, due: str) -> str:
     return f"in {span(seconds)}" if seconds > 0 else "now"
 
 
-def person(alias: str) -> str:
+def person_name(alias: str) -> str:
     """Return the name of a person on the page of a review.
 
-    >>> person("p3")
+    >>> person_name("p3")
     'Person 3'
     """
     return f"Person {alias.removeprefix('p')}"
@@ -170,60 +170,38 @@ def practice_review() -> responses.ReviewResponse:
     )  # fmt: skip
 
 
+def practised(pair: str) -> int:
+    """Return how many practice pairs are done after one of them.
+
+    >>> practised("p1.p2"), practised("p9.p9")
+    (3, 0)
+    """
+    names = [f"{over}.{under}" for over, under in PAIRS]
+    return names.index(pair) + 1 if pair in names else 0
+
+
 def pair_key(pair: responses.PairResponse) -> str:
     """Name a pair in marks and forms."""
     return f"{pair.over}.{pair.under}"
 
 
-def by_points(review: responses.ReviewResponse) -> list[responses.ReviewPair]:
-    """Sort the pairs by the points that a reader sees, the largest first: 65 before 64."""
-    chance = {person.id: person.chance for person in review.people}
-    return sorted(
-        review.pairs, key=lambda pair: (-points(chance[pair.over], chance[pair.under]), -pair.gap)
-    )
-
-
-def review_data(
-    review: responses.ReviewResponse, marks: Mapping[str, str], position: int, page: Any
-) -> dict[str, Any]:
-    """Return the people and pairs of a review, in the words of its page."""
-    facts = next((p.features for p in review.people if not p.erased), [])
-    columns = {fact.name: column for column, fact in enumerate(facts)}
-    chance = {p.id: p.chance for p in review.people}
-    reasons = {pair_key(objection): objection.reason for objection in review.objections}
+def person_data(person: responses.ReviewPerson) -> dict[str, Any]:
+    """Return a person of a pair in the words of the page."""
     return {
-        "key": review.id,
-        "url": f"{page.base}/rounds/{review.id}",
-        "home": f"{page.base}/" + ("guidelines?practised=1" if review.id == PRACTICE else ""),
-        "csrf": page.csrf,
-        "position": position,
-        "editable": review.status == "asked",
-        "people": {
-            p.id: {
-                "name": person(p.id),
-                "percent": percent(p.chance),
-                "rounded": rounded(p.chance),
-                "erased": p.erased,
-                "facts": [fact.value for fact in p.features],
-            }
-            for p in review.people
-        },
-        "pairs": [
-            {
-                "over": pair.over,
-                "under": pair.under,
-                "apart": _apart(chance[pair.over], chance[pair.under]),
-                "flagged": pair.flagged,
-                "reason": reasons.get(pair_key(pair)) or "",
-                "mark": marks.get(pair_key(pair), ""),
-                "differences": {columns[name]: text for name, text in pair.differences.items()},
-            }
-            for pair in review.pairs
-        ],
+        "name": person_name(person.id),
+        "percent": percent(person.chance),
+        "rounded": rounded(person.chance),
+        "facts": [fact.value for fact in person.features],
+        "erased": person.erased,
     }
 
 
-def _apart(over: float, under: float) -> str:
+def apart(over: float, under: float) -> str:
+    """Write how far apart two chances are.
+
+    >>> apart(0.62, 0.31), apart(0.621, 0.619)
+    ('31 percentage points apart', 'less than 1 percentage point apart')
+    """
     gap = points(over, under)
     return f"{count(gap, 'percentage point') if gap else 'less than 1 percentage point'} apart"
 
@@ -254,7 +232,7 @@ class PageContext:
     """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
 
     ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
-    in), ``receipt`` the head of the ledger.
+    in) and ``seat`` the id of their token, ``receipt`` the head of the ledger.
     """
 
     base: str
@@ -262,6 +240,7 @@ class PageContext:
     title: str = "Likewise"
     who: str = ""
     receipt: str = ""
+    seat: str = ""
     now: str = field(default_factory=now)
 
 
@@ -275,11 +254,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (
-        by_id, interval, metrics.evenly_spread, moment, percent, person, review_data, rounded,
-        share, span,
+        by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded, share,
+        span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
-    jinja.globals.update({f.__name__: f for f in (count, points, until)})
+    jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
     jinja.globals.update(htmx_config=HTMX, static="/static")
     return jinja
 
