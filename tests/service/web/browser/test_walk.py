@@ -275,7 +275,7 @@ def test_a_pair_of_nine_features_is_seen_whole(page: Page, width: int, height: i
         box = page.locator(name).bounding_box()
         assert box is not None
         assert box["y"] + box["height"] <= height
-        assert 0 <= box["x"]
+        assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
     page.set_viewport_size({"width": 1280, "height": 800})
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from fastapi import Path, Query
 from fastapi.responses import JSONResponse, Response
 
+from likewise.panel.objections import Pair
 from likewise_service.api.reviews import review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel
@@ -117,7 +118,7 @@ class _Response(NamedTuple):
         review, pair = worker.board.find(member, self.review), self.form.get("pair", "").split(".")
         if len(pair) != 2:
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-        return review, review.round.favoured_first(panel.Pair.of(review.people(pair)))
+        return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
     def write(self, worker: Worker, member: str) -> bool:
         """Record it, and hand the review in once every pair has a response; tell if it is."""

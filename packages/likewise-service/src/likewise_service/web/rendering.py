@@ -254,8 +254,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (
-        by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded, share,
-        span,
+        by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded,
+        share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
