@@ -75,7 +75,7 @@ def test_members_are_shown_exactly_the_pairs_on_record(live: Live, store: Store)
             for summary in waiting:
                 review = client.review("asked", summary.id)
                 assert summary.pairs == len(review.pairs) == opened.pairs_asked
-                aliases = key.aliases(review.id, docket.refresh().round(opened.id).shown())
+                aliases = key.aliases(review.id, docket.refresh().round(opened.id).shown(member))
                 assert {pair.over for pair in review.pairs} | {
                     pair.under for pair in review.pairs
                 } == {person.id for person in review.people}

@@ -39,13 +39,14 @@ from likewise_service.settings import REASON_LIMIT
 class UnitOfWork:
     """One command at work, within a savepoint of a transaction that it shares with others.
 
-    ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``, and the same actor.
+    ``projection`` is as it was when the command began; ``state`` and ``turns`` follow the records.
+    All of them have the same time, ``at``, and the same actor.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
         self.docket, self.transaction = docket, transaction
         self.projection, self.state = docket.projection, docket.state
+        self.turns = docket.projection.turns
         self.actor, self.clock = kinds.current_actor(), docket.moment()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at = max(self.clock, self.projection.at)
@@ -59,6 +60,9 @@ class UnitOfWork:
         """
         for body in bodies:
             self.state = body.advance(self.state, self._contents, {})
+            if isinstance(body, kinds.RoundBody) and body.round in self.projection.opened:
+                before = self.projection.opened[body.round]
+                self.turns = self.projection.tallied(self.turns, body, before)
             if not self.added:
                 # A sign-in first: it introduces itself, and those after it refer to it.
                 for introduction in reversed(self.actor.introduction):
@@ -97,7 +101,7 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
-FORMAT = "likewise-snapshot/1"
+FORMAT = "likewise-snapshot/2"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
@@ -335,10 +339,8 @@ class Docket:
             with self.archive.recording(transaction):
                 for record, body in work.added:
                     self._take(record, body, work.state)
-                    if (
-                        isinstance(body, kinds.RoundSealed)
-                        and body.due is not None
-                        and body.members
+                    if isinstance(body, kinds.MemberAsked) or (
+                        isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
                         transaction.look_at(body.due)
         except LikewiseError as error:

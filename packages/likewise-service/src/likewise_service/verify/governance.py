@@ -298,9 +298,9 @@ class MemberChecks:
         elif signed is not None and signed.member != member:
             yield f"It is of {member!r}.", f"of {signed.member!r}."
         elif signed is not None and record.kind == "flagged" and (
-            signed.reason != record.body.get("reason")
+            (signed.reason, signed.limit) != (record.body.get("reason"), record.body.get("limit"))
         ):  # fmt: skip
-            yield "Its reason is another.", "the signed one."
+            yield "Its reason or its limit is another.", "the signed one."
 
     def _fault(self, body: kinds.Signed) -> str:
         key = self.keys[body.member][0] if body.member in self.keys else None
@@ -310,8 +310,9 @@ class MemberChecks:
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
         statement = signatures.act_statement(
-            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
-        )
+            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at,
+            body.limit,
+        )  # fmt: skip
         if not key.verifies("member", statement, body.signature):
             return "The signature is not that of what is recorded."
         return ""

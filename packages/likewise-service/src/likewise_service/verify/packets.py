@@ -284,9 +284,10 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
             continue
         [peer] = [names[name] for name in body.pair if name != history.person]
         if isinstance(body, kinds.Flagged):
+            graded = {} if body.limit is None else {"limit": from_units(body.limit)}
             objections.append({
                 "member": body.member, "other": peer, "at": record.at,
-                "reason": _words(history.evidence, body.reason), "taken_back": None,
+                "reason": _words(history.evidence, body.reason), "taken_back": None, **graded,
             })  # fmt: skip
         else:
             for objection in objections:
@@ -382,6 +383,7 @@ OUTCOMES = {
 }
 SEATS = {
     "asked": "has not responded so far", "finished": "has responded", "absent": "did not respond",
+    "unasked": "was not asked",
 }  # fmt: skip
 
 
@@ -492,6 +494,9 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
         withdrawn = objection["taken_back"]
         back = f" This was taken back {_when(withdrawn)}." if withdrawn else ""
         why = f" The reason given: {objection['reason']}." if objection["reason"] else ""
+        if "limit" in objection:
+            limit = f"{100 * objection['limit']:.1f} percentage points"
+            why += f" They would accept chances that are at most {limit} apart."
         yield (
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"
