@@ -223,6 +223,7 @@ class Samples:
             "queue": self.asked(self.queue(self.review())),
             "queue-flagged": self.asked(self.queue(self.flagged(), first=2), f"{KEY}.p1.p3"),
             "queue-erased": self.asked(self.queue(self.erased())),
+            "queue-graded": self.asked(self.queue(self.review(graded=True, final=True))),
             "queue-none": self.asked(Queue([], complete=1)),
             "practice": self.asked(practice_queue(0)),
             "rounds": render(

@@ -23,6 +23,7 @@ PAGES = (
     "queue",
     "queue-flagged",
     "queue-erased",
+    "queue-graded",
     "queue-none",
     "practice",
     "rounds",

@@ -12,11 +12,14 @@ import httpx
 import pytest
 
 from likewise_client.errors import Refused
+from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import open_docket
 from likewise_service.errors import later, now
+from likewise_service.ledger.store import Store
 from likewise_service.settings import REASON_LIMIT
 from tests.service.conftest import Start
-from tests.service.live import PATIENCE, Live, people
+from tests.service.live import PATIENCE, Live, people, spec
 
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32
@@ -241,6 +244,28 @@ def test_a_response_can_be_taken_back_until_the_round_closes(live: Live) -> None
         assert bank.round("loans", opened.id).outcome == "report"
         closed = browser.get(f"/console/?pair={where[-32:]}.{form['pair']}")
         assert closed.headers["location"] == where, "of a closed round the whole is shown"
+
+
+def test_a_flag_may_say_how_far_apart_two_may_be(start: Start) -> None:
+    live = start()
+    store = Store.open(live.settings.database)
+    open_docket(store, "graded", spec(graded=True), seed=7)
+    live.tokens["auditor-graded"] = create_token(store, "auditor", "ann", "graded")[0]
+    bank = create_token(store, "client", "bank", "graded")[0]
+    store.close()
+    live.client(bank).open_round("graded", people(1, 3))
+    ann = live.client("auditor-graded")
+    with browse(live, "auditor-graded") as browser:
+        page = browser.get("/console/").text
+        where, form = shown(page)
+        assert 'type="range" min="-1"' in page
+        for limit in ("100", "x", "-2"):
+            assert browser.post(f"{where}/flag", data={**form, "limit": limit}).status_code == 422
+        for limit, recorded in (("-1", None), ("7", 0.07)):
+            assert browser.post(f"{where}/flag", data={**form, "limit": limit}).is_redirect
+            [objection] = ann.review("graded", where[-32:]).objections
+            assert objection.limit == pytest.approx(recorded, abs=1e-6)
+        assert 'value="7"' in browser.get(f"/console/?pair={where[-32:]}.{form['pair']}").text
 
 
 def test_whoever_signs_in_comes_back_to_the_page(shared: Live) -> None:

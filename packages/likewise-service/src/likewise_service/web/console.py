@@ -113,6 +113,14 @@ class _Response(NamedTuple):
             raise ServiceError("bad-key", 422, sentence)
         return key
 
+    @property
+    def limit(self) -> float | None:
+        """The points that the two may be apart, as a share; None where nothing is said."""
+        points = self.form.get("limit", "-1")
+        if not re.fullmatch(r"-1|[0-9]{1,2}", points):
+            raise ServiceError("bad-limit", 422, "A limit is 0 to 99 points. Load the page again.")
+        return None if points == "-1" else int(points) / 100
+
     def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
         """Return the review and the two people, the favoured first."""
         review, pair = worker.board.find(member, self.review), self.form.get("pair", "").split(".")
@@ -128,7 +136,8 @@ class _Response(NamedTuple):
             return True
         review, people = self.find(worker, member)
         if self.act == "flag":
-            panel.flag(docket, review.seat, people, self.form.get("reason", "").strip(), key=key)
+            reason = self.form.get("reason", "").strip()
+            panel.flag(docket, review.seat, people, reason, limit=self.limit, key=key)
         else:
             if self.act == "undo" and review.target.finished:
                 panel.reopen(docket, review.seat, key=key and f"{key}:reopen")

@@ -1,5 +1,6 @@
 """A member's queue: pairs of several rounds that await a response, the riskiest first."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -47,10 +48,10 @@ class Queue:
 
 def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
     """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
-    round_, aliases, objections = review.round, review.aliases, review.target.objections
+    aliases, objections = review.aliases, review.target.objections
     return {
-        name: gap - round_.sensitivity
-        for over, under, gap in round_.reportable
+        name: gap - review.round.sensitivity
+        for over, under, gap in review.target.pairs
         if (name := f"{aliases[over]}.{aliases[under]}") not in fines
         and Pair(over, under) not in objections
     }
@@ -147,7 +148,8 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
     review, pair, fine = queued
     people, name = rendering.by_id(review.people), rendering.pair_key(pair)
     both = [people[pair.over], people[pair.under]]
-    reasons = {rendering.pair_key(o): o.reason for o in review.objections}
+    objection = next((o for o in review.objections if rendering.pair_key(o) == name), None)
+    limit = None if objection is None else objection.limit
     return {
         "id": f"{review.id}.{name}",
         "review": review.id,
@@ -162,6 +164,10 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
             str(columns[n]): text.rpartition(", ")[::2] for n, text in pair.differences.items()
         },
         "response": "flag" if pair.flagged else "fine" if fine else "",
-        "reason": reasons.get(name) or "",
+        "reason": (objection.reason if objection is not None else "") or "",
         "reason_limit": review.reason_limit,
+        "final": review.final,
+        # Points that the two may be apart at most: below their gap, or -1 where nothing is said.
+        "limit": -1 if limit is None else round(100 * limit),
+        "limits": math.ceil(100 * pair.gap) - 1 if review.graded else -1,
     }

@@ -93,8 +93,8 @@
   }
 
   function request(item) {
-    const { review, act, pair, reason, key } = item;
-    const form = new URLSearchParams({ pair, key, csrf, seat: item.seat, ...(act === "flag" ? { reason } : {}) });
+    const { review, act, pair, reason, limit, key } = item;
+    const form = new URLSearchParams({ pair, key, csrf, seat: item.seat, ...(act === "flag" ? { reason, limit } : {}) });
     return fetch(`/console/rounds/${review}/${act}`, {
       method: "POST", body: form, headers: { Accept: "application/json" },
       credentials: "same-origin", redirect: "error", keepalive: true, signal: AbortSignal.timeout(15000),
@@ -223,7 +223,9 @@
   function take(item) {
     const pair = byId(place(item));
     touched.set(place(item), Date.now());
-    if (pair) set(pair, item.act === "undo" ? "" : item.act, item.reason ?? pair.reason);
+    if (!pair) return;
+    set(pair, item.act === "undo" ? "" : item.act, item.reason ?? pair.reason);
+    pair.limit = item.limit ?? pair.limit;
   }
 
   function show(index) {
@@ -251,10 +253,24 @@
     find("undo").hidden = !pair.response && !responded.length;
     find("save").hidden = pair.response !== "flag";
     const reason = find("reason"), words = stored(draftOf(pair)) ?? pair.reason;
-    if (reason.dataset.pair !== pair.id) { reason.dataset.pair = pair.id; reason.value = words; find("why").open = Boolean(words); }
+    if (reason.dataset.pair !== pair.id) {
+      reason.dataset.pair = pair.id;
+      reason.value = words;
+      find("why").open = Boolean(words) || pair.limit >= 0;
+      drawLimit(pair);
+    }
     const link = find("round-link");
     if (link) { link.href = `${data.url}/${pair.review}`; text(link.querySelector("[data-number]"), pair.number); }
   }
+
+  const limit = find("limit");
+  function drawLimit(pair) {
+    if (!limit) return;
+    if (pair) { limit.max = pair.limits; limit.value = pair.limit; }
+    const points = Number(limit.value);
+    text(find("limit-words"), points < 0 ? "not said" : `${points} point${points === 1 ? "" : "s"}`);
+  }
+  limit?.addEventListener("input", () => drawLimit());
 
   function drawFacts(pair) {
     for (const row of document.querySelectorAll("#pair [data-fact]")) {
@@ -290,16 +306,18 @@
   }
 
   function respond(act) {
-    const pair = pairs[focus], reason = find("reason").value.trim();
-    if (find("pair").hidden || (pair.response === act && (act === "fine" || reason === pair.reason))) return;
+    const pair = pairs[focus], reason = find("reason").value.trim(), points = Number(limit?.value ?? -1);
+    const same = act === "fine" || (reason === pair.reason && points === pair.limit);
+    if (find("pair").hidden || (pair.response === act && same)) return;
     set(pair, act, act === "flag" ? reason : "");
+    pair.limit = act === "flag" ? points : -1;
     store(draftOf(pair), "");
     delete find("reason").dataset.pair;
     if (!responded.includes(pair.id)) responded.push(pair.id);
     // The last response of a round hands it in, which may close it: it waits for a second thought.
     const last = !left[pair.review];
     if (!practice) {
-      keep({ act, review: pair.review, pair: pair.name, reason, hold: last ? Date.now() + HOLD : 0 });
+      keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, hold: last ? Date.now() + HOLD : 0 });
       send();
     }
     advance(`${act === "flag" ? "Flagged" : "Fine"}. ${last && !practice ? `Review ${pair.number} is complete and handed in in a moment; U takes it back. ` : ""}`);
@@ -307,9 +325,11 @@
   function undo() {
     const pair = pairs[focus].response && !find("pair").hidden ? pairs[focus] : byId(responded.at(-1));
     if (!pair?.response) return;
-    if (responded.includes(pair.id)) responded.splice(responded.indexOf(pair.id), 1);
     const waiting = ours().findLast((item) => place(item) === pair.id);
-    if (waiting?.hold > Date.now() && waiting.key !== flying) { store(entry(waiting), ""); wake(); }
+    const held = waiting?.hold > Date.now() && waiting.key !== flying;
+    if (pair.final && !left[pair.review] && !held) { say(`Review ${pair.number} is handed in; another member is asked next.`); return; }
+    if (responded.includes(pair.id)) responded.splice(responded.indexOf(pair.id), 1);
+    if (held) { store(entry(waiting), ""); wake(); }
     else if (!practice) { keep({ act: "undo", review: pair.review, pair: pair.name, before: pair.response }); send(); }
     const { reason } = pair;
     set(pair, "", "");
@@ -387,13 +407,14 @@
     j: later, ArrowRight: later, k: before, ArrowLeft: before, u: undo,
     f: () => respond("flag"), g: () => respond("fine"),
     r: () => { find("why").open = true; find("reason").focus(); },
+    l: () => { if (limit) { find("why").open = true; limit.focus(); } },
   };
   const typing = (target) => target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox])");
   document.addEventListener("keydown", (event) => {
     const target = event.target instanceof Element ? event.target : document.body;
-    if (target.id === "reason") {
+    if (target.id === "reason" || target.id === "limit") {
       if (event.key === "Escape") find("pair-heading").focus();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) find("flag-form").requestSubmit();
+      if (event.key === "Enter" && (target === limit || event.ctrlKey || event.metaKey)) { event.preventDefault(); find("flag-form").requestSubmit(); }
       return;
     }
     if (!keysOn.checked || typing(target) || event.defaultPrevented) return;
