@@ -33,15 +33,7 @@ from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
-from tests.service.live import (
-    Clock,
-    Live,
-    every_review,
-    replay_store,
-    small_spec,
-    some_people,
-    spec,
-)
+from tests.service.live import Clock, Live, every_review, replay_store, small_spec, some_people, spec
 
 Begin = Callable[..., Docket]
 
@@ -108,10 +100,7 @@ def check(store: Store, docket: Docket) -> None:
     assert replayed.holds, replayed.text()
     snapshot = check_snapshot(store, docket.name)
     assert snapshot is None or not snapshot.differing
-    started, read = (
-        Docket(store, docket.name),
-        DocketAt(store, docket.name, docket.receipt().head.seq),
-    )
+    started, read = Docket(store, docket.name), DocketAt(store, docket.name, docket.receipt().head.seq)
     contents = [content_of(d.projection, d.seating, d.state) for d in (docket, started, read)]
     assert contents[0] == contents[1] == contents[2]
 
@@ -294,7 +283,9 @@ def test_where_nobody_responds_nobody_audited_it(begin: Begin, clock: Clock, sto
 
 def test_a_quorum_looks_although_the_rule_is_settled(begin: Begin, store: Store) -> None:
     """A quorum of three are asked, the third about all pairs."""
-    docket = begin(members=FIVE[:4], rule="at_least(3)", quorum=3, turns=True, together_share=0.0)
+    docket = begin(
+        members=FIVE[:4], rule="at_least(3)", quorum=3, turns=True, together_share=0.0
+    )
     people = Panelists(docket, seed=2, often=0.0)
     round_ = people.open_round(k=3)
     people.respond_to_all()
