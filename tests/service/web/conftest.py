@@ -10,16 +10,19 @@ from typing import Any
 import pytest
 
 from likewise_client.responses import (
+    DecisionResponse,
     DocketResponse,
     DocketSummary,
     Fact,
     ObjectionResponse,
+    PairResponse,
     ReceiptResponse,
     ReportedPair,
     ReviewPair,
     ReviewPerson,
     ReviewResponse,
     ReviewSummary,
+    RoundResponse,
     RoundSummary,
 )
 from likewise_service.api.metrics import (
@@ -173,7 +176,7 @@ class Samples:
             name="loans", title=self.page.title, shadow=False, notice=None, features=[], k=8,
             alpha=0.3, feedback="full", members=[], quorum=1, deadline=None, seed_commitment="",
             audit_only=False, learner_from=None,
-            rule=self.word("veto(ethicist) or at_least(80%)", 0), receipt=RECEIPT,
+            rule='veto("ethicist") or at_least(80%)', receipt=RECEIPT,
         )  # fmt: skip
 
     def rounds(self) -> list[RoundSummary]:
@@ -183,6 +186,34 @@ class Samples:
             RoundSummary(name, 238, "in audit", opened, opened, due, None, None, 8, 8, 2, 1),
             RoundSummary(other, 240, "in audit", opened, opened, None, None, None, 8, 8, 2, 0),
         ]
+
+    def round(self) -> RoundResponse:
+        """One round as the operator sees it."""
+        ids = [self.word(f"x{i}", i) + f"-{i}" for i in range(3)]
+        opened = "2026-11-14T04:10:00Z"
+        return RoundResponse(
+            self.word("r238", 0), 238, "awaiting labels", opened, opened, None, "report", None,
+            False, None, "veto(ann) or at_least(2)", True, 3,
+            [DecisionResponse(name, i == 0, 0.8 - 0.3 * i, 0) for i, name in enumerate(ids)],
+            [PairResponse(ids[0], ids[2])], {ids[0]: 1}, {ids[1]: True}, [ids[2]],
+            {self.word("ann", 3): "finished", "bob": "absent"},
+            [ObjectionResponse(ids[0], ids[2], self.word("ann", 3), self.word("alike", 6), 0.2)],
+            RECEIPT,
+        )  # fmt: skip
+
+    def operations(self) -> dict[str, str]:
+        """The operator's way from a figure to a round to a person."""
+        page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
+        listed = {"outcome": "", "first": 100, "count": 240, "following": 200, "earlier": 0}
+        first, packet = self.round().decisions[0], self.word("The decision on x0:\n\nApproved.", 1)
+        person = {"round": self.round(), "decision": first}
+        return {
+            "rounds-listed": render("dashboard/rounds.html", page, rounds=self.rounds(), **listed),
+            "rounds-listed-none": render("dashboard/rounds.html", page, rounds=[], **listed),
+            "round": render("dashboard/round.html", page, round=self.round()),
+            "person": render("dashboard/person.html", page, packet="", **person),
+            "person-packet": render("dashboard/person.html", page, packet=packet, **person),
+        }
 
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
@@ -254,6 +285,7 @@ class Samples:
             "dockets": render("dashboard/dockets.html", page, dockets=dockets),
             "dashboard": self.dashboard(),
             "dashboard-none": self.dashboard(0, metrics=nothing, rounds=[]),
+            **self.operations(),
         }  # fmt: skip
 
     def erased(self) -> ReviewResponse:

@@ -41,6 +41,11 @@ PAGES = (
     "dockets",
     "dashboard",
     "dashboard-none",
+    "rounds-listed",
+    "rounds-listed-none",
+    "round",
+    "person",
+    "person-packet",
 )
 KEY = "5f2a" * 8
 
@@ -214,7 +219,7 @@ def test_the_dashboard_says_what_the_metrics_say(samples: Samples) -> None:
     text = " ".join(Seen(samples.dashboard()).text.split())
     for words in (
         "Rounds 240 decided", "Reports 48 0.200 a round", "Error 0.352 on 1,894 known labels",
-        "Lam 0.150", "Open rounds 3 oldest open for 1 day", "Missing labels 26",
+        "Weight of a report 0.150", "Open rounds 3 oldest open for 1 day", "Missing labels 26",
         "Agreement 0.612", "Consistency – nothing shown twice yet", "Record 5120, written",
     ):  # fmt: skip
         assert words in text

@@ -37,6 +37,9 @@ PAGES = {
     "/dashboard/": {"operator", "regulator"},
     "/dashboard/loans/": {"operator", "regulator"},
     "/dashboard/loans/data": {"operator", "regulator"},
+    "/dashboard/loans/rounds": {"operator", "regulator"},
+    "/dashboard/loans/round?id=r1": {"operator", "regulator"},
+    "/dashboard/loans/person?round=r1&id=x": {"operator", "regulator"},
     "/dashboard/loans/ledger.jsonl": {"operator", "regulator"},
     "/dashboard/loans/ledger.csv": {"operator", "regulator"},
     "/dashboard/loans/agreement.csv": {"operator", "regulator"},
@@ -50,6 +53,7 @@ FORMS = {
     "/console/seats/add": {"auditor"},
     "/console/seats/choose": {"auditor"},
     "/dashboard/loans/sign-out": {"operator", "regulator"},
+    "/dashboard/loans/person": {"operator", "regulator"},
 }
 
 
@@ -327,6 +331,38 @@ def test_one_person_with_several_seats(live: Live) -> None:
         assert browser.post("/console/sign-out", data=form).status_code == 303
     with browse(live, "auditor") as browser:
         assert "Docket <bdi>other</bdi>" not in browser.get("/console/seats").text
+
+
+def test_the_operator_goes_from_a_figure_to_a_round_to_a_person(live: Live) -> None:
+    bank, ann, bob = (live.client(who) for who in ("client", "auditor", "auditor-bob"))
+    names = [bank.open_round("loans", people(number, 2)).id for number in range(2)]
+    for member in (ann, bob):
+        for review in member.reviews("loans"):
+            pair = member.review("loans", review.id).pairs[0]
+            if member is ann and review.number == 1:
+                member.flag("loans", review.id, (pair.over, pair.under), "the same <b>debts</b>")
+            member.finish("loans", review.id)
+    with browse(live, "operator") as browser:
+        page = browser.get("/dashboard/loans/").text
+        assert "A pair is reported if <bdi>one member objects</bdi>" in page
+        assert "Lam" not in page
+        figure = re.search(r'href="([^"]+)">Reports</a>', page)
+        assert figure is not None
+        listed = browser.get(figure[1]).text
+        assert [f"/dashboard/loans/round?id={name}" in listed for name in names] == [True, False]
+        round_page = browser.get(f"/dashboard/loans/round?id={names[0]}").text
+        assert "the same &lt;b&gt;debts&lt;/b&gt;" in round_page
+        links = re.findall(r'href="(/dashboard/loans/person[^"]+)"', round_page)
+        person = browser.get(links[0].replace("&amp;", "&")).text
+        assert "Reported with" in person
+        form = dict(re.findall(r'name="(csrf|round|person)" value="([^"]+)"', person))
+        packet = browser.post("/dashboard/loans/person", data=form).text
+        assert f"The decision on {form['person']}" in packet
+        for wrong in ({"person": "nobody"}, {"round": "none"}, {"round": ""}):
+            response = browser.post("/dashboard/loans/person", data={**form, **wrong})
+            assert response.status_code == 404
+    kinds = [record["kind"] for record in live.client("operator").ledger("loans")]
+    assert kinds.count("packet-given") == 1, "the ledger says who was given it"
 
 
 def test_agreement_is_a_table_by_member_and_month(start: Start) -> None:

@@ -193,7 +193,7 @@ async def give_decision_packet(
     It is for that person: it holds nobody else's data. The ledger records that it was given.
     """
     store = access.app.store
-    with kinds.acting(access.caller.actor):
+    with kinds.acting(access.actor):
         packet = await asyncio.to_thread(
             packets.give_packet, store, access.docket, body.round, body.person
         )

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from likewise.panel import rule_language, rules
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import metrics, reviews
@@ -115,6 +117,54 @@ def share(value: float | None) -> str:
     ('0.346', '–')
     """
     return "–" if value is None else f"{value:.3f}"
+
+
+def rule_words(rule: str | rules.Rule) -> str:
+    """Say when a rule reports a pair.
+
+    >>> rule_words("veto(ann) or at_least(2)")
+    'ann objects, or at least 2 members object'
+    >>> rule_words("majority(ann, bo, cy) and more_than(2/3)")
+    'more than half of ann, bo and cy object, and more than 2/3 of the members object'
+    >>> rule_words("weighted(ann: 2, bo: 1; 2)")
+    'those who object have together a weight of 2 (ann 2, bo 1)'
+    """
+    match rule_language.as_rule(rule):
+        case rules.Or(parts=parts) | rules.And(parts=parts) as joined:
+            word = "or" if isinstance(joined, rules.Or) else "and"
+            return f", {word} ".join(_part_words(part) for part in parts)
+        case rules.Objects(member=member):
+            return f"{member} objects"
+        case rules.AtLeast(votes=votes, of=names):
+            return _votes_words(votes, list(names or ()))
+        case rules.Weighted(weights=weights, threshold=threshold):
+            listed = ", ".join(f"{name} {weight}" for name, weight in weights)
+            return f"those who object have together a weight of {threshold} ({listed})"
+        case rules.Never():
+            return "never"
+        case other:
+            return str(other)
+
+
+def _part_words(part: rules.Rule) -> str:
+    words = rule_words(part)
+    return f"({words})" if isinstance(part, rules.Or | rules.And) else words
+
+
+def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
+    people = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    if votes == 1:
+        return f"one of {people} objects" if names else "one member objects"
+    if isinstance(votes, int):
+        return (
+            f"at least {votes} of {people} object" if names else f"at least {votes} members object"
+        )
+    if votes.fraction == 1:
+        return f"{people} object" if names else "all members object"
+    part = "half" if votes.fraction == Fraction(1, 2) else str(votes).replace("%", f"{THIN}%")
+    return (
+        f"{'more than' if votes.strict else 'at least'} {part} of {people or 'the members'} object"
+    )
 
 
 def interval(unseen: metrics.UnseenResponse) -> str:
@@ -255,7 +305,7 @@ def environment() -> Environment:
     )
     filters = (
         by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded,
-        share, span,
+        rule_words, share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
