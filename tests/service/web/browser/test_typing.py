@@ -15,6 +15,7 @@ from likewise_client.client import Client
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.store import Store
+from likewise_service.web.queue import AHEAD
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec, until
 from tests.service.web.browser.conftest import PATIENCE
@@ -275,12 +276,47 @@ def test_flags_of_two_tabs_are_kept(context: BrowserContext, start: Start, laten
     proxy.close()
 
 
-def _long_review(live: Live) -> Client:
-    """A member before a round with many pairs."""
+def _long_review(live: Live, people_count: int = 6, rounds: int = 1) -> Client:
+    """A member before rounds with many pairs."""
     store = Store.open(live.settings.database)
-    open_docket(store, "many", spec(learner={"k": 6}), seed=7)
+    open_docket(store, "many", spec(learner={"k": people_count}), seed=7)
     live.tokens["auditor-many"] = create_token(store, "auditor", "ann", "many")[0]
     bank = create_token(store, "client", "bank", "many")[0]
     store.close()
-    live.client(bank).open_round("many", people(1, 6))
+    for number in range(rounds):
+        live.client(bank).open_round("many", people(number, people_count))
     return live.client("auditor-many")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("latency", "tabs"), [(0.0, 1), (0.3, 1), (0.3, 2)])
+def test_a_queue_longer_than_a_page_is_asked_once_and_handed_in(
+    context: BrowserContext, start: Start, latency: float, tabs: int
+) -> None:
+    """Pairs that come while others are on their way are asked once, however fast the keys are."""
+    live: Live = start()
+    ann = _long_review(live, people_count=12, rounds=2)
+    total = sum(review.pairs for review in ann.reviews("many"))
+    assert total > AHEAD
+    proxy = SlowProxy(live.address, latency)
+    pages = [_opened(context, proxy.address)]
+    _sign_in(pages[0], live.tokens["auditor-many"])
+    for _ in range(1, tabs):
+        pages.append(_opened(context, proxy.address))
+        pages[-1].wait_for_selector("#keys:not([hidden])")
+    asked: list[tuple[str, str]] = []
+    for page in pages:
+        page.on("request", lambda request: asked.append((request.url, request.post_data or "")))
+    done = "document.getElementById('nothing-heading').offsetParent && !/More/.test(document.getElementById('nothing-heading').textContent)"
+    for place in range(10 * total):
+        for page in pages:
+            page.keyboard.press("f" if place % 3 == 0 else "g")
+            page.wait_for_timeout(20)
+        if pages[0].evaluate(done):
+            break
+    for page in pages:
+        page.wait_for_selector("#saving[data-state=saved]")
+    until(lambda: not ann.reviews("many", status="asked"))
+    posts = {data.split("key=")[1][:32]: url for url, data in asked if "/console/rounds/" in url}
+    assert len(posts) == total, "one response for each pair"
+    proxy.close()

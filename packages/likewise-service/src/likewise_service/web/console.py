@@ -54,11 +54,17 @@ def _show_queue(found: queue.Queue, page: rendering.PageContext, last: str) -> R
 
 
 @router.get("/queue.json")
-async def queue_json(request: Auditor) -> Response:
-    """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it."""
+async def queue_json(
+    request: Auditor, unsent: Annotated[int, Query(ge=0, le=10_000)] = 0
+) -> Response:
+    """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it.
+
+    ``unsent`` responses are on their way, so that many pairs more are returned.
+    """
     name, page = request.caller.name, request.page()
+    ahead = queue.AHEAD + min(unsent, queue.LISTED)
     return await request.run(
-        lambda w: JSONResponse(queue.queue_data(queue.find_queue(w, name), page))
+        lambda w: JSONResponse(queue.queue_data(queue.find_queue(w, name, ahead=ahead), page))
     )
 
 

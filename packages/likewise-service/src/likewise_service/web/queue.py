@@ -57,14 +57,14 @@ def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
     }
 
 
-def find_queue(worker: Worker, member: str, focus: str = "") -> Queue:
+def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD) -> Queue:
     """Return what awaits a member, behind the pair ``focus`` if there is one."""
     reviews = {r.id: r for r in worker.board.listed(member, ("asked",), LISTED)}
     fines = read_fines(worker.store, worker.name, reviews)
     left = {name: awaiting(review, fines[name]) for name, review in reviews.items()}
     risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
     risks.sort(key=lambda risk: (-risk[0], reviews[risk[1]].number, risk[2]))
-    places = [f"{id_}.{name}" for _, id_, name in risks[:AHEAD]]
+    places = [f"{id_}.{name}" for _, id_, name in risks[:ahead]]
     return Queue(
         _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places]))),
         {name: len(pairs) for name, pairs in left.items() if pairs},

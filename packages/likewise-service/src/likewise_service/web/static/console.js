@@ -112,7 +112,7 @@
   // Learn whose session this is now: another tab may have signed in, or chosen another seat.
   async function renew() {
     const began = Date.now(), before = csrf, waiting = ours();
-    const response = await fetch("/console/queue.json", { headers: { Accept: "application/json" }, credentials: "same-origin" });
+    const response = await fetch(`/console/queue.json?unsent=${waiting.length}`, { headers: { Accept: "application/json" }, credentials: "same-origin" });
     if (response.status === 401) return "out";
     if (!response.ok) return response.status === 403 ? "seat" : "again";
     const fresh = await response.json();
@@ -302,7 +302,10 @@
     revisiting = false;
     move(next(), words);
     if (practice && !toDo()) location.assign("/console/guidelines?practised=1");
-    else if (pairs.filter((pair) => !pair.response).length < Math.min(FEW, toDo())) refresh();
+    else refill();
+  }
+  function refill() {
+    if (pairs.filter((pair) => !pair.response).length < Math.min(FEW, toDo())) refresh();
   }
 
   function respond(act) {
@@ -341,6 +344,7 @@
 
   listeners.saved = (item, body) => {
     if (body.handed_in && item.act !== "undo") say(`Review ${byId(place(item))?.number ?? ""} is handed in.`);
+    refill();
   };
   listeners.refused = (item, words) => {
     const pair = byId(place(item));
