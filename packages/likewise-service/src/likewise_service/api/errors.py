@@ -170,6 +170,8 @@ DOCKETS = {
     "lam": "The multiplier, the price of a report.",
     "looked_at": "Rounds that a panel was asked about.",
     "pairs_shown": "Pairs put before the members of panels, each counted once.",
+    "members_asked": "Members who were asked, over all rounds.",
+    "member_pairs": "Pairs put before a member, for each member.",
     "unseen_reports": "Estimate of the reports that nobody was asked about.",
     "unseen_reports_low": "Its lower end, with 95 % probability at all times.",
     "unseen_reports_high": "Its upper end, with 95 % probability at all times.",

@@ -84,7 +84,7 @@ class UnseenResponse(Response):
 
 
 class LeastResponse(Response):
-    """What another smallest chance (p_min) would cost, had the attention known the same.
+    """The cost of another smallest chance (p_min), had the attention known the same.
 
     ``minutes`` are a member's for 1,000 rounds, ``unseen`` the reports that nobody would have seen
     so far; both are expectations. ``own`` marks the docket's chance.
@@ -104,9 +104,9 @@ class MetricsResponse(Response):
     ``window`` rounds; where members are asked in turn, agreement and decisive votes are of those
     that were put before all of them at once. ``looked_at`` counts rounds that a panel was asked
     about, ``pairs_shown`` the pairs in them, ``members_asked`` their members who were asked, and
-    ``looks`` the pairs put before a member, for each of them; a member then needs ``minutes`` for
-    1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances would cost,
-    where rounds are shown whole by chance.
+    ``member_pairs`` the pairs put before a member, for each of them; a member then needs
+    ``minutes`` for 1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances
+    would cost, where rounds are shown whole by chance.
     ``recorded`` is the time of the last record.
     """
 
@@ -124,7 +124,7 @@ class MetricsResponse(Response):
     looked_at: int
     pairs_shown: int
     members_asked: int
-    looks: int
+    member_pairs: int
     minutes: float | None
     leasts: list[LeastResponse] | None
     unseen: UnseenResponse
@@ -183,7 +183,7 @@ def _count(docket: Docket) -> MetricsResponse:
         in_audit=sum(round_.status == "in audit" for round_ in open_rounds),
         oldest_open_seconds=None,
         reports=counts["report"],
-        **{n: counts[n] for n in ("looked_at", "pairs_shown", "members_asked", "looks")},
+        **{n: counts[n] for n in ("looked_at", "pairs_shown", "members_asked", "member_pairs")},
         minutes=_minutes(counts, counts["pairs_shown"]),
         leasts=_leasts(projection),
         unseen=fill(UnseenResponse, unseen_reports(state)),
@@ -209,7 +209,7 @@ def _minutes(counts: Counter[str], pairs: float) -> float | None:
     if not counts["rounds"]:
         return None
     every = counts["pairs_shown"] * counts["seats"]
-    share = counts["looks"] * counts["looked_at"] / every if every else 1.0
+    share = counts["member_pairs"] * counts["looked_at"] / every if every else 1.0
     return pairs * share / counts["rounds"] * 1000 * SECONDS / 60
 
 

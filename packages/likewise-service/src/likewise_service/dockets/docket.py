@@ -131,6 +131,8 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "lam": state.lam,
         "looked_at": projection.counts["looked_at"],
         "pairs_shown": projection.counts["pairs_shown"],
+        "members_asked": projection.counts["members_asked"],
+        "member_pairs": projection.counts["member_pairs"],
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
     }
 

@@ -42,7 +42,8 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
             features = surrogate(work.state.learner.hypotheses, features_of(content))
-            forgets = work.projection.learnt_from(round_)
+            learns = work.state.learner.looking.learns
+            forgets = learns and work.projection.learnt_from(round_)
             surrogate_digest = work.keep(person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)

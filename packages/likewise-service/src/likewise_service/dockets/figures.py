@@ -194,7 +194,7 @@ def chance_at(least: float, chance: int, own: int) -> int:
 
 @dataclass
 class Leasts:
-    """What the rounds so far would have cost at other smallest chances, in the order of LEASTS.
+    """The cost of the rounds so far at other smallest chances, in the order of LEASTS.
 
     ``shown`` are pairs put before the panel, ``unseen`` reports that nobody would have seen, both
     in units and in expectation, had the attention known the same. Reports of pairs that only

@@ -197,10 +197,10 @@ def _go_on(
     work: UnitOfWork, round_: Round, seats: Mapping[str, str], sitting: Sequence[str] | None = None
 ) -> None:
     """Ask the next member who is ``sitting``, or end the audit, once nobody is asked any more."""
-    changed = round_.changed(seats={**round_.seats, **seats})
-    body = work.projection.following(changed, work.turns, work.at, sitting)
-    if body is not None:
-        work.add(body)
+    changed, projection = round_.changed(seats={**round_.seats, **seats}), work.projection
+    if "asked" not in changed.seats.values():
+        asked = projection.next_asked(changed, work.turns, work.at, sitting)
+        work.add(asked or changed.conclusion(projection.settings.quorum))
         work.close_if_done(round_.id)
 
 

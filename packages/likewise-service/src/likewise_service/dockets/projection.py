@@ -237,20 +237,18 @@ class Projection(Standing):
         """Count what a record says of members' turns, where the docket asks in turn."""
         return body.tally(turns, before) if self.settings.turns else turns
 
-    def following(
+    def next_asked(
         self, round_: Round, turns: Turns, at: str, sitting: Sequence[str] | None = None
-    ) -> kinds.MemberAsked | kinds.Audited | None:
-        """Return what follows in an audit: somebody's turn, or its end; None while people look.
+    ) -> kinds.MemberAsked | None:
+        """Return whose turn follows in an audit; None where nobody's does, or somebody looks.
 
         ``sitting`` are the members of the panel, where they are not those on record.
         """
-        if "asked" in round_.seats.values():
+        if not round_.in_turn or "asked" in round_.seats.values():
             return None
         settings, members = self.settings, self.members if sitting is None else sitting
-        turn = round_.next_turn(turns, members, settings.quorum) if round_.in_turn else None
-        if turn is None:
-            return round_.conclusion(settings.quorum)
-        return kinds.MemberAsked(round_.id, *turn, due_after(at, settings.deadline))
+        turn = round_.next_turn(turns, members, settings.quorum)
+        return turn and kinds.MemberAsked(round_.id, *turn, due_after(at, settings.deadline))
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1

@@ -209,7 +209,7 @@ class Signed(Body, kind="signed", by="auditor"):
     reason: str | None
     at: str
     signature: str
-    limit: int | None = None
+    limit: int | None
 
     def apply(self, projection: Projection, record: Record) -> None:
         projection.governance.signed[self.member] = self.at
@@ -467,7 +467,7 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
     rule: str
     asking: Asking
     due: str | None
-    in_turn: bool = False
+    in_turn: bool
 
     @property
     def at_once(self) -> tuple[str, ...]:
@@ -487,7 +487,7 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
         projection.counts["pairs_shown"] += shown
         projection.counts["seats"] += len(self.members)
         projection.counts["members_asked"] += len(self.at_once)
-        projection.counts["looks"] += len(self.at_once) * shown
+        projection.counts["member_pairs"] += len(self.at_once) * shown
         projection.tallies.sealed(self.asking, projection.settings.least)
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
@@ -558,7 +558,7 @@ class MemberAsked(RoundBody, kind="asked", by="operator client auditor"):
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
         projection.counts["members_asked"] += 1
-        projection.counts["looks"] += len(now.asked_of(self.member))
+        projection.counts["member_pairs"] += len(now.asked_of(self.member))
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.ask(self.round, self.member)
@@ -568,9 +568,13 @@ class MemberAsked(RoundBody, kind="asked", by="operator client auditor"):
 
     def check(self, replay: Replay) -> None:
         """It is the turn that follows: by whom, about what, and until when."""
-        expected = replay.following(replay.projection.round(self.round))
+        projection = replay.projection
+        expected = replay.next_asked(projection.round(self.round), projection.turns)
+        replay.findings.turns += 1
         if self != expected:
-            replay.differ("panel", self.sentence, getattr(expected, "sentence", "nobody's turn"))
+            replay.differ(
+                "panel", self.sentence, expected.sentence if expected else "nobody's turn"
+            )
 
     @property
     def sentence(self) -> str:
@@ -596,7 +600,7 @@ class Erased(RoundBody, kind="erased", by="operator"):
 
     person: str
     digest: str | None
-    forgets: bool = True
+    forgets: bool
 
     def after(self, round_: Round, record: Record) -> Round:
         return round_.changed(
@@ -639,7 +643,8 @@ class Erased(RoundBody, kind="erased", by="operator"):
         round_ = replay.projection.round(self.round)
         if self.person not in round_.people:
             replay.differ("erasure", erased, "somebody of the round")
-        if replay.projection.learnt_from(round_) and not self.forgets:
+        learns = replay.unseeded.looking.learns
+        if learns and replay.projection.learnt_from(round_) and not self.forgets:
             replay.differ("erasure", f"What was learnt from {self.person!r} is kept", "forgotten")
         if self.digest is None:
             replay.findings.wholly.append((self.round, self.person))
@@ -712,7 +717,7 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
     """A member flags a pair, with the reason's digest and a limit, as an objection has them."""
 
     reason: str | None
-    limit: int | None = None
+    limit: int | None
 
     def after(self, round_: Round, record: Record) -> Round:
         pair = Pair.of(self.pair)
@@ -758,9 +763,9 @@ class Finished(PanelBody, kind="finished", by="auditor"):
         if seat != before:
             replay.differ("panel", f"{self.member!r} was {seat}", before)
         changed = round_.changed(seats={**round_.seats, self.member: after})
-        body = replay.following(changed, self.tally(replay.projection.turns, round_))
-        if body is not None:
-            replay.expect(body.kind, round_.id)
+        if "asked" not in changed.seats.values():
+            turns = replay.projection.tallied(replay.projection.turns, self, round_)
+            replay.expect("asked" if replay.next_asked(changed, turns) else "audited", round_.id)
 
 
 class Reopened(Finished, kind="reopened", by="auditor"):
@@ -798,7 +803,7 @@ class RepeatedObjection(Body):
 
     pair: tuple[str, str]
     reason: str | None
-    limit: int | None = None
+    limit: int | None
 
 
 @dataclass(frozen=True)
@@ -905,14 +910,13 @@ class Audited(EventBody, events.Audited, kind="audited", by="operator client aud
         round_ = replay.projection.round(self.round)
         if round_.outcome is not None:
             replay.differ("order", f"Round {round_.id} is audited again", "audited once")
-        following = replay.following(round_)
+        if following := replay.next_asked(round_, replay.projection.turns):
+            replay.differ("panel", "The audit ends", following.sentence)
         if "asked" in round_.seats.values():
             expected = Audited(round_.id, "unaudited")
             replay.findings.ended += self == expected
         else:
             expected = round_.conclusion(replay.projection.settings.quorum)
-        if isinstance(following, MemberAsked):
-            replay.differ("panel", "The audit ends", following.sentence)
         replay.findings.audits += 1
         if self != expected:
             replay.differ("audit", self.sentence, expected.sentence)

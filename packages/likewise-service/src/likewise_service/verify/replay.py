@@ -124,12 +124,9 @@ class Replay:
     def is_committed(self, seed: int, salt: bytes) -> bool:
         return spec.commitment(seed, salt) == self.projection.commitment
 
-    def following(
-        self, round_: Round, turns: Turns | None = None
-    ) -> kinds.MemberAsked | kinds.Audited | None:
-        """Return what has to follow in an audit, after the record that is being checked."""
-        counted = self.projection.turns if turns is None else turns
-        return self.projection.following(round_, counted, self.record.at)
+    def next_asked(self, round_: Round, turns: Turns) -> kinds.MemberAsked | None:
+        """Return whose turn has to follow in an audit, if anybody's."""
+        return self.projection.next_asked(round_, turns, self.record.at)
 
     def draw_together(self, body: kinds.RoundSealed, round_: Round) -> None:
         """Check whether members are asked in turn; the seed says which rounds are not."""
