@@ -47,6 +47,7 @@ class Stage:
     fines: set[str] = field(default_factory=set)
     refuse: str = ""
     seat: str = "5ea7"
+    graded: bool = False
     posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     url: str = ""
 
@@ -55,14 +56,15 @@ class Stage:
         self.flags.clear()
         self.fines.clear()
         self.posts.clear()
-        self.refuse, self.seat = "", "5ea7"
+        self.refuse, self.seat, self.graded = "", "5ea7", False
 
     def queue(self, focus: str = "") -> Queue:
         """The queue as it stands."""
         names = [pair_key(pair) for pair in self.samples.review().pairs]
         flags = {names.index(key): reason for key, reason in self.flags.items()}
         first = names.index(focus[33:]) + 1 if focus else 1
-        return self.samples.queue(self.samples.review(flags), self.fines, first)
+        review = self.samples.review(flags, graded=self.graded)
+        return self.samples.queue(review, self.fines, first)
 
     def get(self, path: str, query: dict[str, str]) -> tuple[int, str, bytes]:
         """Status, kind and content of a page or file."""

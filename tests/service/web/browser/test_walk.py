@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -216,6 +217,35 @@ def test_another_seat_in_another_tab_keeps_what_was_said(page: Page, stage: Stag
     stage.seat = "5ea7"
     eventually(page, lambda: len(stage.flags) == 3)
     page.wait_for_selector("#saving[data-state=saved]")
+
+
+def test_what_was_said_for_another_seat_waits_for_it(page: Page, stage: Stage) -> None:
+    item = {"seat": "07e2", "label": "bo, Cars", "review": "0" * 32, "act": "flag",
+            "pair": "p1.p7", "reason": "", "limit": -1, "key": "a" * 32, "at": 1}  # fmt: skip
+    page.evaluate("text => localStorage.setItem('likewise-unsent:x', text)", json.dumps(item))
+    page.reload()
+    page.wait_for_selector("#unsent:not([hidden])")
+    assert "1 response given as bo, Cars is kept" in page.locator("#unsent").inner_text()
+    page.keyboard.press("f")
+    eventually(page, lambda: stage.flags == {"p1.p7": ""})
+    page.wait_for_selector("#saving[data-state=saved]")
+    assert {form["seat"] for _, form in stage.posts} == {"5ea7"}
+
+
+def test_a_graded_flag_takes_one_key_to_the_slider(page: Page, stage: Stage) -> None:
+    stage.graded = True
+    page.reload()
+    page.wait_for_selector("#keys:not([hidden])")
+    page.keyboard.press("l")
+    has_focus(page, "limit")
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert page.locator("#limit-words").inner_text() == "3 points"
+    page.keyboard.press("Enter")
+    at(page, 1, 6)
+    page.keyboard.press("f")
+    eventually(page, lambda: len(stage.posts) == 2)
+    assert [form["limit"] for _, form in stage.posts] == ["3", "-1"], "said, and not said"
 
 
 def test_two_tabs_agree(
