@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from likewise import Feature
 from likewise_client.responses import (
     DecisionResponse,
     DocketResponse,
@@ -35,6 +36,7 @@ from likewise_service.api.metrics import (
     UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
+from likewise_service.web.practice import GOLD
 from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
 from likewise_service.web.rendering import PageContext, pair_key, render
 
@@ -62,6 +64,12 @@ TITLES = (
     "Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment", "Monthly income",
     "Dependants", "Housing", "Years since the oldest account",
 )  # fmt: skip
+FEATURES = (
+    Feature("score", "integer", 300, 850, label="Bureau score"),
+    Feature("debt", unit="% of income"),
+    Feature("purpose", "category", levels=("car", "home", "boat")),
+    Feature("secret", "flag", visible=False),
+)
 FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
 KEY = "5f2a" * 8
@@ -227,10 +235,9 @@ class Samples:
         waiting = [q for q in pairs[first - 1 :] if first > 1 or not (q.fine or q.pair.flagged)]
         return Queue(waiting, {review.id: left} if left else {})
 
-    def asked(self, queue: Queue, last: str = "") -> str:
-        return render(
-            "console/queue.html", self.page, queue=queue_data(queue, self.page), last=last
-        )
+    def asked(self, queue: Queue, last: str = "", word: str = "") -> str:
+        values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
+        return render("console/queue.html", self.page, **values)
 
     def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
         """One round as a whole."""
@@ -256,7 +263,8 @@ class Samples:
             "queue-erased": self.asked(self.queue(self.erased())),
             "queue-graded": self.asked(self.queue(self.review(graded=True, final=True))),
             "queue-none": self.asked(Queue([], complete=1)),
-            "practice": self.asked(practice_queue(0)),
+            "practice": self.asked(practice_queue(FEATURES, 1), word=GOLD[0].word("fine")),
+            "practice-done": self.asked(practice_queue(FEATURES, 4), word=GOLD[3].word("flag")),
             "rounds": render(
                 "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1}
             ),
@@ -273,7 +281,7 @@ class Samples:
                 ],
             ),
             "guidelines": render(
-                "console/guidelines.html", page, practised=True,
+                "console/guidelines.html", page,
                 guidelines=[self.word("Look at the debts first.", 1)],
             ),
             "history": render("console/history.html", page, reviews=self.past(), older=7),

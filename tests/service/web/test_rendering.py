@@ -26,6 +26,7 @@ PAGES = (
     "queue-graded",
     "queue-none",
     "practice",
+    "practice-done",
     "rounds",
     "rounds-none",
     "review",

@@ -299,12 +299,14 @@ def test_the_panel_is_told_what_to_look_for_and_may_practise(live: Live) -> None
         assert "nothing is recorded" in practice
         where, form = shown(practice)
         assert where == f"/console/rounds/{'0' * 32}"
-        for act in ("flag", "undo", "fine"):
+        assert "Bureau score" in practice, "with the docket's own features"
+        assert "Secret" not in practice, "and none that members do not see"
+        for act, word in (("flag", "Look again at Person 1"), ("fine", "Yes, of Person 1")):
             response = browser.post(f"{where}/{act}", data=form)
-            assert response.headers["location"] == "/console/practice?done=1"
-        end = browser.get("/console/practice?done=4")
-        assert end.headers["location"] == "/console/guidelines?practised=1"
-        assert "You have practised" in browser.get("/console/guidelines?practised=1").text
+            assert response.headers["location"] == f"/console/practice?done=1&said={act}"
+            assert word in browser.get(response.headers["location"]).text
+        assert browser.post(f"{where}/undo", data=form).is_redirect
+        assert "You have practised" in browser.get("/console/practice?done=4&said=fine").text
     assert operator.receipt("loans").hash == head, "nothing of it is on record"
 
 

@@ -304,6 +304,18 @@ def test_a_pair_of_nine_features_is_seen_whole(page: Page, width: int, height: i
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
+def test_practice_has_a_word_on_each_pair_and_records_nothing(page: Page, stage: Stage) -> None:
+    page.goto(f"{stage.url}/page/practice")
+    page.wait_for_selector("#keys:not([hidden])")
+    for key, word in (("f", "Look again at Person 3"), ("f", "Yes, of Person 1"), ("g", "Yes, of")):
+        page.keyboard.press(key)
+        assert page.locator("#word").inner_text().startswith(word)
+    page.get_by_text("You have practised").wait_for()
+    page.goto(f"{stage.url}/console/")
+    at(page, 0, 7)
+    assert stage.posts == []
+
+
 def test_back_shows_the_pair_before(page: Page) -> None:
     for place in (1, 2):
         page.keyboard.press("j")

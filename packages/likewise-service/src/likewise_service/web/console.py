@@ -17,7 +17,7 @@ from likewise_service.dockets import board, panel
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.verify.receipts import acknowledge
-from likewise_service.web import queue, rendering
+from likewise_service.web import practice, queue, rendering
 from likewise_service.web.dependencies import Auditor, PageRequest, file_response, page_router
 
 router = page_router("/console")
@@ -48,9 +48,11 @@ async def queue_page(
     return await request.run(task)
 
 
-def _show_queue(found: queue.Queue, page: rendering.PageContext, last: str) -> Response:
+def _show_queue(
+    found: queue.Queue, page: rendering.PageContext, last: str, word: str = ""
+) -> Response:
     data = queue.queue_data(found, page)
-    return rendering.html("console/queue.html", page, queue=data, last=last)
+    return rendering.html("console/queue.html", page, queue=data, last=last, word=word)
 
 
 @router.get("/queue.json")
@@ -70,12 +72,19 @@ async def queue_json(
 
 @router.get("/practice")
 async def practice_page(
-    request: Auditor, done: Annotated[int, Query(ge=0, le=100)] = 0
+    request: Auditor,
+    done: Annotated[int, Query(ge=0, le=len(practice.GOLD))] = 0,
+    said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
-    made_up = queue.practice_queue(done)
-    if not made_up.pairs:
-        return request.go("/guidelines?practised=1")
-    return _show_queue(made_up, request.page(), "")
+    """Show made-up people of this docket, after a word on the pair before."""
+    word = practice.GOLD[done - 1].word(said) if done and said else ""
+
+    def task(worker: Worker) -> Response:
+        page = request.page(worker.docket.projection.settings.title)
+        made_up = queue.practice_queue(worker.docket.schema.features, done)
+        return _show_queue(made_up, page, "", word)
+
+    return await request.run(task)
 
 
 @router.get("/rounds")
@@ -170,8 +179,12 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
             "other-seat", 403,
             "In this browser you speak for another seat by now. Choose the one you spoke for.",
         )  # fmt: skip
-    if key == rendering.PRACTICE:  # nothing of it is recorded
-        return request.go(f"/practice?done={rendering.practised(form.get('pair', ''))}")
+    if key == practice.PRACTICE:  # nothing of it is recorded
+        done, said = (
+            practice.practised(form.get("pair", "")),
+            act if act in ("flag", "fine") else "",
+        )
+        return request.go(f"/practice?done={done}&said={said}")
     if act == "finish" and not form.get("meant"):
         raise ServiceError("not-meant", 422, "Tick that you mean it: no pair is asked about again.")
     if act in ("fine", "undo"):
@@ -203,16 +216,11 @@ async def hand_in_complete(request: Auditor) -> Response:
 
 
 @router.get("/guidelines")
-async def guidelines(
-    request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
-) -> Response:
+async def guidelines(request: Auditor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
         paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
-        return {
-            "guidelines": paragraphs,
-            "practised": bool(practised),
-        }
+        return {"guidelines": paragraphs}
 
     return await request.show("console/guidelines.html", values)
 

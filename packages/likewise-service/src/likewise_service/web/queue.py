@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from likewise.panel.objections import Pair
+from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api.reviews import review_response
 from likewise_service.dockets.board import Review
@@ -17,7 +18,7 @@ from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger.store import Store
-from likewise_service.web import rendering
+from likewise_service.web import practice, rendering
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
@@ -38,12 +39,13 @@ class Queue:
     """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
 
     ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
-    have no pair, or the member responded elsewhere.
+    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded.
     """
 
     pairs: Sequence[QueuedPair]
     left: Mapping[str, int] = field(default_factory=dict)
     complete: int = 0
+    practice: bool = False
 
 
 def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
@@ -85,11 +87,11 @@ def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair
     return pairs
 
 
-def practice_queue(done: int) -> Queue:
+def practice_queue(features: Sequence[Feature], done: int) -> Queue:
     """Return the made-up pairs, without those that were looked at."""
-    review = rendering.practice_review()
+    review = practice.practice_review(features)
     pairs = [QueuedPair(review, pair) for pair in review.pairs[done:]]
-    return Queue(pairs, {review.id: len(pairs)})
+    return Queue(pairs, {review.id: len(pairs)}, practice=True)
 
 
 def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
@@ -140,6 +142,7 @@ def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
         "titles": [fact.title for fact in facts],
         "left": dict(queue.left),
         "complete": queue.complete,
+        "practice": queue.practice,
         "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
     }
 
@@ -169,5 +172,14 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         "final": review.final,
         # Points that the two may be apart at most: below their gap, or -1 where nothing is said.
         "limit": -1 if limit is None else round(100 * limit),
+        "words": _words(review, pair),
         "limits": math.ceil(100 * pair.gap) - 1 if review.graded else -1,
     }
+
+
+def _words(review: responses.ReviewResponse, pair: responses.ReviewPair) -> dict[str, str]:
+    """Return what is said to either response to a practice pair; nothing to any other."""
+    if review.id != practice.PRACTICE:
+        return {}
+    gold = next(g for g in practice.GOLD if (g.over, g.under) == (pair.over, pair.under))
+    return {response: gold.word(response) for response in ("flag", "fine")}

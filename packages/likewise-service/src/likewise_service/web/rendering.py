@@ -15,9 +15,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from likewise.panel import rule_language, rules
-from likewise.people.features import Feature
 from likewise_client import responses
-from likewise_service.api import metrics, reviews
+from likewise_service.api import metrics
 from likewise_service.errors import now, parse, seconds_between
 
 THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
@@ -181,53 +180,6 @@ def interval(unseen: metrics.UnseenResponse) -> str:
         f"reports that nobody was asked about; between {unseen.low:,} and {unseen.high:,} with "
         f"{percent(unseen.confidence)} probability, whenever you look"
     )
-
-
-# The id of the practice round: no review has it, since ids are keyed hashes.
-PRACTICE = "0" * 32
-FEATURES = (
-    Feature("f0", "integer", low=300, high=850, label="Bureau score"),
-    Feature("f1", "integer", low=0, high=100, label="Debt"),
-    Feature("f2", "category", levels=("car", "home"), label="Purpose"),
-)
-# Chance, then the features: the first two are alike and treated apart, the last two are not alike.
-PEOPLE = {
-    "p1": (0.81, 702, 31, 0),
-    "p2": (0.34, 699, 32, 0),
-    "p3": (0.78, 760, 12, 1),
-    "p4": (0.22, 430, 71, 1),
-}
-PAIRS = (("p1", "p4"), ("p3", "p4"), ("p1", "p2"), ("p3", "p2"))
-
-
-def practice_review() -> responses.ReviewResponse:
-    """Return a round to practise with: one of its four pairs is of two people nearly the same."""
-    people = [
-        responses.ReviewPerson(alias, chance, reviews.facts(FEATURES, values), erased=False)
-        for alias, (chance, *values) in PEOPLE.items()
-    ]
-    pairs = [
-        responses.ReviewPair(
-            over, under, PEOPLE[over][0] - PEOPLE[under][0], False,
-            reviews.differences(FEATURES, PEOPLE[over][1:], PEOPLE[under][1:]),
-        )
-        for over, under in PAIRS
-    ]  # fmt: skip
-    return responses.ReviewResponse(
-        id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
-        shadow=False, reason_limit=2000, people=people, pairs=pairs, objections=[], outcome=None,
-        reported=[], receipt=responses.ReceiptResponse("practice", 0, "", ""),
-    )  # fmt: skip
-
-
-def practised(pair: str) -> int:
-    """Return how many practice pairs are done after one of them.
-
-    >>> practised("p1.p2"), practised("p9.p9")
-    (3, 0)
-    """
-    names = [f"{over}.{under}" for over, under in PAIRS]
-    return names.index(pair) + 1 if pair in names else 0
 
 
 def pair_key(pair: responses.PairResponse) -> str:

@@ -15,9 +15,12 @@
     if (!Number.isNaN(then.valueOf())) time.textContent = clock.format(then).replace(" at ", ", ");
   }
 
+  // On a phone the pages' names do not all fit: the current one is brought into sight.
+  document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
   const source = find("queue-data"), leave = document.querySelector("form.leave");
   const data = source ? JSON.parse(source.textContent) : null;
-  const practice = data?.pairs[0]?.number === 0;
+  const practice = data?.practice ?? false;
   // Whoever this page was made for, and the token of their session, which may change under it.
   const seat = leave?.dataset.seat ?? "", label = leave?.dataset.label ?? "";
   let csrf = leave?.elements.csrf.value ?? "";
@@ -301,8 +304,7 @@
   function advance(words) {
     revisiting = false;
     move(next(), words);
-    if (practice && !toDo()) location.assign("/console/guidelines?practised=1");
-    else refill();
+    refill();
   }
   function refill() {
     if (pairs.filter((pair) => !pair.response).length < Math.min(FEW, toDo())) refresh();
@@ -319,7 +321,7 @@
     if (!responded.includes(pair.id)) responded.push(pair.id);
     // The last response of a round hands it in, which may close it: it waits for a second thought.
     const last = !left[pair.review];
-    if (!practice) {
+    if (practice) { find("word").hidden = false; text(find("word"), pair.words[act]); } else {
       keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, hold: last ? Date.now() + HOLD : 0 });
       send();
     }
