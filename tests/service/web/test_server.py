@@ -301,7 +301,7 @@ def test_the_panel_is_told_what_to_look_for_and_may_practise(live: Live) -> None
         assert where == f"/console/rounds/{'0' * 32}"
         assert "Bureau score" in practice, "with the docket's own features"
         assert "Secret" not in practice, "and none that members do not see"
-        for act, word in (("flag", "Look again at Person 1"), ("fine", "Yes, of Person 1")):
+        for act, word in (("flag", "Look again: Person 1"), ("fine", "Yes: Person 1")):
             response = browser.post(f"{where}/{act}", data=form)
             assert response.headers["location"] == f"/console/practice?done=1&said={act}"
             assert word in browser.get(response.headers["location"]).text

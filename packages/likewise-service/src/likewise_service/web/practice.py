@@ -25,19 +25,18 @@ class Gold(NamedTuple):
     def word(self, response: str) -> str:
         """Say whether a response is right.
 
-        >>> GOLD[2].word("fine")[:35]
-        'Look again at Person 1 and Person 2'
+        >>> GOLD[2].word("fine")[:43]
+        'Look again: Person 1 and Person 2 are nearl'
         """
-        verdict = "Yes, of" if response == self.response else "Look again at"
-        over, under = (f"Person {name[1:]}" for name in (self.over, self.under))
-        return f"{verdict} {over} and {under}: {self.why}"
+        verdict = "Yes" if response == self.response else "Look again"
+        return f"{verdict}: Person {self.over[1:]} and Person {self.under[1:]} {self.why}"
 
 
 GOLD = (
-    Gold("p1", "p4", "fine", "they differ in much that may matter, so their chances may too."),
-    Gold("p3", "p4", "fine", "they are at opposite ends of nearly everything."),
-    Gold("p1", "p2", "flag", "they are nearly the same, and treated very differently."),
-    Gold("p3", "p2", "fine", "a third of the range lies between them in most things."),
+    Gold("p1", "p4", "fine", "differ in much that may matter, so their chances may too."),
+    Gold("p3", "p4", "fine", "are at opposite ends of nearly everything."),
+    Gold("p1", "p2", "flag", "are nearly the same, and treated very differently."),
+    Gold("p3", "p2", "fine", "are a third of the range apart in most things."),
 )
 
 

@@ -98,9 +98,10 @@
   function request(item) {
     const { review, act, pair, reason, limit, key } = item;
     const form = new URLSearchParams({ pair, key, csrf, seat: item.seat, ...(act === "flag" ? { reason, limit } : {}) });
+    const body = form.toString();  // browsers let only small ones outlive their page
     return fetch(`/console/rounds/${review}/${act}`, {
-      method: "POST", body: form, headers: { Accept: "application/json" },
-      credentials: "same-origin", redirect: "error", keepalive: true, signal: AbortSignal.timeout(15000),
+      method: "POST", body, headers: { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      credentials: "same-origin", redirect: "error", keepalive: body.length < 30000, signal: AbortSignal.timeout(15000),
     });
   }
   function pause(milliseconds) {
