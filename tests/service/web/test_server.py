@@ -250,6 +250,30 @@ def test_a_response_can_be_taken_back_until_the_round_closes(live: Live) -> None
         assert closed.headers["location"] == where, "of a closed round the whole is shown"
 
 
+def test_where_members_are_asked_in_turn_nothing_is_taken_back(start: Start) -> None:
+    live = start()
+    store = Store.open(live.settings.database)
+    open_docket(store, "turns", spec(turns=True, together_share=0.0, rule="all"), seed=7)
+    for name in ("ann", "bob"):
+        live.tokens[f"{name}-turns"] = create_token(store, "auditor", name, "turns")[0]
+    bank = create_token(store, "client", "bank", "turns")[0]
+    store.close()
+    live.client(bank).open_round("turns", people(1, 2))  # a single pair
+    first = next(who for who in ("ann-turns", "bob-turns") if live.client(who).reviews("turns"))
+    with browse(live, first) as browser:
+        page = browser.get("/console/").text
+        assert "after that nothing can be taken back" in page
+        where, form = shown(page)
+        assert browser.post(f"{where}/flag", data=form).is_redirect
+        late = browser.post(f"{where}/undo", data=form, headers={"Accept": "application/json"})
+        assert late.json()["error"]["code"] == "turn-over"
+        whole = browser.get(where).text
+        assert "another member is asked next" in whole
+        assert "/console/?pair=" not in whole
+    [other] = {"ann-turns", "bob-turns"} - {first}
+    assert len(live.client(other).reviews("turns")) == 1
+
+
 def test_a_flag_may_say_how_far_apart_two_may_be(start: Start) -> None:
     live = start()
     store = Store.open(live.settings.database)
