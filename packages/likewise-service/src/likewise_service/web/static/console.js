@@ -366,7 +366,10 @@
     const same = new Set(kept.map((pair) => pair.id));
     left = { ...fresh.left };
     for (const pair of kept) left[pair.review] = (left[pair.review] ?? 0) + (pair.response ? 0 : 1) - (awaited.has(pair.id) ? 1 : 0);
-    pairs = [...kept, ...fresh.pairs.filter((pair) => !same.has(pair.id))];
+    // Of a pair that came only now another tab may have said something since.
+    const unheard = fresh.pairs.filter((pair) => !same.has(pair.id));
+    for (const pair of unheard) if (newer.has(pair.id)) left[pair.review] -= 1;
+    pairs = [...kept, ...unheard.filter((pair) => !newer.has(pair.id))];
     if (!pairs.length) { location.assign("/console/"); return; }
     const index = pairs.findIndex((pair) => pair.id === before.id), open = pairs.findIndex((pair) => !pair.response);
     show(index >= 0 && (revisiting || !pairs[index].response || open < 0) ? index : Math.max(open, 0));
