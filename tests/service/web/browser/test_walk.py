@@ -188,7 +188,7 @@ def test_a_refusal_is_said_and_never_called_saved(page: Page, stage: Stage) -> N
     stage.refuse = ""
     page.keyboard.press("g")
     eventually(page, lambda: stage.fines == {"p1.p3"})
-    assert page.locator("#saving").get_attribute("data-state") == "lost"
+    page.wait_for_selector("#saving[data-state=lost]")  # not "saved", although the second is
 
 
 def test_what_was_said_survives_the_end_of_a_sign_in(page: Page, stage: Stage) -> None:
