@@ -21,7 +21,7 @@ from likewise.learner import events, fold
 from likewise.learner.attention import Asking
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
-from likewise.numerics.fixed_point import ONE
+from likewise.numerics.fixed_point import to_units
 from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
@@ -987,7 +987,7 @@ class Labelled(EventBody, events.Labelled, kind="labelled", by="operator client"
         missed = decision.approved != bool(self.label)
         projection.counts["labels"] += 1
         projection.counts["missed"] += missed
-        projection.counts["distance"] += abs(decision.score - self.label * ONE)
+        projection.counts["distance"] += abs(decision.score - to_units(self.label))
         projection.curves.add(now.number, labels=1, missed=missed)
 
     def check(self, replay: Replay) -> None:

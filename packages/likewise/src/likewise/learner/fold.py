@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,13 @@ from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
 from likewise.learner.attention import Asking, Possible, Response, ask, ask_all
-from likewise.learner.costs import report_cost
+from likewise.learner.costs import ALIKE, Weights, report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State, changed, is_located, located, points_of
-from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose
 from likewise.people.schema import People
 from likewise.validation import instance
@@ -386,8 +386,18 @@ def _sealed(event: events.Sealed, state: State) -> State:
     if not state.learner.pricing.one_sided:
         return state  # every label will come, and nothing is charged before it does
     counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
-    amounts = [state.learner.pricing.sealed(decision) for decision in counted]
-    return charge_labels(state, round_, [d.person for d in counted], amounts)
+    people, sealed = [d.person for d in counted], state.learner.pricing.sealed
+    weights = _weights(state.learner, round_, people)
+    return charge_labels(state, round_, people, list(map(sealed, counted, weights)))
+
+
+def _weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list[Weights]:
+    """The weights of wrong decisions on some people of a round."""
+    if learner.loss.alike:
+        return [ALIKE] * len(people)
+    by_id = {person.id: person for person in round_.people}
+    schema = learner.hypotheses.schema
+    return [learner.loss.weights(schema, by_id[name]) for name in people]
 
 
 @_fold.register
@@ -401,7 +411,8 @@ def _overridden(event: events.Overridden, state: State) -> State:
     decision = round_.decisions[event.person]
     if round_.panel is not None:
         # What was charged at sealing is taken back.
-        amount = -state.learner.pricing.sealed(decision)
+        weights = _weights(state.learner, round_, [event.person])
+        amount = -state.learner.pricing.sealed(decision, *weights)
         state = charge_labels(state, round_, [event.person], [amount])
     overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
     return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
@@ -582,13 +593,13 @@ def _labelled(event: events.Labelled, state: State) -> State:
     return label(state, event.round, {event.person: event.label})
 
 
-def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
+def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
     """Labels of some people of a round, as if their events came one after the other."""
     round_, learner = open_round(state, round_id), state.learner
     one_sided = learner.pricing.one_sided
     recorded, charged = dict(round_.labels), []
     for person, value in labels.items():
-        y = checked_label(person, value, round_)
+        y = checked_label(person, value, round_, fractions=learner.loss.fractions)
         if person in recorded:
             if recorded[person] == y:
                 continue
@@ -604,18 +615,25 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
     if len(recorded) == len(round_.labels):
         return state
     state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
-    amounts = [learner.pricing.labelled(round_.decisions[p], recorded[p]) for p in charged]
+    amounts = [
+        learner.pricing.labelled(round_.decisions[p], to_units(recorded[p]), weights)
+        for p, weights in zip(charged, _weights(learner, round_, charged), strict=True)
+    ]
     return charge_labels(state, round_, charged, amounts)
 
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-def checked_label(person: str, label: object, round_: OpenRound) -> int:
-    """The label as 0 or 1, of somebody in a round that is sealed."""
-    if not isinstance(label, _NUMBERS) or label not in (0, 1):
+def checked_label(
+    person: str, label: object, round_: OpenRound, *, fractions: bool = False
+) -> float:
+    """The label as 0 or 1, or a fraction, of somebody in a round that is sealed."""
+    fits = isinstance(label, _NUMBERS) and (label in (0, 1) or (fractions and 0 < label < 1))
+    if not fits:
+        rule = "a number from 0 to 1" if fractions else "0 or 1"
         raise EventRefused(
-            f"Round {round_.id!r}, person {person!r}: a label must be 0 or 1; got "
+            f"Round {round_.id!r}, person {person!r}: a label must be {rule}; got "
             f"{shown(label)}. Leave out labels that are not known."
         )
     if round_.panel is None:
@@ -625,7 +643,8 @@ def checked_label(person: str, label: object, round_: OpenRound) -> int:
             f"Round {round_.id!r} has no person {person!r} to label; it has "
             f"{', '.join(map(repr, round_.decisions))}."
         )
-    return int(label)
+    y = float(cast(float, label))
+    return int(y) if y in (0, 1) else y
 
 
 def check_seen(person: str, round_: OpenRound) -> None:

@@ -84,11 +84,14 @@ class Schedule(ABC):
     ``feedback`` names the settings that it was made for, of ``full`` and ``one-sided``. Every
     method is a function of its parameters and of its arguments alone, computed by + − · / and
     square roots (:mod:`likewise.numerics.fixed_point` has the logarithm), so that all machines
-    agree. ``likewise.testing.check_schedule`` checks all of that.
+    agree. ``proved`` says of what there are theorems for these constants, of ``full``,
+    ``one-sided`` and ``late``; a subclass inherits none of them.
+    ``likewise.testing.check_schedule`` checks all of that.
     """
 
     name: ClassVar[str]
     feedback: ClassVar[tuple[str, ...]]
+    proved: ClassVar[frozenset[str]] = frozenset()
 
     @property
     @abstractmethod
@@ -167,6 +170,7 @@ class Paper(Schedule):
     noise: Literal["per-point", "repeated"] = "repeated"
     name = "paper"
     feedback = ("full",)
+    proved = frozenset(("full",))
     most_b = 0.25
 
     def __post_init__(self) -> None:
@@ -235,6 +239,7 @@ class PaperOneSided(Paper):
     omega_constant: int = 512
     name = "paper-one-sided"
     feedback = ("one-sided",)
+    proved = frozenset(("one-sided",))
     most_b = 1 / 6
 
     def __post_init__(self) -> None:
@@ -302,6 +307,7 @@ class SelfTuned(Schedule):
     waiting: float = WAITING
     name = "self-tuned"
     feedback = ("full", "one-sided")
+    proved = frozenset(("full", "one-sided", "late"))
 
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."

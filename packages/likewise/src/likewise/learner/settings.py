@@ -16,7 +16,14 @@ from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
 from likewise.learner import schedules
 from likewise.learner.attention import Attention, attention_from_spec, attention_named
-from likewise.learner.costs import Dual, Pricing, dual_from_spec, pricing_named
+from likewise.learner.costs import (
+    Dual,
+    Loss,
+    Pricing,
+    dual_from_spec,
+    loss_from_spec,
+    pricing_named,
+)
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
@@ -70,7 +77,9 @@ class Learner:
     scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
         class. ``nested-ftpl`` always has one for each.
     dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``, ``geometric``,
-        or such a rule with its parameters, :class:`~likewise.learner.costs.Geometric` and others.
+        ``bounded``, or such a rule with its parameters,
+        :class:`~likewise.learner.costs.Geometric` and others.
+    loss: what wrong decisions cost; :class:`~likewise.learner.costs.Loss` weighs them by person.
     """
 
     hypotheses: HypothesisClass
@@ -87,6 +96,7 @@ class Learner:
     open_limit: int = 10_000
     scales: str = "shared"
     dual: Dual | str = "gradient"
+    loss: Loss = field(default_factory=Loss)
 
     def __post_init__(self) -> None:
         kinds: tuple[tuple[str, type[Any], str], ...] = (
@@ -94,6 +104,7 @@ class Learner:
             ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
             ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
             ("attention", Attention, "possible, everything, share:0.25, model, or PanelModel(…)."),
+            ("loss", Loss, "Loss(approval=0.2, rejection=1.0), or leave it out."),
         )
         if isinstance(self.attention, str):
             assign(self, attention=attention_named(self.attention))
@@ -101,6 +112,7 @@ class Learner:
             assign(self, dual=dual_from_spec({"dual": self.dual}))
         for name, kind, remedy in kinds:
             instance(name, getattr(self, name), kind, remedy)
+        self.loss.check(self.hypotheses.schema)
         choice("engine", self.engine, ENGINES, "They all agree.")
         choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
         remedy = "It is the most people in a round."
@@ -269,6 +281,7 @@ class Learner:
             "schedule": self.resolved_schedule.spec(),
             "dual": self.multiplier.spec(),
             "attention": self.looking.spec(),
+            **({} if self.loss == Loss() else {"loss": self.loss.spec()}),
             **{name: getattr(self, name) for name in PLAIN},
             "player": self.primal.name,
         }
@@ -281,7 +294,7 @@ class Learner:
         fits = isinstance(version, str) and version == ALGORITHM
         require(fits, "algorithm", f"must be {ALGORITHM!r}", version, remedy)
         parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual", "attention")
-        values = members("learner", spec, (*parts, *PLAIN))
+        values = members("learner", spec, (*parts, *PLAIN), ("loss",))
         hypotheses = class_from_spec(values["hypotheses"])
         if isinstance(hypotheses, ExactWeights):
             hypotheses = hypotheses.with_prior(values["prior"])
@@ -293,5 +306,6 @@ class Learner:
             schedule=schedules.schedule_from_spec(values["schedule"]),
             dual=dual_from_spec(values["dual"]),
             attention=attention_from_spec(values["attention"]),
+            loss=loss_from_spec(values.get("loss", {})),
             **{name: values[name] for name in PLAIN},
         )

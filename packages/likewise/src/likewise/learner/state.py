@@ -258,7 +258,7 @@ class OpenRound:
     panel: str | None = None
     outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
-    labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    labels: Mapping[str, int | float] = field(default_factory=lambda: MappingProxyType({}))
     overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     asking: Asking | None = None
 

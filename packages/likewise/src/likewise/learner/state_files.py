@@ -175,10 +175,16 @@ def _read_float(name: str, data: Any) -> float:
     return number
 
 
+def _read_label(name: str, data: Any) -> float:
+    """A number as it was written: an integer stays one."""
+    return data if type(data) is int else _read_float(name, data)
+
+
 _PLAIN: Mapping[Any, Callable[[str, Any], Any]] = {
     bool: lambda name, data: flag(name, data, NOT_WRITTEN),
     int: lambda name, data: integer(name, data, -LARGEST, LARGEST, NOT_WRITTEN),
     float: _read_float,
+    int | float: _read_label,
     str: lambda name, data: text(name, data, NOT_WRITTEN),
     FloatArray: lambda name, data: np.array(
         [_read_float(name, number) for number in items(name, data, NOT_WRITTEN)]
@@ -273,7 +279,7 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
             Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity
         )
     for person, label in round_.labels.items():
-        fold.checked_label(person, label, round_)
+        fold.checked_label(person, label, round_, fractions=learner.loss.fractions)
         if learner.pricing.one_sided:
             fold.check_seen(person, round_)
     for person, approved in round_.overrides.items():

@@ -70,6 +70,7 @@ def _self_tuned(
     dual: Annotated[str, "how the price of a report moves: gradient, additive, …"] = "gradient",
     gamma: Annotated[float | None, "of the duals additive and geometric"] = None,
     theta: Annotated[float | None, "of the dual geometric"] = None,
+    largest: Annotated[float | None, "of the dual bounded"] = None,
     counts_outstanding: Annotated[bool, "the scale counts what is outstanding"] = True,
     outstanding: Annotated[float, "the weight of what is outstanding"] = OUTSTANDING,
     waiting: Annotated[float, "how much a round that waits for its audit adds"] = WAITING,
@@ -85,8 +86,8 @@ def _self_tuned(
     )  # fmt: skip
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
-        engine=engine, feedback=feedback, scales=scales, dual=_dual(dual, gamma=gamma, theta=theta),
-        open_limit=open_limit,
+        engine=engine, feedback=feedback, scales=scales, open_limit=open_limit,
+        dual=_dual(dual, gamma=gamma, theta=theta, largest=largest),
     )  # fmt: skip
 
 
