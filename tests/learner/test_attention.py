@@ -137,7 +137,7 @@ def test_answers_to_what_was_not_asked_are_refused() -> None:
         encounter = WORLD.encounter(t)
         state, deployment = deploy(state, encounter.people)
         asked, name = asking(state, deployment.round), deployment.round
-        others = possible_pairs(state.open[name], state.learner).ids()
+        others = possible_pairs(state.open[name], state.learner, asked.sensitivity).ids()
         others = [pair for pair in others if not asked.asks(pair)]
         if not asked.looked_at and not asked.quiet:
             with pytest.raises(EventRefused, match="not put before the panel"):

@@ -13,6 +13,7 @@ them:
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,23 @@ def test_theorem_b_holds_for_exponential_weights(
     learner = learner_of(setting, "exponential-weights", eta, eps, x)
     played = hostile_game(learner, setting, against)
     off = 2.0**-19 * sum(played.ranges)  # published scores are integers of 2^-20
+    check(played, played.bound(1 / 8, log_inverse(learner)), off)
+
+
+@AGAINST
+@SETTINGS
+@pytest.mark.parametrize("shrink", [0.2, 0.9])
+def test_theorem_b_holds_where_kappa_varies(
+    shrink: float, eta: float, eps: float, x: float | None, against: str
+) -> None:
+    """beta is that of the largest kappa. Broken on purpose: with a kappa that grows beyond it the
+    audit lemma fails.
+    """
+    setting = EXACT["pool"]
+    learner = learner_of(setting, "exponential-weights", eta, eps, x)
+    learner = replace(learner, schedule=replace(learner.schedule, kappa=eps / 2, shrink=shrink))
+    played = hostile_game(learner, setting, against)
+    off = 2.0**-19 * sum(played.ranges)
     check(played, played.bound(1 / 8, log_inverse(learner)), off)
 
 

@@ -458,8 +458,9 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
     def after(self, round_: Round, record: Record) -> Round:
         seats = dict.fromkeys(self.members, "asked")
         return round_.changed(
-            sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats
-        )
+            sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats,
+            sensitivity=self.asking.sensitivity,
+        )  # fmt: skip
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
         projection.counts["looked_at"] += bool(self.members)

@@ -56,13 +56,17 @@ SMALLEST_CHANCE = 0.001
 
 @dataclass(frozen=True, eq=False)
 class Possible:
-    """The possible pairs of a round: places of the favoured and the other, and gaps in units."""
+    """The possible pairs of a round: places of the favoured and the other, and gaps in units.
+
+    ``least`` is what their gaps exceed: alpha − kappa.
+    """
 
     schema: FeatureSchema
     people: tuple[Person, ...]
     over: IntArray
     under: IntArray
     gaps: IntArray
+    least: int
 
     @classmethod
     def of(
@@ -71,11 +75,11 @@ class Possible:
         """The pairs whose gap exceeds ``least``, in the order of the people."""
         if max(scores) - min(scores) <= least:  # most rounds of a strict panel
             nobody = np.zeros(0, dtype=np.int64)
-            return cls(schema, people, nobody, nobody, nobody)
+            return cls(schema, people, nobody, nobody, nobody, least)
         column: IntArray = np.array(scores, dtype=np.int64)
         gaps = column[:, None] - column
         over, under = np.nonzero(gaps > least)
-        return cls(schema, people, over, under, gaps[over, under])
+        return cls(schema, people, over, under, gaps[over, under], least)
 
     def __len__(self) -> int:
         return len(self.gaps)
@@ -88,8 +92,8 @@ class Possible:
 
     def only(self, chosen: BoolArray) -> Self:
         """Some of the pairs."""
-        kept = (array[chosen] for array in (self.over, self.under, self.gaps))
-        return type(self)(self.schema, self.people, *kept)
+        over, under, gaps = (array[chosen] for array in (self.over, self.under, self.gaps))
+        return type(self)(self.schema, self.people, over, under, gaps, self.least)
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -213,7 +217,8 @@ class Asking:
     ``pairs`` are those that it is asked about in any case, the favoured first, or None for all that
     are possible; ``whole`` says that the coin, of probability ``chance`` (in units), showed it all
     ``possible`` pairs, or ``everything``; ``looked_at`` that it is asked at all. ``memory`` is a
-    hash of what the attention had learnt when it asked.
+    hash of what the attention had learnt when it asked. Possible are pairs whose gap exceeds
+    ``sensitivity``, alpha − kappa in units.
     """
 
     pairs: tuple[tuple[str, str], ...] | None = None
@@ -223,6 +228,7 @@ class Asking:
     looked_at: bool = True
     memory: str = ""
     everything: bool = True
+    sensitivity: int = 0
 
     @property
     def shown(self) -> int:
@@ -251,7 +257,10 @@ def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed
     whole = chance >= ONE or Stream(seed, Purpose.LOTTERY, number).below(ONE) < chance
     asked = None if everything else tuple(pairs.only(unknown).ids())
     looked_at = (len(pairs) > 0 and (whole or bool(asked))) if attention.skips else whole
-    return Asking(asked, len(pairs), whole, chance, looked_at, digest(memory), not attention.skips)
+    return Asking(
+        asked, len(pairs), whole, chance, looked_at, digest(memory), not attention.skips,
+        pairs.least,
+    )  # fmt: skip
 
 
 def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> Asking:
@@ -260,7 +269,7 @@ def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> As
     # Of each score, how many others lie more than the sensitivity below it.
     possible = sum(bisect_left(ordered, score - sensitivity) for score in ordered)
     looked_at = possible > 0 or not attention.skips
-    return Asking(None, possible, True, ONE, looked_at, "", not attention.skips)
+    return Asking(None, possible, True, ONE, looked_at, "", not attention.skips, sensitivity)
 
 
 @lru_cache(maxsize=16)
