@@ -9,7 +9,7 @@ import pytest
 
 from likewise.errors import EventRefused, ParameterError
 from likewise.learner import Learner, SelfTuned, State, apply, deploy, learn
-from likewise.learner.events import Audited
+from likewise.learner.events import Audited, Outcome
 from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.simulate.loans import Loans
@@ -106,7 +106,7 @@ def test_a_round_is_audited_at_the_kappa_of_its_sealing() -> None:
     refused = 0
     for encounter, deployment in zip(encounters, deployments, strict=True):
         report = encounter.panel.audit(encounter.people, deployment.units, LEARNER.sensitivity)
-        outcome = "report" if report.pairs else "quiet"
+        outcome: Outcome = "report" if report.pairs else "quiet"
         state = apply(state, Audited(deployment.round, outcome, report.pairs))
         gap = max(deployment.units) - min(deployment.units)
         refused += LEARNER.sensitivity < gap <= state.sensitivity

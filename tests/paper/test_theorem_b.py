@@ -13,7 +13,6 @@ them:
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -192,8 +191,8 @@ def test_theorem_b_holds_where_kappa_varies(
     audit lemma fails.
     """
     setting = EXACT["pool"]
-    learner = learner_of(setting, "exponential-weights", eta, eps, x)
-    learner = replace(learner, schedule=replace(learner.schedule, kappa=eps / 2, shrink=shrink))
+    schedule = SelfTuned(eta=eta, x=x, kappa=eps / 2, shrink=shrink)
+    learner = Learner(setting.hypotheses, 3, 0.3, eps, 1, schedule, "exponential-weights")
     played = hostile_game(learner, setting, against)
     off = 2.0**-19 * sum(played.ranges)
     check(played, played.bound(1 / 8, log_inverse(learner)), off)
