@@ -1,4 +1,4 @@
-"""What attention costs people, and what is not seen: three small studies.
+"""Studies of what attention costs people, and of what is not seen.
 
     python -m studies.scripts.attention --json studies/results/attention-studies.json
 
@@ -166,7 +166,7 @@ def _reliability(value: Consistency) -> Iterator[tuple[str, float]]:
 
 
 def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Whom every member finds too close for a gap of a half, of each pair once."""
+    """The judgements of all members, (m, n): whether a gap of a half is too large for the pair."""
     places = np.triu_indices(len(encounter.people), 1)
     return np.asarray(encounter.distances[:, places[0], places[1]] < ONE // 2)
 

@@ -471,7 +471,7 @@ def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner)
 
 
 def _asked(round_: OpenRound) -> Asking:
-    """What the panel of a round was asked."""
+    """The pairs that the panel of a sealed round is asked about."""
     if round_.asking is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
     return round_.asking
