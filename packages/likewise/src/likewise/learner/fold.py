@@ -512,7 +512,7 @@ def _attended(state: State, round_: OpenRound) -> State:
         shown = everything.only(_places(everything, asked.asks))
         response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
-            asked.whole,
+            asked.whole, state.opened - round_.number,
         )  # fmt: skip
         memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)
