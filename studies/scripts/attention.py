@@ -73,7 +73,7 @@ def interval_game(seed: int, rounds: int) -> dict[str, Any]:
             "width": width}  # fmt: skip
 
 
-def intervals(games: int, rounds: int = 120) -> dict[str, Any]:
+def intervals(games: int, rounds: int = 80) -> dict[str, Any]:
     """Misses among some games; unseen reports, their estimate and the interval's width, in means.
 
     >>> intervals(2, rounds=30)["missed"]
@@ -118,7 +118,7 @@ PANELS: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 
 
-def careless(rounds: int = 1000, seeds: Sequence[int] = (1, 2)) -> list[dict[str, Any]]:
+def careless(rounds: int = 600, seeds: Sequence[int] = (1, 2)) -> list[dict[str, Any]]:
     """Error, violations, reports and looks of each panel, by what it is asked; means of seeds."""
     rows = []
     for name, settings in PANELS.items():
