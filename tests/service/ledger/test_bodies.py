@@ -45,7 +45,7 @@ STORED: dict[str, dict[str, Any]] = {
         "round": "r1", "members": ["ada"], "rule": "any", "due": None, "in_turn": True,
         "asking": {
             "pairs": [["a", "b"]], "possible": 2, "whole": False, "chance": 52428,
-            "looked_at": True, "memory": "ab", "everything": False,
+            "looked_at": True, "memory": "ab", "everything": False, "sensitivity": 157_286,
         },
     },
     "asked": {"round": "r1", "member": "ada", "pairs": [["a", "b"]], "due": None},

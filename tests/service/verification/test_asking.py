@@ -24,16 +24,19 @@ from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
 from tests.service.dockets.test_attention import MODEL, kind_of, play
-from tests.service.live import Clock, replay_store, small_spec
+from tests.service.live import OUTSPOKEN, Clock, replay_store, small_spec
 
 Begin = Callable[..., Docket]
+MOVING = replace(OUTSPOKEN, shrink=0.2)
 
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """The ledger of a docket that asks by a model."""
+    """The ledger of a docket that asks by a model, with a kappa that moves."""
     store = Store.open(f"sqlite:///{tmp_path_factory.mktemp('asked') / 'ledger.db'}")
-    open_docket(store, "loans", small_spec(rule="at_least(2)", attention=MODEL), seed=5)
+    open_docket(
+        store, "loans", small_spec(rule="at_least(2)", attention=MODEL, schedule=MOVING), seed=5
+    )
     play(Docket(store, "loans"), 0, 60, random.Random(4))
     yield store
     store.close()
@@ -57,6 +60,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Asking], Asking]]] = {
     "says not asked": ("whole", lambda a: replace(a, pairs=(), whole=False, looked_at=False)),
     "says nothing was possible": ("whole", lambda a: replace(a, possible=0, looked_at=False)),
     "says quiet": ("unasked", lambda a: replace(a, whole=True)),
+    "another kappa": ("whole", lambda a: replace(a, sensitivity=a.sensitivity - 1)),
     "another chance": ("by chance", lambda a: replace(a, chance=a.chance + 1)),
     "learnt something else": ("in part", lambda a: replace(a, memory="0" * 32)),
 }
@@ -102,6 +106,14 @@ def test_without_the_seed_an_asking_still_has_to_fit_the_scores(honest: Store) -
     forged = _rehashed(evidence.records, place, quiet)
     [first, *_] = replay_evidence(replace(evidence, records=forged)).differences
     assert (first.seq, first.about) == (place + 1, "asking")
+
+
+def test_the_kappa_of_every_round_is_on_record(honest: Store) -> None:
+    """Also where nobody knows the seed a replay derives it from the reports."""
+    rounds = list(Docket(honest, "loans").projection.history())
+    sensitivities = [round_.asking.sensitivity for round_ in rounds if round_.asking]
+    assert len(set(sensitivities)) > 2
+    assert [round_.sensitivity for round_ in rounds] == sensitivities
 
 
 def test_what_was_not_asked_is_not_counted_as_quiet(honest: Store) -> None:

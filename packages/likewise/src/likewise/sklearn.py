@@ -180,7 +180,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             if reports is not None:
                 report = [tuple(_ids(batch, pair)) for pair in reports]
             elif self.panel is not None:
-                sensitivity = state.learner.sensitivity
+                sensitivity = state.sensitivity
                 report = self.panel.audit(batch, deployed.units, sensitivity).pairs
             state = learn(state, deployed, labels=labels[places].tolist(), report=report)
         self.state_ = state  # only now: a round that was refused leaves everything as it was

@@ -523,7 +523,7 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
         seats = dict.fromkeys(self.members, "unasked" if self.in_turn else "asked")
         return round_.changed(
             sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats,
-            in_turn=self.in_turn,
+            in_turn=self.in_turn, sensitivity=self.asking.sensitivity,
         )  # fmt: skip
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:

@@ -46,6 +46,7 @@ class Replay:
 
     record: Record
     unseeded: Learner
+    _kappa: float
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
@@ -156,7 +157,8 @@ class Replay:
         features = {} if self.state is None else features_known(self.state, round_.id)
         people = tuple(events.Person(name, features.get(name, ())) for name in round_.decisions)
         scores = [decision.score for decision in round_.decisions.values()]
-        pairs = Possible.of(learner.hypotheses.schema, people, scores, learner.sensitivity)
+        sensitivity = learner.asked_at(self._kappa)
+        pairs = Possible.of(learner.hypotheses.schema, people, scores, sensitivity)
         number = round_.number - self.projection.decided_elsewhere
         looking = learner.looking if memory is not None else Recorded(recorded, learner.looking)
         expected = ask(looking, memory or (), pairs, number, learner.seed)
@@ -238,8 +240,12 @@ class Replay:
             self._start()
         elif not isinstance(body, kinds.Decided):
             self._fold(body)
+        if isinstance(body, kinds.Audited) and body.pairs and not self.unseeded.ignores_reports:
+            decisions = self.projection.round(body.round).decisions
+            self._kappa = fold.next_kappa(self.unseeded, self._kappa, decisions, body.pairs)
         if isinstance(body, kinds.LearnerGiven):
             self.unseeded = self.projection.settings.make_learner(0)
+            self._kappa = self.unseeded.margins.kappa
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
 
     def _mislead(self, body: kinds.Body, round_: Round | None) -> None:
@@ -291,6 +297,7 @@ class Replay:
 
     def _start(self) -> None:
         self.unseeded = self.projection.settings.make_learner(0)
+        self._kappa = self.unseeded.margins.kappa
         if self.secret is None:
             self.findings.seed = "unknown"
         elif not self.is_committed(*self.secret):

@@ -219,8 +219,12 @@ class Learner:
 
     @cached_property
     def sensitivity(self) -> int:
-        """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
-        return to_units(self.margins.alpha - self.margins.kappa)
+        """The sensitivity that the panel is first asked at: alpha − kappa, in units of 2^-20."""
+        return self.asked_at(self.margins.kappa)
+
+    def asked_at(self, kappa: float) -> int:
+        """alpha − kappa in units of 2^-20."""
+        return to_units(self.margins.alpha - kappa)
 
     @cached_property
     def copies(self) -> int:
