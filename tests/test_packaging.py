@@ -35,7 +35,6 @@ PROJECT = PROJECTS["likewise"]
 
 # Where each optional library is imported, and nowhere else.
 HOMES = {
-    "fairlearn": {"audits/result.py"},
     "jinja2": {"audits/report.py", "simulate/report.py"},
     "llvmlite": {"learner/compiled/vectors.py"},
     "matplotlib": {"simulate/canvas.py"},

@@ -138,7 +138,6 @@ EXTRAS = {
     "frames": ("narwhals",),
     "models": ("narwhals", "scikit-learn"),
     "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
-    "groups": ("fairlearn",),
     "study": ("jinja2", "matplotlib", "scipy"),
 }
 # Libraries that are imported under another name than they are installed by.

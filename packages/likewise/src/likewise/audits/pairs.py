@@ -15,6 +15,7 @@ nothing: it finds bad pairs, though not surely the worst.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -44,10 +45,16 @@ exceeds alpha by four units, 0.000004, always is.
 """
 NEVER = -2 * ONE
 """The excess of a pair that is not counted."""
+MOST_CANDIDATES = 2000
 # The search starts from this many of the worst pairs, at most this often.
 STARTS, EXCHANGES = 5, 8
 
 Progress = Callable[[int, int], None]
+Excess = tuple[int, int, int]
+"""A pair: its excess and the places of the two people, the lower one first."""
+COUNTS = (
+    "above", "pivots", "decisive", "objections", "objectors", "by_rule", "over", "under",
+)  # fmt: skip
 
 
 def threshold(alpha: float) -> int:
@@ -89,6 +96,27 @@ class Question:
     alphas: IntArray
     rules: tuple[Rule, ...] = ()
     worst: int = 20
+    each: int | None = None
+    """At most this many of the worst pairs are of one person, if it is given."""
+    groups: tuple[IntArray, ...] = ()
+    """Everybody's group, from 0 on, by each of some traits."""
+
+    @property
+    def candidates(self) -> int:
+        """How many of the worst pairs to keep, for :func:`few_of_each` to choose among.
+
+        Of the pairs that it passes over, each has somebody who is in enough others. There are at
+        most ``worst`` such people, each in at most ``_most_of_one`` candidates: so these suffice up
+        to 42 pairs; beyond, it may find fewer than it was asked for.
+        """
+        return self.worst + (
+            0 if self.each is None else min(self.worst * self._most_of_one, MOST_CANDIDATES)
+        )
+
+    @property
+    def _most_of_one(self) -> int:
+        """The number of a person's worst pairs that matter: others come after ``each`` of them."""
+        return self.worst + (self.each or self.worst)
 
     @property
     def place_bits(self) -> int:
@@ -133,7 +161,11 @@ class Tally:
         self.objectors = np.zeros(m + 1, dtype=np.int64)
         self.by_rule = np.zeros(len(question.rules), dtype=np.int64)
         self.highest_by_rule = np.full((len(question.rules), k), NEVER, dtype=np.int64)
-        self.worst: list[tuple[int, int, int]] = []
+        self.worst: list[Excess] = []
+        self.partner = np.full(k, k, dtype=np.int64)  # with whom the largest excess is
+        self.over, self.under = np.zeros((2, k), dtype=np.int64)
+        sizes = [int(group.max()) + 1 for group in question.groups]
+        self.between_groups = [np.zeros((size, size), dtype=np.int64) for size in sizes]
 
     def add(self, block: Block) -> None:
         """Count the pairs of a block."""
@@ -152,7 +184,9 @@ class Tally:
         self._count_votes(votes, skipped)
         pivots = self._pivots(q.panel.rule, keys)
         distance = pivots >> q.place_bits
-        self._count_reports(exceeds(gap, distance, q.sensitivity), pivots, votes)
+        reported = exceeds(gap, distance, q.sensitivity)
+        self._count_reports(reported, pivots, votes)
+        self._count_sides(block, reported & (s > t), reported & (s < t))
         excess = gap - distance
         excess[absent] = NEVER
         self._count_excess(block, excess)
@@ -191,45 +225,128 @@ class Tally:
         self.pivots += np.bincount(places, minlength=len(self.pivots))
         self.decisive += panel.rule.decisive(votes[:, reported], panel.members).sum(axis=1)
 
+    def _count_sides(self, block: Block, left_over: Any, right_over: Any) -> None:
+        """Count reported pairs by person and group: who has the higher score, who the lower.
+
+        People who are paired with everybody are on the left; only they are counted then.
+        """
+        for counts, left, right in (
+            (self.over, left_over, right_over),
+            (self.under, right_over, left_over),
+        ):
+            np.add.at(counts, block.left, left if block.paired else left.sum(axis=1))
+            if block.paired or block.ordered:
+                np.add.at(counts, block.right, right if block.paired else right.sum(axis=0))
+        if self.between_groups:
+            self._count_groups(block, left_over)
+            self._count_groups(replace(block, left=block.right, right=block.left), right_over.T)
+
+    def _count_groups(self, block: Block, left_over: Any) -> None:
+        places = np.nonzero(left_over)
+        over, under = block.left[places[0]], block.right[places[-1]]
+        for counts, group in zip(self.between_groups, self.question.groups, strict=True):
+            both = group[over] * len(counts) + group[under]
+            counts[...] += np.bincount(both, minlength=counts.size).reshape(counts.shape)
+
     def _count_excess(self, block: Block, excess: Any) -> None:
         """Count the pairs above every alpha of the curve, and keep the worst."""
         alphas = self.question.alphas
-        _raise(self.highest, block, excess)
+        self._raise_partners(block, excess)
         relevant = excess[excess > int(alphas[0])]
         passed = np.searchsorted(alphas, relevant, side="left")  # how many alphas are below each
         counts = np.bincount(passed, minlength=len(alphas) + 1)
         self.above += np.cumsum(counts[::-1])[::-1][1:]
         self._keep_worst(block, excess)
 
+    def _raise_partners(self, block: Block, excess: Any) -> None:
+        """Raise everybody's largest excess to that of the block, and say who it is with."""
+        if block.paired:
+            np.maximum.at(self.highest, block.left, excess)
+            np.maximum.at(self.highest, block.right, excess)
+            return
+        for people, others, table in (
+            (block.left, block.right, excess),
+            (block.right, block.left, excess.T),
+        ):
+            largest = table.max(axis=1)
+            rows = np.flatnonzero((largest >= self.highest[people]) & (largest > NEVER))
+            if len(rows):
+                self._meet(people[rows], largest[rows], others[table[rows].argmax(axis=1)])
+
+    def _meet(self, people: Any, excess: Any, partner: Any) -> None:
+        """Keep the larger excess of each, and of equal ones the first partner."""
+        better = excess > self.highest[people]
+        better |= (excess == self.highest[people]) & (partner < self.partner[people])
+        self.highest[people] = np.where(better, excess, self.highest[people])
+        self.partner[people] = np.where(better, partner, self.partner[people])
+
     def _keep_worst(self, block: Block, excess: Any) -> None:
-        most = self.question.worst
+        most = self.question.candidates
         if not most:
             return
         enough = self.worst[-1][0] if len(self.worst) == most else NEVER + 1
         if excess.size == 0 or excess.max() < enough:
             return
         flat = excess.ravel()
-        if flat.size > most:
+        if flat.size > most and self.question.each is None:
             enough = max(enough, int(np.partition(flat, flat.size - most)[flat.size - most]))
         places = np.flatnonzero(flat >= enough)
-        places = places[np.argsort(-flat[places], kind="stable")[: 4 * most]]
+        places = places[np.argsort(-flat[places], kind="stable")]
         rows, columns = (places, places) if block.paired else np.divmod(places, len(block.right))
+        if self.question.each is not None and not block.paired:
+            limit = self.question._most_of_one
+            few = np.flatnonzero((_rank(rows) < limit) & (_rank(columns) < limit))
+            places, rows, columns = places[few], rows[few], columns[few]
+        places, rows, columns = (array[: 4 * most] for array in (places, rows, columns))
         pairs = zip(flat[places], block.left[rows], block.right[columns], strict=True)
         self.add_worst((int(e), min(int(i), int(j)), max(int(i), int(j))) for e, i, j in pairs)
 
-    def add_worst(self, pairs: Iterable[tuple[int, int, int]]) -> None:
-        """Keep the worst pairs (excess, person, person) of these and those so far, in order."""
+    def add_worst(self, pairs: Iterable[Excess]) -> None:
+        """Keep the worst pairs of these and those so far, in order."""
         ordered = sorted({*self.worst, *pairs}, key=lambda pair: (-pair[0], pair[1], pair[2]))
-        self.worst = ordered[: self.question.worst]
+        q = self.question
+        self.worst = few_of_each(ordered, q.candidates, q.each and q._most_of_one)
 
     def merge(self, other: Tally) -> None:
         """Add the counts of other blocks."""
         self.pairs += other.pairs
-        for name in ("above", "pivots", "decisive", "objections", "objectors", "by_rule"):
+        for name in COUNTS:
             getattr(self, name)[...] += getattr(other, name)
-        np.maximum(self.highest, other.highest, out=self.highest)
+        for counts, more in zip(self.between_groups, other.between_groups, strict=True):
+            counts[...] += more
+        self._meet(slice(None), other.highest, other.partner)
         np.maximum(self.highest_by_rule, other.highest_by_rule, out=self.highest_by_rule)
         self.add_worst(other.worst)
+
+
+def _rank(values: IntArray) -> IntArray:
+    """How many of the same value come before each.
+
+    >>> _rank(np.array([7, 3, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
+    return rank
+
+
+def few_of_each(pairs: Iterable[Excess], most: int, each: int | None) -> list[Excess]:
+    """The first pairs, without those of anybody who is in ``each`` that come before.
+
+    >>> few_of_each([(9, 0, 1), (8, 0, 2), (7, 0, 3), (6, 2, 3)], 3, each=2)
+    [(9, 0, 1), (8, 0, 2), (6, 2, 3)]
+    """
+    chosen: list[Excess] = []
+    uses: Counter[int] = Counter()
+    for pair in pairs:
+        if len(chosen) == most:
+            break
+        if each is None or max(uses[pair[1]], uses[pair[2]]) < each:
+            chosen.append(pair)
+            uses.update(pair[1:])
+    return chosen
 
 
 def _raise(highest: IntArray, block: Block, excess: Any) -> None:
@@ -252,7 +369,7 @@ def all_pairs(people: int) -> list[Block]:
     ]
 
 
-def _with_everybody(left: IntArray, people: int) -> list[Block]:
+def with_everybody(left: IntArray, people: int) -> list[Block]:
     """Blocks that pair some people with everybody."""
     width = max(1, SAMPLE_SIDE // len(left))
     return [
@@ -302,7 +419,7 @@ def sample(
         Block(left[start : start + SAMPLE_SIDE], right[start : start + SAMPLE_SIDE], paired=True)
         for start in range(0, pairs, SAMPLE_SIDE)
     ]
-    wide = _with_everybody(chosen, k)
+    wide = with_everybody(chosen, k)
     total = len(single) + len(wide)
     pair_tally = scan(question, single, jobs, lambda n, _: progress(n, total))
     anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
@@ -319,5 +436,5 @@ def _search(question: Question, best: Tally, jobs: int | None) -> None:
         if not starts:
             return
         tried |= starts
-        wide = _with_everybody(np.array(sorted(starts)), len(question.people))
+        wide = with_everybody(np.array(sorted(starts)), len(question.people))
         best.add_worst(scan(question, wide, jobs).worst)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,13 @@ from likewise.cli.options import JSON, OutputFile
 from likewise.errors import LikewiseError, absent, missing
 
 if TYPE_CHECKING:
+    from likewise.audits.result import Audit
     from likewise.audits.survey import Survey
     from likewise.panel.panels import Panel
     from likewise.people.schema import FeatureSchema
+    from likewise.people.tables import Row
 
 
-Row = dict[str, str]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DEFAULT_ALPHA = 0.2
 
@@ -55,6 +56,10 @@ DEFAULT_ALPHA = 0.2
     help="A column that is no feature, such as an outcome; may be repeated.",
 )  # fmt: skip
 @click.option(
+    "--scored-only", is_flag=True,
+    help="Leave out lines without a score or label, and say how many there are.",
+)  # fmt: skip
+@click.option(
     "--category", "categories", multiple=True,
     help="A column that holds levels, though they look like numbers; may be repeated.",
 )  # fmt: skip
@@ -66,33 +71,44 @@ DEFAULT_ALPHA = 0.2
     "--write-schema", "schema_path", type=OutputFile(allow_dash=True),
     help="Write the features as JSON, to be edited and given as --schema.",
 )  # fmt: skip
-@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
+@click.option("--model", default="", help="The model's name, for the record.")
+@click.option("--before", type=_FILE, help="An earlier audit as JSON: say what has changed since.")
+@click.option(
+    "--out", "outs", type=OutputFile(), multiple=True,
+    help="Write a file by its ending: a page (.html), spreadsheets (.xlsx, .csv), .json; may be "
+    "repeated.",
+)  # fmt: skip
 @JSON
 def audit(
     scores: Path, panel_file: Path | None, survey_file: Path | None, rule: str,
     alpha: float | None, score: str, ids: str | None, label: str | None,
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
+    scored_only: bool,
     categories: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
-    out: Path | None, json_path: Path | None,
+    model: str, before: Path | None, outs: tuple[Path, ...], json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
     """
+    from likewise.audits.result import Audit
     from likewise.audits.run import audit as run
     from likewise.people.tables import parse_column, parse_labels, parse_people, read_table
 
+    _check_endings(outs)
+    earlier = None if before is None else Audit.from_json(before.read_text(encoding="utf-8"))
     panel = _panel(panel_file, survey_file, rule)
     rows = read_table(scores)
     special = [name for name in (score, ids, label) if name is not None]
     _check_columns(scores, rows[0], (*special, *groups, *left_out, *categories))
+    rows, lacking = _scored(rows, (score, label)) if scored_only else (rows, {})
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
     schema = _schema(scores, rows, schema_file, apart, categories)
     if schema_path is not None:
         write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
-    label, groups, out = _without_missing(label, groups, out)
+    label, outs = _without_missing(label, outs)
     with progress_bar(100) as bar:
         result = run(
             parse_people(scores, rows, schema, None if ids is None else [row[ids] for row in rows]),
@@ -100,15 +116,55 @@ def audit(
             favourable=favourable,
             labels=None if label is None else parse_labels(scores, rows, label, favourable),
             groups={name: [row[name] for row in rows] for name in groups},
+            model=model, left_out=lacking,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
+    files = [path for path in (scores, panel_file, survey_file, schema_file) if path is not None]
+    result = result.with_files(files)
     if not is_pipe(json_path):
         click.echo(str(result))
+        if earlier is not None:
+            click.echo(f"\nSince the audit of {earlier.basis.date}:\n{earlier.compare(result)}")
     if json_path is not None:
-        write_text(json_path, result.to_json() + "\n")
-    if out is not None:
-        result.to_html(out)
-        note(f"the page is {out}")
+        write_text(json_path, result.to_json())
+    for path in outs:
+        _write(result, path, earlier)
+
+
+_WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
+    ".html": lambda result, path, before: result.to_html(path, before=before),
+    ".json": lambda result, path, _: result.to_json(path),
+    ".csv": lambda result, path, _: result.to_csv(path),
+    ".xlsx": lambda result, path, _: result.to_xlsx(path),
+}
+
+
+def _check_endings(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.suffix.lower() not in _WRITERS:
+            raise click.UsageError(
+                f"--out {path} must end in {', '.join(_WRITERS)}, which says what to write."
+            )
+
+
+def _write(result: Audit, path: Path, before: Audit | None) -> None:
+    written = _WRITERS[path.suffix.lower()](result, path, before)
+    note(f"written: {', '.join(written) if isinstance(written, list) else path}")
+
+
+def _scored(rows: list[Row], columns: Iterable[str | None]) -> tuple[list[Row], dict[str, int]]:
+    """The lines that have a value in these columns; and how many have none, by column."""
+    from likewise.people.cells import is_mark
+
+    left_out = {}
+    for name in filter(None, columns):
+        complete = [row for row in rows if not is_mark(row[name])]
+        if count := len(rows) - len(complete):
+            left_out[f"no {name}"] = count
+        rows = complete
+    if not rows:
+        raise LikewiseError("No line has a score and a label. Check the columns' names.")
+    return rows, left_out
 
 
 def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Panel | Survey:
@@ -123,25 +179,22 @@ def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Pane
 
 
 def _without_missing(
-    label: str | None, groups: tuple[str, ...], out: Path | None
-) -> tuple[str | None, tuple[str, ...], Path | None]:
+    label: str | None, outs: tuple[Path, ...]
+) -> tuple[str | None, tuple[Path, ...]]:
     """The options that the installed libraries allow; what has to be left out is said."""
     lacking = absent("audit")
     left_out = []
     if label is not None and "scipy" in lacking:
         label = None
         left_out.append("the price")
-    if out is not None and {"jinja2", "matplotlib"} & {*lacking}:
-        out = None
+    pages = [path for path in outs if path.suffix.lower() == ".html"]
+    if pages and {"jinja2", "matplotlib"} & {*lacking}:
+        outs = tuple(path for path in outs if path not in pages)
         left_out.append("the page")
     if left_out:
         needed = missing("That", ", ".join(lacking), "audit")
         note(f"{' and '.join(left_out)} must be left out. {needed}")
-    if groups and (lacking := absent("groups")):
-        groups = ()
-        needed = missing("That", ", ".join(lacking), "groups")
-        note(f"the rates of groups must be left out. {needed}")
-    return label, groups, out
+    return label, outs
 
 
 def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
@@ -187,7 +240,7 @@ def _schema(
     names = [name for name in rows[0] if name not in apart]
     columns = [
         column_of_cells(
-            name, [row[name] for row in rows], line_of(path), category=name in categories
+            name, [row[name] for row in rows], line_of(path, rows), category=name in categories
         )
         for name in names
     ]

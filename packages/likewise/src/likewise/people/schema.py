@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -108,6 +109,18 @@ class People:
                 float(self.x[first, place]), float(self.x[second, place])
             )
             for title, place in self.schema.shown_as.items()
+        }
+
+    def differences(self, first: int, second: int) -> dict[str, str]:
+        """How far two people differ, in words, by the title of a visible feature."""
+        pairs = {
+            title: (place, float(self.x[first, place]), float(self.x[second, place]))
+            for title, place in self.schema.shown_as.items()
+        }
+        return {
+            title: self.schema.features[place].say_difference(a, b)
+            for title, (place, a, b) in pairs.items()
+            if a != b and not (math.isnan(a) and math.isnan(b))
         }
 
 
