@@ -82,7 +82,7 @@ class Comparison:
     def changes(self) -> tuple[Change, ...]:
         """The share of reported pairs, then the rates of the groups that both audits have."""
         before, after = (
-            audit.share if self.same_people else _rate_of_pairs(audit)
+            audit.share if self.same_people else rate_of_pairs(audit)
             for audit in (self.before, self.after)
         )
         changes = [self._change(REPORTED, before, after)]
@@ -149,7 +149,7 @@ def _rates(audit: Audit) -> dict[tuple[str, str], GroupRate]:
     return {(rate.by, rate.group): rate for rate in rates}
 
 
-def _rate_of_pairs(audit: Audit) -> Interval:
+def rate_of_pairs(audit: Audit) -> Interval:
     """The share of reported pairs, for people such as these.
 
     Pairs that share a person are not independent. A mean over all pairs varies no more than one

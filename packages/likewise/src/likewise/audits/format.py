@@ -6,6 +6,7 @@ Fields whose names begin with an underscore are no part of either.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import Field, fields, is_dataclass
 from functools import cache
@@ -66,11 +67,17 @@ def _schema(kind: Any, parts: dict[str, Any]) -> dict[str, Any]:
         parts[kind.__name__] = {}  # it may be a part of itself
         members = {f.name: _schema(_hints(kind)[f.name], parts) for f in _public(kind)}
         parts[kind.__name__] = {
-            "description": " ".join((inspect.getdoc(kind) or "").split("\n\n")[0].split()),
+            "description": _description(kind),
             "type": "object", "properties": members, "required": list(members),
             "additionalProperties": False,
         }  # fmt: skip
     return {"$ref": f"#/$defs/{kind.__name__}"}
+
+
+def _description(kind: Any) -> str:
+    """The docstring in one line, without marks for the documentation and without examples."""
+    text = (inspect.getdoc(kind) or "").partition(">>>")[0].replace("``", "")
+    return " ".join(re.sub(r":\w+:`~?([^`]+)`", r"\1", text).split())
 
 
 def read(kind: Any, data: Any, where: str) -> Any:

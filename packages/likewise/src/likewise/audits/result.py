@@ -280,9 +280,32 @@ class Audit:
         return (
             "The worst pair",
             f"{_points(worst.excess or 0.0)} too many",
-            f"lie between {worst.over} and {worst.under}, beyond what the panel sees between them; "
-            f"only from that alpha on would nobody be reported",
+            f"lie between {worst.over} and {worst.under}, beyond what the panel sees between them",
         )
+
+    def remedies(self) -> list[str]:
+        """What would let more pairs pass: other scores, another alpha, another panel."""
+        worst = self.worst[0] if self.worst else None
+        if not self.reported.value or worst is None:
+            return ["Nothing has to change: no pair is reported."]
+        sentences = [
+            f"The worst pair, {worst.over} and {worst.under}, passes if one of these is so: "
+            + " Or: ".join(worst.changes(self.alpha))
+        ]
+        if worst.excess is not None:
+            found = "" if self.sample is None else ", as far as the sample shows"
+            sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{found}.")
+        sentences += [
+            f"Without the objections of {name}, {self.decisive[name]} pairs fewer are reported."
+            for name in self.members
+        ]
+        if self.price is not None:
+            sentences.append(
+                f"A policy that nobody would report is wrong for {self.price.best_fair:.1%} of "
+                f"people at best, the best one without a panel for {self.price.best:.1%}, this "
+                f"model for {self.price.model:.1%} ({self.price.hypotheses})."
+            )
+        return sentences
 
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
@@ -329,7 +352,8 @@ class Audit:
         if self.groups is not None:
             lines += ["", str(self.groups)]
         if self.worst:
-            lines += ["", "Worst pairs:", *(f"- {pair.words}" for pair in self.worst[:5])]
+            none = "" if self.reported.value else " (none of them is reported)"
+            lines += ["", f"Worst pairs{none}:", *(f"- {pair.words}" for pair in self.worst[:5])]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:

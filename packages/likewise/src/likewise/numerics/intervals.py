@@ -16,7 +16,7 @@ class Interval:
     >>> print(Interval.exactly(3), Interval(3, 1, 5), sep="; ")
     3; about 3 (1 to 5)
     >>> Interval(0.25, 0.125, 0.5).percent(1)
-    '25.0 % (12.5 to 50.0 %)'
+    '25.0 % (12.5 to 50.0)'
     """
 
     value: float
@@ -43,7 +43,7 @@ class Interval:
     def percent(self, digits: int = 2) -> str:
         """A share in per cent."""
         value, low, high = (f"{100 * x:.{digits}f}" for x in (self.value, self.low, self.high))
-        return f"{value} %" if self.low == self.high else f"{value} % ({low} to {high} %)"
+        return f"{value} %" if self.low == self.high else f"{value} % ({low} to {high})"
 
     def __str__(self) -> str:
         if self.low == self.high:
