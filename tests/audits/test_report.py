@@ -122,7 +122,8 @@ def test_the_pairs_of_a_person_are_all_of_theirs() -> None:
 
 def greedy(people: People, scores: Any, most: int, each: int) -> list[int]:
     """The worst pairs by brute force, nobody more than ``each`` times: their excess."""
-    excess, uses, chosen = excess_of(people, scores), Counter[int](), []
+    excess, uses = excess_of(people, scores), Counter[int]()
+    chosen: list[int] = []
     pairs = itertools.combinations(range(len(people)), 2)
     for i, j in sorted(pairs, key=lambda pair: (-excess[pair], *pair)):
         if max(uses[i], uses[j]) < each and len(chosen) < most:
@@ -301,8 +302,8 @@ def test_the_hash_of_data_is_of_the_data_wherever_they_come_from() -> None:
         for data in (*frames, listed)
     ]
     assert hashes[0] == hashes[1] == hashes[2]
-    rows["debt"][1] = 0.0
-    changed = audit(SCHEMA.people(pd.DataFrame(rows)), [0.1, 0.5, 0.9], PANEL, alpha=0.1)
+    other = SCHEMA.people(pd.DataFrame({**rows, "debt": [0.5, 0.0, 0.1]}))
+    changed = audit(other, [0.1, 0.5, 0.9], PANEL, alpha=0.1)
     assert changed.basis.hashes["data"] != hashes[0]["data"]
     assert changed.basis.hashes["scores"] == hashes[0]["scores"]
 

@@ -1,4 +1,4 @@
-"""What an audit rests on: the panel, the schema, and hashes of what it was given."""
+"""The basis of an audit: the panel, the schema, and hashes of the data and scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Basis:
-    """What an audit rests on: with the same data and scores it can be done again.
+    """The basis of an audit: with the same data and scores it can be done again.
 
     ``panel`` has every metric and weight and the rule, ``schema`` every feature. ``hashes`` are
     SHA-256 of data (the schema's own hash, ids, features), scores and labels as arrays of

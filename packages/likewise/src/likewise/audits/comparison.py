@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What has changed from one audit to another. Made by :meth:`Audit.compare`."""
+    """The changes from one audit to another. Made by :meth:`Audit.compare`."""
 
     before: Audit
     after: Audit
@@ -63,7 +63,7 @@ class Comparison:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What to bear in mind: whatever was not the same in both audits."""
+        """Notes on whatever was not the same in both audits."""
         before, after = self.before, self.after
         old, new = before.basis, after.basis
         differ = [

@@ -194,7 +194,7 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
 
 
 def _pair_traits(pair: Finding) -> list[tuple[str, str]]:
-    """What a pair can be filtered by: a title, and what it is."""
+    """The traits that a pair can be filtered by, each with its title."""
     return [
         *(("who objects", name) for name in pair.objecting),
         *(("they differ in", name) for name in pair.differences),

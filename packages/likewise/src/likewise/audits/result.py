@@ -284,7 +284,7 @@ class Audit:
         )
 
     def remedies(self) -> list[str]:
-        """What would let more pairs pass: other scores, another alpha, another panel."""
+        """Changes that would let more pairs pass: other scores, another alpha, another panel."""
         worst = self.worst[0] if self.worst else None
         if not self.reported.value or worst is None:
             return ["Nothing has to change: no pair is reported."]
@@ -369,7 +369,7 @@ class Audit:
         return replace(self, basis=replace(self.basis, hashes=hashes))
 
     def compare(self, after: Audit) -> Comparison:
-        """What has changed in a later audit: of another model, or of another month."""
+        """Compare with a later audit: of another model, or of another month."""
         from likewise.audits.comparison import Comparison
 
         instance("after", after, Audit, "Give the result of a later audit.")
