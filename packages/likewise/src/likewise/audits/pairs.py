@@ -18,7 +18,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,7 +82,10 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The people, scores, panel and thresholds of a scan, all in units of 2^-20."""
+    """The people, scores, panel and thresholds of a scan, all in units of 2^-20.
+
+    A row of ``people`` stands for as many people as ``counts`` says, one each unless it is given.
+    """
 
     people: People
     scores: IntArray
@@ -89,16 +94,40 @@ class Question:
     alphas: IntArray
     rules: tuple[Rule, ...] = ()
     worst: int = 20
+    counts: IntArray = field(default_factory=lambda: np.ones(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if not len(self.counts):
+            object.__setattr__(self, "counts", np.ones(len(self.people), dtype=np.int64))
 
     @property
     def place_bits(self) -> int:
         """The bits of a key that hold the member's place; the others hold the distance."""
         return max(1, (len(self.panel.members) - 1).bit_length())
 
+    def sides(self, block: Block) -> Sides:
+        """The people of a block."""
+        left, right = (self.people.take(s, repeated=True) for s in (block.left, block.right))
+        return Sides(left, right, block.paired)
+
+    def pairs_of(self, block: Block) -> int:
+        """The number of pairs in a block."""
+        left, right = self.counts[block.left], self.counts[block.right]
+        if block.paired:
+            return int((left * right)[block.left != block.right].sum())
+        if not block.ordered:
+            return int(left.sum()) * int(right.sum()) - int((left * left)[block.overlap].sum())
+        before = np.concatenate([[0], np.cumsum(right)])
+        later = np.searchsorted(block.right, block.left, side="right")
+        return int((left * (before[-1] - before[later])).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """People on the left and on the right by their places; ``ordered`` keeps left before right."""
+    """People on the left and on the right by their places; ``ordered`` keeps left before right.
+
+    Unless single people are ``paired``, those on the right are next to each other.
+    """
 
     left: IntArray
     right: IntArray
@@ -107,15 +136,26 @@ class Block:
 
     @property
     def size(self) -> int:
-        """The number of pairs, those of people with themselves included."""
+        """The number of pairs of rows, those of a row with itself included."""
         return len(self.left) if self.paired else len(self.left) * len(self.right)
+
+    @property
+    def overlap(self) -> npt.NDArray[np.bool_]:
+        """Test the left for who is on the right too."""
+        return (self.left >= self.right[0]) & (self.left <= self.right[-1])
+
+    def spread(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
+        """A value for everybody on the left and on the right, as arrays that broadcast."""
+        return (left, right) if self.paired else (left[:, None], right[None, :])
 
     def absent(self) -> Any:
         """The pairs not to count: of people with themselves, or counted in another block."""
-        left, right = (
-            (self.left, self.right) if self.paired else (self.left[:, None], self.right[None, :])
-        )
+        left, right = self.spread(self.left, self.right)
         return left >= right if self.ordered else left == right
+
+
+Worst = tuple[int, int, int]
+"""A pair: its excess, and two people by their places in order."""
 
 
 class Tally:
@@ -132,34 +172,32 @@ class Tally:
         self.objections = np.zeros(m, dtype=np.int64)
         self.objectors = np.zeros(m + 1, dtype=np.int64)
         self.by_rule = np.zeros(len(question.rules), dtype=np.int64)
-        self.highest_by_rule = np.full((len(question.rules), k), NEVER, dtype=np.int64)
-        self.worst: list[tuple[int, int, int]] = []
+        self.touched_by_rule = np.zeros((len(question.rules), k), dtype=np.bool_)
+        self.worst: list[Worst] = []
 
     def add(self, block: Block) -> None:
         """Count the pairs of a block."""
         q = self.question
-        left, right = (q.people.take(s, repeated=True) for s in (block.left, block.right))
-        sides = Sides(left, right, block.paired)
-        s, t = sides.spread(q.scores[block.left], q.scores[block.right])
+        sides, absent = q.sides(block), block.absent()
+        s, t = block.spread(q.scores[block.left], q.scores[block.right])
         gap = np.abs(s - t).astype(np.int32)
-        absent = block.absent()
-        skipped = int(absent.sum())
-        if skipped:
-            gap[absent] = -1
-        self.pairs += block.size - skipped
+        gap[absent] = -1
         keys = self._keys(sides)
         votes = np.stack([exceeds(gap, key >> q.place_bits, q.sensitivity) for key in keys])
-        self._count_votes(votes, skipped)
+        pairs = q.pairs_of(block)
+        self.pairs += pairs
+        self._count_votes(block, votes, pairs)
         pivots = self._pivots(q.panel.rule, keys)
         distance = pivots >> q.place_bits
-        self._count_reports(exceeds(gap, distance, q.sensitivity), pivots, votes)
+        self._count_reports(block, exceeds(gap, distance, q.sensitivity), pivots, votes)
         excess = gap - distance
         excess[absent] = NEVER
         self._count_excess(block, excess)
         for place, rule in enumerate(q.rules):
             distance = self._pivots(rule, keys) >> q.place_bits
-            self.by_rule[place] += int(exceeds(gap, distance, q.sensitivity).sum())
-            _raise(self.highest_by_rule[place], block, gap - distance)
+            reported = exceeds(gap, distance, q.sensitivity)
+            self.by_rule[place] += self._count(block, reported)
+            _raise(self.touched_by_rule[place], block, reported)
 
     def _keys(self, sides: Sides) -> npt.NDArray[np.int32]:
         """Distances with the members' places in their low bits, an array a member."""
@@ -176,49 +214,67 @@ class Tally:
         top = (ONE + 1) << self.question.place_bits
         return rule.pivot_keys(keys, self.question.panel.members, top)
 
-    def _count_votes(self, votes: npt.NDArray[np.bool_], skipped: int) -> None:
-        self.objections += votes.reshape(len(votes), -1).sum(axis=1)
-        together = votes.sum(axis=0, dtype=np.int16)
-        self.objectors += np.bincount(together.ravel(), minlength=len(votes) + 1)
-        self.objectors[0] -= skipped
+    def _weights(self, block: Block) -> Any:
+        """The number of pairs that each pair of rows stands for."""
+        left, right = (self.question.counts[side] for side in (block.left, block.right))
+        left, right = block.spread(left, right)
+        return left * right
 
-    def _count_reports(self, reported: Any, pivots: Any, votes: npt.NDArray[np.bool_]) -> None:
+    def _count(self, block: Block, flags: Any) -> int:
+        """The number of pairs among some."""
+        left, right = (self.question.counts[side] for side in (block.left, block.right))
+        if block.paired:
+            return int((left * right)[flags].sum())
+        if left.max() == right.max() == 1:
+            return int(flags.sum())
+        return int(left @ (flags @ right))
+
+    def _count_votes(self, block: Block, votes: npt.NDArray[np.bool_], pairs: int) -> None:
+        self.objections += [self._count(block, votes_of_one) for votes_of_one in votes]
+        together = votes.sum(axis=0, dtype=np.int16)
+        counts = [self._count(block, together == count) for count in range(1, len(votes) + 1)]
+        self.objectors += [pairs - sum(counts), *counts]
+
+    def _count_reports(
+        self, block: Block, reported: Any, pivots: Any, votes: npt.NDArray[np.bool_]
+    ) -> None:
         """Count, of the pairs that are reported, who is their pivot and who decides."""
         if not reported.any():
             return
         panel, bits = self.question.panel, self.question.place_bits
-        places = pivots[reported] & ((1 << bits) - 1)
-        self.pivots += np.bincount(places, minlength=len(self.pivots))
-        self.decisive += panel.rule.decisive(votes[:, reported], panel.members).sum(axis=1)
+        weights = self._weights(block)[reported]
+        np.add.at(self.pivots, pivots[reported] & ((1 << bits) - 1), weights)
+        self.decisive += panel.rule.decisive(votes[:, reported], panel.members) @ weights
 
     def _count_excess(self, block: Block, excess: Any) -> None:
         """Count the pairs above every alpha of the curve, and keep the worst."""
         alphas = self.question.alphas
         _raise(self.highest, block, excess)
-        relevant = excess[excess > int(alphas[0])]
-        passed = np.searchsorted(alphas, relevant, side="left")  # how many alphas are below each
-        counts = np.bincount(passed, minlength=len(alphas) + 1)
+        relevant = excess > int(alphas[0])
+        passed = np.searchsorted(alphas, excess[relevant], side="left")  # alphas below each
+        counts = np.zeros(len(alphas) + 1, dtype=np.int64)
+        np.add.at(counts, passed, self._weights(block)[relevant])
         self.above += np.cumsum(counts[::-1])[::-1][1:]
-        self._keep_worst(block, excess)
+        least = self.last_kept[0]
+        if excess.size and excess.max() >= max(least, NEVER + 1):
+            places = np.nonzero(excess >= max(least, NEVER + 1))
+            left, right = block.left[places[0]], block.right[places[-1]]
+            self.keep(excess[places], np.minimum(left, right), np.maximum(left, right))
 
-    def _keep_worst(self, block: Block, excess: Any) -> None:
-        most = self.question.worst
-        if not most:
-            return
-        enough = self.worst[-1][0] if len(self.worst) == most else NEVER + 1
-        if excess.size == 0 or excess.max() < enough:
-            return
-        flat = excess.ravel()
-        if flat.size > most:
-            enough = max(enough, int(np.partition(flat, flat.size - most)[flat.size - most]))
-        places = np.flatnonzero(flat >= enough)
-        places = places[np.argsort(-flat[places], kind="stable")[: 4 * most]]
-        rows, columns = (places, places) if block.paired else np.divmod(places, len(block.right))
-        pairs = zip(flat[places], block.left[rows], block.right[columns], strict=True)
-        self.add_worst((int(e), min(int(i), int(j)), max(int(i), int(j))) for e, i, j in pairs)
+    @property
+    def last_kept(self) -> Worst:
+        """The last of the worst pairs: others are kept if they come before it."""
+        if not self.question.worst:
+            return 2 * ONE, 0, 0
+        return self.worst[-1] if len(self.worst) == self.question.worst else (NEVER, 0, 0)
 
-    def add_worst(self, pairs: Iterable[tuple[int, int, int]]) -> None:
-        """Keep the worst pairs (excess, person, person) of these and those so far, in order."""
+    def keep(self, excess: IntArray, first: IntArray, second: IntArray) -> None:
+        """Keep the worst of some pairs, each of which is among them twice at most."""
+        order = np.lexsort((second, first, -excess))[: 2 * self.question.worst]
+        self.add_worst(zip(*(a[order].tolist() for a in (excess, first, second)), strict=True))
+
+    def add_worst(self, pairs: Iterable[Worst]) -> None:
+        """Keep the worst pairs of these and those so far, in order."""
         ordered = sorted({*self.worst, *pairs}, key=lambda pair: (-pair[0], pair[1], pair[2]))
         self.worst = ordered[: self.question.worst]
 
@@ -227,13 +283,13 @@ class Tally:
         self.pairs += other.pairs
         for name in ("above", "pivots", "decisive", "objections", "objectors", "by_rule"):
             getattr(self, name)[...] += getattr(other, name)
-        np.maximum(self.highest, other.highest, out=self.highest)
-        np.maximum(self.highest_by_rule, other.highest_by_rule, out=self.highest_by_rule)
+        for name in ("highest", "touched_by_rule"):
+            np.maximum(getattr(self, name), getattr(other, name), out=getattr(self, name))
         self.add_worst(other.worst)
 
 
-def _raise(highest: IntArray, block: Block, excess: Any) -> None:
-    """Raise everybody's largest excess to that of the block."""
+def _raise(highest: Any, block: Block, excess: Any) -> None:
+    """Raise everybody's largest value to that of the block."""
     if block.paired:
         np.maximum.at(highest, block.left, excess)
         np.maximum.at(highest, block.right, excess)
@@ -261,21 +317,46 @@ def _with_everybody(left: IntArray, people: int) -> list[Block]:
     ]
 
 
+Count = Callable[[Tally, Block], None]
+# Seconds of numpy for a pair and a member, about; and the seconds after which it would have paid to
+# load compiled code that is on disk, or to compile it.
+_PAIR, LOADS_AFTER, COMPILES_AFTER = 2.5e-8, 1.0, 6.0
+
+
+def counter(question: Question, blocks: Sequence[Block], workers: int = 1) -> Count:
+    """The faster way to count these blocks, to the same integers: numpy, or compiled code."""
+    pairs = sum(block.size for block in blocks if not block.paired)
+    seconds = pairs * _PAIR * len(question.panel.members) / workers
+    enough = seconds > (LOADS_AFTER if _kernels_are_on_disk() else COMPILES_AFTER)
+    if not enough or find_spec("numba") is None:
+        return Tally.add
+    from likewise.audits.kernels import Kernel, fits
+
+    return Kernel(question).add if fits(question) else Tally.add
+
+
+def _kernels_are_on_disk() -> bool:
+    """Look for numba's index files, without importing numba."""
+    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent
+    return next(Path(folder).rglob("kernels.count_block*.nbi"), None) is not None
+
+
 def scan(
     question: Question,
     blocks: Sequence[Block],
     jobs: int | None = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
 ) -> Tally:
-    """The counts over all blocks, on all cores; numpy lets threads run beside each other."""
+    """The counts over all blocks, on all cores; threads run beside each other."""
     workers = max(1, jobs or os.cpu_count() or 1)
     total, finished = len(blocks), 0
+    count = counter(question, blocks, workers)
 
     def work(part: Iterable[Block]) -> Tally:
         nonlocal finished
         tally = Tally(question)
         for block in part:
-            tally.add(block)
+            count(tally, block)
             finished += 1
             progress(finished, total)
         return tally

@@ -194,7 +194,7 @@ def _exact(
 ) -> dict[str, Any]:
     """Counts over all pairs."""
     tally = counting.scan(question, counting.all_pairs(len(question.people)), jobs, bar)
-    return _fields(question, curve, tally, tally.highest, tally.highest_by_rule) | {
+    return _fields(question, curve, tally, tally.highest, tally.touched_by_rule) | {
         "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst)
     }
 
@@ -213,7 +213,7 @@ def _sampled(
     tally, anchors, wide = counting.sample(question, pairs, count, seed, jobs, bar)
     total = k * (k - 1) // 2
     return _fields(
-        question, curve, tally, wide.highest[anchors], wide.highest_by_rule[:, anchors],
+        question, curve, tally, wide.highest[anchors], wide.touched_by_rule[:, anchors],
         lambda n: wilson(n, tally.pairs).times(total), lambda n: wilson(n, count).times(k),
     ) | {
         "worst": tuple(_finding(question, i, j) for _, i, j in wide.worst),
@@ -231,7 +231,7 @@ def _fields(
     curve: Curve,
     tally: counting.Tally,
     highest: IntArray,
-    highest_by_rule: IntArray,
+    touched_by_rule: npt.NDArray[np.bool_],
     pairs: Callable[[int], Interval] = Interval.exactly,
     people: Callable[[int], Interval] = Interval.exactly,
 ) -> dict[str, Any]:
@@ -245,9 +245,9 @@ def _fields(
         for least, n in zip(thresholds, tally.above.tolist(), strict=True)
     }
     rules = tuple(
-        Reported(curve[sensitivity], str(rule), pairs(n), people(int((high > sensitivity).sum())))
-        for rule, n, high in zip(
-            question.rules, tally.by_rule.tolist(), highest_by_rule, strict=True
+        Reported(curve[sensitivity], str(rule), pairs(n), people(int(touched.sum())))
+        for rule, n, touched in zip(
+            question.rules, tally.by_rule.tolist(), touched_by_rule, strict=True
         )
     )
     counts = {
