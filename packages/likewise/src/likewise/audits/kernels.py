@@ -72,7 +72,7 @@ class Counts(NamedTuple):
     passed: IntArray
     pivots: IntArray
     highest: IntArray
-    rules: npt.NDArray[np.uint32]
+    touched: npt.NDArray[np.bool_]
 
 
 class Worst(NamedTuple):
@@ -140,6 +140,14 @@ def _run(program: Any, size: int, top: int, keys: Any, members: int) -> None:
 
 
 @compiled
+def _touch(touched: Any, person: int, fired: Any) -> None:
+    """Note which of the other rules fired on a pair with somebody."""
+    for rule in range(len(touched)):
+        if (fired >> np.uint32(rule)) & np.uint32(1):
+            touched[rule, person] = True
+
+
+@compiled
 def _keep(worst: Worst, kept: int, i: int, start: int, size: int, excess: Any) -> int:
     """Write down the pairs that come before the last of the worst."""
     least, first, second = worst.last[0], worst.last[1], worst.last[2]
@@ -199,7 +207,7 @@ def count_block(
                     weight = case.counts[i] * case.counts[place + j]
                     counts.profiles[votes[j]] += weight
                     fired |= case.fires[votes[j]]
-                    counts.rules[place + j] |= case.fires[votes[j]]
+                    _touch(counts.touched, place + j, case.fires[votes[j]])
                     passed = 0
                     while passed < len(case.alphas) and excess[j] > case.alphas[passed]:
                         passed += 1
@@ -210,7 +218,7 @@ def count_block(
                 kept = _keep(worst, kept, i, place, size, excess)
             place += size
         counts.highest[i] = max(counts.highest[i], best)
-        counts.rules[i] |= fired
+        _touch(counts.touched, i, fired)
     return kept
 
 
@@ -325,12 +333,12 @@ class Kernel:
         if block.paired:
             tally.add(block)
             return
-        k, start, stop = len(self.question.people), int(block.right[0]), int(block.right[-1]) + 1
+        start, stop = int(block.right[0]), int(block.right[-1]) + 1
         counts = Counts(
             np.zeros(self.profiles.shape[1], dtype=np.int64),
             np.zeros(len(self.case.alphas) + 1, dtype=np.int64),
             np.zeros(len(self.profiles), dtype=np.int64),
-            tally.highest, np.zeros(k, dtype=np.uint32),
+            tally.highest, tally.touched_by_rule,
         )  # fmt: skip
         last = np.array(tally.last_kept, dtype=np.int64)
         kept = np.empty((3, block.size if last[0] <= ONE else 0), dtype=np.int64)
@@ -361,7 +369,6 @@ class Kernel:
         for place in range(len(self.question.rules)):
             bit = np.uint32(1 << place)
             tally.by_rule[place] += counts.profiles[(self.case.fires & bit) != 0].sum()
-            tally.touched_by_rule[place] |= (counts.rules & bit) != 0
 
 
 def _measures(people: People, sums: Sequence[list[tuple[Term, float]] | None]) -> Measures:

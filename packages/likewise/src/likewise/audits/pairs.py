@@ -105,6 +105,13 @@ class Question:
         """The bits of a key that hold the member's place; the others hold the distance."""
         return max(1, (len(self.panel.members) - 1).bit_length())
 
+    def among(self, people: People, scores: IntArray) -> Question:
+        """The same about other people; scores so far stay those of the first of them."""
+        before = self.scores[: len(people) - len(scores)]
+        scores = np.concatenate([before, scores])
+        counts = np.ones(len(people), dtype=np.int64)
+        return replace(self, people=people, scores=scores, counts=counts)
+
     def sides(self, block: Block) -> Sides:
         """The people of a block."""
         left, right = (self.people.take(s, repeated=True) for s in (block.left, block.right))
@@ -280,12 +287,16 @@ class Tally:
 
     def merge(self, other: Tally) -> None:
         """Add the counts of other blocks."""
-        self.pairs += other.pairs
-        for name in ("above", "pivots", "decisive", "objections", "objectors", "by_rule"):
-            getattr(self, name)[...] += getattr(other, name)
+        self.add_counts(other)
         for name in ("highest", "touched_by_rule"):
             np.maximum(getattr(self, name), getattr(other, name), out=getattr(self, name))
         self.add_worst(other.worst)
+
+    def add_counts(self, other: Tally) -> None:
+        """Add the counts of other pairs, which may be of other people."""
+        self.pairs += other.pairs
+        for name in ("above", "pivots", "decisive", "objections", "objectors", "by_rule"):
+            getattr(self, name)[...] += getattr(other, name)
 
 
 def _raise(highest: Any, block: Block, excess: Any) -> None:
@@ -323,9 +334,8 @@ Count = Callable[[Tally, Block], None]
 _PAIR, LOADS_AFTER, COMPILES_AFTER = 2.5e-8, 1.0, 6.0
 
 
-def counter(question: Question, blocks: Sequence[Block], workers: int = 1) -> Count:
-    """The faster way to count these blocks, to the same integers: numpy, or compiled code."""
-    pairs = sum(block.size for block in blocks if not block.paired)
+def counter(question: Question, pairs: int, workers: int = 1) -> Count:
+    """The faster way to count so many pairs, to the same integers: numpy, or compiled code."""
     seconds = pairs * _PAIR * len(question.panel.members) / workers
     enough = seconds > (LOADS_AFTER if _kernels_are_on_disk() else COMPILES_AFTER)
     if not enough or find_spec("numba") is None:
@@ -346,11 +356,17 @@ def scan(
     blocks: Sequence[Block],
     jobs: int | None = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
+    pairs: int | None = None,
 ) -> Tally:
-    """The counts over all blocks, on all cores; threads run beside each other."""
+    """The counts over all blocks, on all cores; threads run beside each other.
+
+    ``pairs`` is the number to come in all, where there are other blocks of the same people.
+    """
     workers = max(1, jobs or os.cpu_count() or 1)
     total, finished = len(blocks), 0
-    count = counter(question, blocks, workers)
+    if pairs is None:
+        pairs = sum(block.size for block in blocks if not block.paired)
+    count = counter(question, pairs, workers)
 
     def work(part: Iterable[Block]) -> Tally:
         nonlocal finished

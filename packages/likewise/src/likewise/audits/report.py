@@ -60,7 +60,7 @@ def _alpha(audit: Audit, axes: Axes) -> None:
     alphas = [point.alpha for point in audit.curve]
     for kind, colour, total, name in (
         ("pairs", canvas.BLUE, audit.pairs, "pairs reported"),
-        ("people", canvas.VERMILION, len(audit.people), "people touched"),
+        ("people", canvas.VERMILION, len(audit), "people touched"),
     ):
         counts = [getattr(point, kind) for point in audit.curve]
         axes.plot(alphas, [100 * c.value / total for c in counts], color=colour, label=name)

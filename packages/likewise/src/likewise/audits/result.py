@@ -88,6 +88,7 @@ class Audit:
 
     ``pairs`` is the number of pairs, ``looked_at`` the number that were scanned; where that is
     fewer, counts are estimates with intervals (:class:`~likewise.numerics.intervals.Interval`).
+    ``size`` is the number of people where ``people`` are only their kinds, or those in findings.
     ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those scanned;
     ``agreement`` is Krippendorff's alpha over these, None where it is undefined. Of a survey,
     ``pairs`` are those that were judged, ``asked`` the people in them, and alpha is None.
@@ -110,20 +111,25 @@ class Audit:
     objections: Mapping[str, int]
     agreement: float | None
     asked: int | None = None
+    size: int | None = None
     sample: Mapping[str, int] | None = None
     groups: GroupRates | None = None
     price: Price | None = None
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
 
+    def __len__(self) -> int:
+        """The number of people."""
+        return len(self.people) if self.size is None else self.size
+
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
         share = self.reported.value / self.pairs if self.pairs else 0.0
-        people = len(self.people) if self.asked is None else self.asked
+        people = len(self) if self.asked is None else self.asked
         facts = [("panel", self.panel)]
         if self.alpha is not None:
             facts.append(("alpha", f"{self.alpha:g}"))
-        facts.append(("people", f"{len(self.people):,}"))
+        facts.append(("people", f"{len(self):,}"))
         if self.asked is not None:
             facts.append(("people in pairs that were judged", f"{people:,}"))
         facts += [
@@ -165,7 +171,7 @@ class Audit:
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
-        return f"<Audit of {len(self.people):,} people: {self.reported} pairs reported>"
+        return f"<Audit of {len(self):,} people: {self.reported} pairs reported>"
 
     def _repr_html_(self) -> str:
         return described("Audit", self.facts())
@@ -176,7 +182,7 @@ class Audit:
             "panel", "members", "alpha", "pairs", "looked_at", "pivots", "decisive", "objections",
             "agreement", "asked", "sample", "notes",
         )  # fmt: skip
-        data: dict[str, Any] = {"people": len(self.people)}
+        data: dict[str, Any] = {"people": len(self)}
         data |= {name: getattr(self, name) for name in plain}
         data |= {name: asdict(getattr(self, name)) for name in ("reported", "touched")}
         for name in ("curve", "rules", "worst"):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.audits import pairs as counting
+from likewise.audits.large import Reader, Sampler
 from likewise.audits.price import price
 from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
 from likewise.audits.scores import read_labels, read_scores, score_units
@@ -26,6 +28,7 @@ from likewise.panel.panels import Panel
 from likewise.panel.reports import exceeds
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
+from likewise.people.scans import Scan
 from likewise.people.schema import People
 from likewise.validation import instance, integer, items, real, reals
 
@@ -40,8 +43,8 @@ Curve = Mapping[int, float]
 
 
 def audit(
-    people: People,
-    scores: npt.ArrayLike | Mapping[str, float],
+    people: People | Scan,
+    scores: npt.ArrayLike | Mapping[str, float] | str,
     panel: Panel | Survey,
     *,
     alpha: float | None = None,
@@ -66,9 +69,11 @@ def audit(
 
     Parameters
     ----------
-    people: with their features, ``schema.people(frame, ids=…)``.
+    people: with their features, ``schema.people(frame, ids=…)``; or ``schema.scan(source, ids=…)``
+        for those who do not fit into memory.
     scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
-        values); in the order of the people, or by id. A Series is matched by its index.
+        values); in the order of the people, or by id. A Series is matched by its index. Of people
+        who are scanned, the name of their column, and so with labels and groups.
     panel: auditors with distances and a rule, or a survey of people's judgements.
     alpha: the size of a violation, which a panel needs; people in a survey have judged already.
     labels: what would have been right, 0 or 1; with them the price of fairness is computed.
@@ -80,7 +85,8 @@ def audit(
     rules: other rules to compare with; any, majority and all by default.
     alphas: the points of the curve; 0, 0.05, …, 1 by default.
     worst: how many of the worst pairs to keep.
-    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned.
+    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of people
+        who are scanned, with more kinds than this.
     seed: of the sample, and of the simulation that the price needs.
     jobs: threads; as many as there are processors by default.
     progress: show a bar, or call a function with (done, total).
@@ -98,11 +104,19 @@ def audit(
 Objecting: j1.'
     """
     start = time.perf_counter()
-    _check_people(people)
+    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
+    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
+    counts, sampled = None, None
+    if isinstance(people, Scan):
+        reader = Reader.of(people, scores, panel, favourable)
+        rows = reader.gathered(labels, groups, most)
+        people, scores, labels, groups, counts = rows
+        sampled = reader if counts is None and not len(people) else None
+    if sampled is None:
+        _check_people(people, counts)
     chances = read_scores(people, scores, favourable)
     units = score_units(chances)
     outcomes = None if labels is None else read_labels(people, labels, favourable)
-    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     rates = group_rates(people, chances, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
@@ -117,31 +131,33 @@ Objecting: j1.'
     compared = _other_rules(panel, rules)
     curve = _curve(alphas, size)
     question = counting.Question(
-        people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst
-    )
-    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
+        people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst,
+        *([] if counts is None else [counts]),
+    )  # fmt: skip
     with counting.progress_reporter(progress, "pairs") as bar:
-        if len(people) <= most:
+        if sampled is None and (counts is not None or len(people) <= most):
             fields = _exact(question, curve, jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            fields = _sampled(question, curve, pairs, seed, jobs, bar)
+            draw = _sampled if sampled is None else partial(_sampled_scan, sampled)
+            fields = draw(question, curve, pairs, seed, jobs, bar)
     if outcomes is not None:
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
-    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(people, panel))
+    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question))
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
     return Audit(
-        panel=panel.name, members=panel.members, alpha=size, people=people,
-        scores=tuple(chances.tolist()), pairs=len(people) * (len(people) - 1) // 2,
-        groups=rates, seconds=time.perf_counter() - start, **fields,
+        panel=panel.name, members=panel.members, alpha=size, groups=rates,
+        **{"people": people, "scores": tuple(chances.tolist()), **fields},
+        seconds=time.perf_counter() - start,
     )  # fmt: skip
 
 
-def _check_people(people: People) -> None:
+def _check_people(people: People, counts: IntArray | None) -> None:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    if len(people) < 2:
+    number = len(people) if counts is None else int(counts.sum())
+    if number < 2:
         raise AuditError(
-            f"An audit compares people, so it needs at least two; got {len(people)}. Give more."
+            f"An audit compares people, so it needs at least two; got {number}. Give more."
         )
 
 
@@ -173,15 +189,15 @@ def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule
     return tuple(parsed)
 
 
-def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
+def _notes_on_missing_values(question: counting.Question) -> list[str]:
     """Notes on missing values that an auditor weighs: they count as a full difference."""
-    notes = []
-    for auditor in panel.auditors:
+    notes, counts = [], question.counts
+    for auditor in question.panel.auditors:
         if not isinstance(auditor.distance, WeightedL1):
             continue
         for name, _ in auditor.distance.weights:
-            lacking = int(np.isnan(people.column(name)).sum())
-            if 0 < lacking < len(people):
+            lacking = int(counts[np.isnan(question.people.column(name))].sum())
+            if 0 < lacking < counts.sum():
                 notes.append(
                     f"{lacking:,} of the people lack {name!r}. {auditor.name} finds them as far "
                     f"from those who have it as that feature can count."
@@ -194,9 +210,23 @@ def _exact(
 ) -> dict[str, Any]:
     """Counts over all pairs."""
     tally = counting.scan(question, counting.all_pairs(len(question.people)), jobs, bar)
-    return _fields(question, curve, tally, tally.highest, tally.touched_by_rule) | {
-        "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst)
+    counts = question.counts
+    # Nobody objects to pairs of one kind: their scores are the same.
+    alike = int((counts * (counts - 1) // 2).sum())
+    tally.pairs += alike
+    tally.objectors[0] += alike
+    fields = _fields(question, curve, tally, tally.highest, tally.touched_by_rule) | {
+        "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst),
+        "pairs": tally.pairs,
     }
+    if alike:
+        fields["size"] = int(counts.sum())
+        fields["notes"] = (
+            f"{counts.sum():,} people are of {len(counts):,} kinds, of the same features and the "
+            f"same score each. All pairs were counted; each of the worst pairs is shown by one "
+            f"person of either kind.",
+        )
+    return fields
 
 
 def _sampled(
@@ -211,19 +241,62 @@ def _sampled(
     k = len(question.people)
     count = min(ANCHORS, k)
     tally, anchors, wide = counting.sample(question, pairs, count, seed, jobs, bar)
-    total = k * (k - 1) // 2
-    return _fields(
-        question, curve, tally, wide.highest[anchors], wide.touched_by_rule[:, anchors],
-        lambda n: wilson(n, tally.pairs).times(total), lambda n: wilson(n, count).times(k),
+    drawn = f"{tally.pairs:,} were drawn at random (seed {seed})"
+    return _estimates(
+        question, curve, tally, wide.highest[anchors], wide.touched_by_rule[:, anchors], k, drawn
     ) | {
         "worst": tuple(_finding(question, i, j) for _, i, j in wide.worst),
         "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
-        "notes": (
-            f"Of {total:,} pairs, {tally.pairs:,} were drawn at random (seed {seed}), and "
-            f"{count} people were paired with everybody; intervals are of 95 %. The worst pairs "
-            f"are the worst that a search found.",
-        ),
+    }
+
+
+def _sampled_scan(
+    reader: Reader,
+    question: counting.Question,
+    curve: Curve,
+    pairs: int,
+    seed: int,
+    jobs: int | None,
+    bar: counting.Progress,
+) -> dict[str, Any]:
+    """The same of people who are read block by block."""
+    size = reader.scan.count or 0
+    tally, anchors, worst = Sampler(reader, question, seed, jobs).sample(pairs, ANCHORS, bar)
+    drawn = (
+        f"{tally.pairs:,} were drawn at random by a hash of ids (seed {seed}), no two of which "
+        f"share a person"
+    )
+    shown = question.among(worst.people, score_units(worst.chances))
+    places = range(0, len(worst.people), 2)
+    return _estimates(
+        question, curve, tally, anchors.highest, anchors.touched_by_rule, size, drawn
+    ) | {
+        "worst": tuple(_finding(shown, i, i + 1) for i in places), "size": size,
+        "people": worst.people, "scores": tuple(worst.chances.tolist()),
+        "sample": {"pairs": tally.pairs, "anchors": len(anchors.highest), "seed": seed},
     }  # fmt: skip
+
+
+def _estimates(
+    question: counting.Question,
+    curve: Curve,
+    tally: counting.Tally,
+    highest: IntArray,
+    touched_by_rule: npt.NDArray[np.bool_],
+    size: int,
+    drawn: str,
+) -> dict[str, Any]:
+    """Estimates for so many people, from pairs and from anchors."""
+    total, anchors = size * (size - 1) // 2, len(highest)
+    fields = _fields(
+        question, curve, tally, highest, touched_by_rule,
+        lambda n: wilson(n, tally.pairs).times(total), lambda n: wilson(n, anchors).times(size),
+    )  # fmt: skip
+    note = (
+        f"Of {total:,} pairs, {drawn}, and {anchors} people were paired with everybody; intervals "
+        f"are of 95 %. The worst pairs are the worst that a search found."
+    )
+    return fields | {"pairs": total, "notes": (note,)}
 
 
 def _fields(
@@ -238,14 +311,16 @@ def _fields(
     """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
     thresholds, sensitivity = question.alphas.tolist(), question.sensitivity
     panel = question.panel
+    exact = len(highest) == len(question.counts)
+    counts = question.counts if exact else np.ones(len(highest), dtype=np.int64)
     points = {
         least: Reported(
-            curve[least], str(panel.rule), pairs(n), people(int((highest > least).sum()))
+            curve[least], str(panel.rule), pairs(n), people(int(counts[highest > least].sum()))
         )
         for least, n in zip(thresholds, tally.above.tolist(), strict=True)
     }
     rules = tuple(
-        Reported(curve[sensitivity], str(rule), pairs(n), people(int(touched.sum())))
+        Reported(curve[sensitivity], str(rule), pairs(n), people(int(counts[touched].sum())))
         for rule, n, touched in zip(
             question.rules, tally.by_rule.tolist(), touched_by_rule, strict=True
         )
