@@ -59,20 +59,23 @@ def basis_of(
     panel: Panel | Survey,
     model: str,
     left_out: Mapping[str, int] | None,
+    counts: IntArray | None = None,
 ) -> Basis:
-    """The record of what the audit rests on."""
+    """The record of what the audit rests on; kinds of people are hashed with their counts."""
     instance("left_out", {} if left_out is None else left_out, Mapping, "Write {'no score': 3}.")
-    counts = {
+    reasons = {
         text("left_out", why, "A reason is text."): integer("left_out", n, 0, None, "Count rows.")
         for why, n in (left_out or {}).items()
     }
     data = [people.schema.digest, *people.ids]
     hashes = {"data": _sha256("\n".join(data).encode(), people.x), "scores": _sha256(b"", chances)}
+    hashes |= {} if counts is None else {"counts": _sha256(b"", counts)}
+    hashes = hashes if len(people) else {}  # rows that were read block by block
     hashes |= {} if labels is None else {"labels": _sha256(b"", labels)}
     versions = {"likewise": __version__, "Python": python_version(), "numpy": np.__version__}
     return Basis(
         text("model", model, "It is a name."),
-        datetime.now(UTC).isoformat(timespec="seconds"), versions, hashes, counts,
+        datetime.now(UTC).isoformat(timespec="seconds"), versions, hashes, reasons,
         people.schema.spec(), _panel_spec(panel),
     )  # fmt: skip
 

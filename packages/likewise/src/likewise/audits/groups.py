@@ -166,12 +166,12 @@ def codes_of(traits: Traits) -> dict[str, tuple[list[str], IntArray]]:
     return coded
 
 
-def between_groups(traits: Traits, counts: Sequence[Any], estimate: Any) -> tuple[GroupPairs, ...]:
+def between_groups(traits: Traits, counts: IntArray, estimate: Any) -> tuple[GroupPairs, ...]:
     """Reported pairs by the groups of both; ``estimate`` turns counts into those of all pairs."""
     listed = []
     for (name, (groups, codes)), table_ in zip(codes_of(traits).items(), counts, strict=True):
         sizes = np.bincount(codes).tolist()
-        for (i, j), count in np.ndenumerate(table_):
+        for (i, j), count in np.ndenumerate(table_[: len(groups), : len(groups)]):
             of = sizes[i] * (sizes[i] - 1) // 2 if i == j else sizes[i] * sizes[j]
             listed.append(GroupPairs(name, groups[i], groups[j], estimate(int(count)), of))
     return tuple(listed)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from likewise.audits.basis import Basis
 from likewise.audits.format import plain, read, schema_of
@@ -143,7 +144,8 @@ class Person:
 
     ``above`` and ``below`` count the reported pairs in which theirs is the higher or the lower
     score. ``worst_with`` is with whom the excess is largest (in a survey, the gap), and ``excess``
-    how large it is. ``groups`` are theirs, by trait.
+    how large it is. ``groups`` are theirs, by trait. ``count`` people are alike, whom this one
+    stands for.
     """
 
     id: str
@@ -153,6 +155,7 @@ class Person:
     worst_with: str | None
     excess: float | None
     groups: Mapping[str, str] = field(default_factory=dict)
+    count: int = 1
 
     @property
     def times(self) -> int:
@@ -256,7 +259,9 @@ class Audit:
         return lines
 
     def _typical(self) -> tuple[str, str, str]:
-        middle, most = median(p.times for p in self.people) / self.others, self.often[0]
+        ranks = np.cumsum([p.count for p in self.often])
+        middle = self.often[int(np.searchsorted(ranks, ranks[-1] / 2))].times / self.others
+        most = self.often[0]
         drawn = "" if self.sample is None else f", of {len(self.people)} drawn"
         return (
             "A typical person",
@@ -266,12 +271,13 @@ class Audit:
         )
 
     def _sides(self) -> tuple[str, str, str]:
-        lower = sum(p.below > 0 and p.above == 0 for p in self.people)
-        higher = sum(p.above > 0 and p.below == 0 for p in self.people)
+        lower = sum(p.count for p in self.people if p.below and not p.above)
+        higher = sum(p.count for p in self.people if p.above and not p.below)
+        total = sum(p.count for p in self.people)
         return (
             "Always the lower one",
             f"{lower:,} people",
-            f"of {len(self.people):,} have the lower score in every reported pair they are in; "
+            f"of {total:,} have the lower score in every reported pair they are in; "
             f"{higher:,} always have the higher one",
         )
 
@@ -355,6 +361,10 @@ class Audit:
             none = "" if self.reported.value else " (none of them is reported)"
             lines += ["", f"Worst pairs{none}:", *(f"- {pair.words}" for pair in self.worst[:5])]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+    def __len__(self) -> int:
+        """The number of people."""
+        return self.population
 
     def __repr__(self) -> str:
         return f"<Audit of {self.population:,} people: {self.reported} pairs reported>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from likewise.audits.groups import (
     group_rates,
     read_traits,
 )
+from likewise.audits.large import Reader, Sampler
 from likewise.audits.price import price
 from likewise.audits.result import (
     Audit,
@@ -42,6 +43,7 @@ from likewise.panel.panels import Panel
 from likewise.panel.reports import exceeds
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
+from likewise.people.scans import Scan
 from likewise.people.schema import People
 from likewise.validation import instance, integer, items, real, reals
 
@@ -56,8 +58,8 @@ Curve = Mapping[int, float]
 
 
 def audit(
-    people: People,
-    scores: npt.ArrayLike | Mapping[str, float],
+    people: People | Scan,
+    scores: npt.ArrayLike | Mapping[str, float] | str,
     panel: Panel | Survey,
     *,
     alpha: float | None = None,
@@ -85,9 +87,11 @@ def audit(
 
     Parameters
     ----------
-    people: with their features, ``schema.people(frame, ids=…)``.
+    people: with their features, ``schema.people(frame, ids=…)``; or ``schema.scan(source, ids=…)``
+        for those who do not fit into memory.
     scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
-        values); in the order of the people, or by id. A Series is matched by its index.
+        values); in the order of the people, or by id. A Series is matched by its index. Of people
+        who are scanned, the name of their column, and so with labels and groups.
     panel: auditors with distances and a rule, or a survey of people's judgements.
     alpha: the size of a violation, which a panel needs; people in a survey have judged already.
     labels: what would have been right, 0 or 1; with them the price of fairness is computed.
@@ -102,7 +106,8 @@ def audit(
     each: in how many of them one person may be; None for any number.
     model: the name of the model, for the record.
     left_out: how many rows were left out before, by reason, for the record.
-    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned.
+    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of people
+        who are scanned, with more kinds than this.
     seed: of the sample, and of the simulation that the price needs.
     jobs: threads; as many as there are processors by default.
     progress: show a bar, or call a function with (done, total).
@@ -119,11 +124,18 @@ def audit(
     'bo is 70 points above ann. They differ in Income (52 and 50). j1 sees them 2 points apart. \
 Objecting: j1.'
     """
-    _check_people(people)
+    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
+    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
+    counts, sampled = None, None
+    if isinstance(people, Scan):
+        reader = Reader.of(people, scores, panel, favourable)
+        people, scores, labels, groups, counts = reader.gathered(labels, groups, most)
+        sampled = reader if counts is None and not len(people) else None
+    if sampled is None:
+        _check_people(people, counts)
     chances = read_scores(people, scores, favourable)
     units = score_units(chances)
     outcomes = None if labels is None else read_labels(people, labels, favourable)
-    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     traits = read_traits(people, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
@@ -136,7 +148,7 @@ Objecting: j1.'
     kinds = "Write Panel([MetricAuditor(…)], 'majority'), or a Survey."
     if not isinstance(panel, Survey):
         instance("panel", panel, Panel, kinds)
-    basis = basis_of(people, chances, outcomes, panel, model, left_out)
+    basis = basis_of(people, chances, outcomes, panel, model, left_out, counts)
     if isinstance(panel, Survey):
         rates = group_rates(traits, chances, outcomes)
         unused = [("alpha", alpha), ("labels", None if traits else labels)]
@@ -144,35 +156,36 @@ Objecting: j1.'
         return survey_audit(people, chances, panel, traits, basis=basis, groups=rates, notes=notes)
     compared = _other_rules(panel, rules)
     curve = _curve(alphas, size)
+    codes = [codes for _, codes in codes_of(traits).values()]
     question = counting.Question(
         people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst,
-        each, tuple(codes for _, codes in codes_of(traits).values()),
+        np.ones(len(people), dtype=np.int64) if counts is None else counts, each,
+        np.array(codes, dtype=np.int64).reshape(len(codes), len(people)),
     )  # fmt: skip
-    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
     subject = _Subject(question, chances, traits, curve)
     with counting.progress_reporter(progress, "pairs") as bar:
-        if len(people) <= most:
+        if sampled is None and (counts is not None or len(people) <= most):
             fields = subject.exact(jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            fields = subject.sampled(pairs, seed, jobs, bar)
+            fields = subject.sampled(sampled, pairs, seed, jobs, bar)
     if outcomes is not None:
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
-    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(people, panel))
+    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question))
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
     fields["groups"] = group_rates(traits, chances, outcomes, fields.pop("between"))
     return Audit(
-        basis=basis, panel=panel.name, members=panel.members, alpha=size, population=len(people),
-        pairs=len(people) * (len(people) - 1) // 2, **fields,
+        basis=basis, panel=panel.name, members=panel.members, alpha=size, **fields,
         _pairs_of=subject.pairs_of, _backend=backend_of(people),
     )  # fmt: skip
 
 
-def _check_people(people: People) -> None:
+def _check_people(people: People, counts: IntArray | None) -> None:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    if len(people) < 2:
+    number = len(people) if counts is None else int(counts.sum())
+    if number < 2:
         raise AuditError(
-            f"An audit compares people, so it needs at least two; got {len(people)}. Give more."
+            f"An audit compares people, so it needs at least two; got {number}. Give more."
         )
 
 
@@ -204,15 +217,15 @@ def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule
     return tuple(parsed)
 
 
-def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
+def _notes_on_missing_values(question: counting.Question) -> list[str]:
     """Notes on missing values that an auditor weighs: they count as a full difference."""
-    notes = []
-    for auditor in panel.auditors:
+    notes, counts = [], question.counts
+    for auditor in question.panel.auditors:
         if not isinstance(auditor.distance, WeightedL1):
             continue
         for name, _ in auditor.distance.weights:
-            lacking = int(np.isnan(people.column(name)).sum())
-            if 0 < lacking < len(people):
+            lacking = int(counts[np.isnan(question.people.column(name))].sum())
+            if 0 < lacking < counts.sum():
                 notes.append(
                     f"{lacking:,} of the people lack {name!r}. {auditor.name} finds them as far "
                     f"from those who have it as that feature can count."
@@ -244,6 +257,29 @@ Estimate = Callable[..., Interval]
 
 
 @dataclass(frozen=True, eq=False)
+class _Anchors:
+    """People who were paired with everybody: all of them, their kinds, or those drawn.
+
+    ``worst`` are the worst pairs, by their places among the people of the question.
+    """
+
+    ids: tuple[str, ...]
+    chances: FloatArray
+    counts: IntArray
+    highest: IntArray
+    partner: list[str]
+    over: IntArray
+    under: IntArray
+    touched_by_rule: npt.NDArray[np.bool_]
+    worst: list[tuple[int, int]]
+    groups: Sequence[Mapping[str, str]] = ()
+
+    def number(self, flags: npt.NDArray[np.bool_]) -> int:
+        """How many people some of them stand for."""
+        return int(self.counts[flags].sum())
+
+
+@dataclass(frozen=True, eq=False)
 class _Subject:
     """The question of an audit, with what its findings are told in: scores, groups, alphas."""
 
@@ -254,17 +290,47 @@ class _Subject:
 
     def exact(self, jobs: int | None, bar: counting.Progress) -> dict[str, Any]:
         """Counts over all pairs."""
-        everybody = np.arange(len(self.chances))
-        tally = counting.scan(self.question, counting.all_pairs(len(everybody)), jobs, bar)
-        return self._fields(tally, everybody, tally)
+        q, counts = self.question, self.question.counts
+        tally = counting.scan(q, counting.all_pairs(len(counts)), jobs, bar)
+        # Nobody objects to pairs of one kind: their scores are the same.
+        alike = int((counts * (counts - 1) // 2).sum())
+        tally.pairs += alike
+        tally.objectors[0] += alike
+        fields = self._fields(tally, self._anchors(tally, np.arange(len(counts))))
+        notes = (
+            f"{counts.sum():,} people are of {len(counts):,} kinds, of the same features and the "
+            f"same score each. All pairs were counted; each kind is shown by one of its people."
+        )
+        return fields | {"notes": (notes,) if alike else (), "population": int(counts.sum())}
 
     def sampled(
-        self, pairs: int, seed: int, jobs: int | None, bar: counting.Progress
+        self,
+        reader: Reader | None,
+        pairs: int,
+        seed: int,
+        jobs: int | None,
+        bar: counting.Progress,
     ) -> dict[str, Any]:
-        """Estimates from pairs and people drawn at random."""
-        k = len(self.chances)
-        count, total = min(ANCHORS, k), k * (k - 1) // 2
-        tally, anchors, wide = counting.sample(self.question, pairs, count, seed, jobs, bar)
+        """Estimates from pairs and people drawn at random, from rows where they are not here."""
+        subject, drawn = self, "were drawn at random"
+        if reader is None:
+            k = len(self.chances)
+            tally, places, wide = counting.sample(
+                self.question, pairs, min(ANCHORS, k), seed, jobs, bar
+            )
+            anchors = self._anchors(wide, places)
+        else:
+            k, drawn = reader.scan.count or 0, f"{drawn} by a hash of ids, no two of one person,"
+            sampler = Sampler(reader, self.question, seed, jobs)
+            tally, partners, rows, worst = sampler.sample(pairs, ANCHORS, bar)
+            question = self.question.among(worst.people, worst.units)
+            subject = replace(self, question=question, chances=worst.chances)
+            anchors = _Anchors(
+                rows.people.ids, rows.chances, np.ones(len(rows.chances), dtype=np.int64),
+                partners.highest, partners.partner, partners.over, partners.under,
+                partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
+            )  # fmt: skip
+        count, total = len(anchors.ids), k * (k - 1) // 2
 
         def of_pairs(n: int, confidence: float = CONFIDENCE) -> Interval:
             return share(n, tally.pairs, confidence).times(total)
@@ -272,48 +338,49 @@ class _Subject:
         def of_people(n: int, confidence: float = CONFIDENCE) -> Interval:
             return share(n, count, confidence).times(k) if count < k else Interval.exactly(n)
 
-        return self._fields(tally, anchors, wide, of_pairs, of_people) | {
+        return subject._fields(tally, anchors, of_pairs, of_people) | {
+            "population": k,
+            "pairs": total,
             "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
             "notes": (
-                f"Of {total:,} pairs, {tally.pairs:,} were drawn at random (seed {seed}), and "
-                f"{count} people were paired with everybody. All counts are estimates for all "
-                f"pairs and people, with intervals of 95 %; the band of the curve holds at every "
-                f"alpha at once. The worst pairs are the worst that a search found.",
+                f"Of {total:,} pairs, {tally.pairs:,} {drawn} (seed {seed}), and {count} people "
+                f"were paired with everybody. All counts are estimates for all pairs and people, "
+                f"with intervals of 95 %; the band of the curve holds at every alpha at once. The "
+                f"worst pairs are the worst that a search found.",
             ),
         }
 
     def _fields(
         self,
         tally: counting.Tally,
-        anchors: IntArray,
-        wide: counting.Tally,
+        anchors: _Anchors,
         pairs: Estimate = _counted,
         people: Estimate = _counted,
     ) -> dict[str, Any]:
         """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all.
 
-        ``tally`` has the counts of pairs, ``wide`` those of the anchors with everybody.
+        ``tally`` has the counts of pairs, ``anchors`` are the people paired with everybody.
         """
         q, alpha = self.question, self.curve[self.question.sensitivity]
         above = dict(zip(q.alphas.tolist(), tally.above.tolist(), strict=True))
-        touched = {least: int((wide.highest[anchors] > least).sum()) for least in above}
+        touched = {least: anchors.number(anchors.highest > least) for least in above}
         # Intervals at n points hold all at once if each fails n times more rarely (Bonferroni).
         band = 1 - (1 - CONFIDENCE) / len(above)
         curve = [
             Reported(self.curve[n], str(q.panel.rule), pairs(above[n], band), people(count, band))
             for n, count in touched.items()
         ]
-        highest = wide.highest_by_rule[:, anchors] > q.sensitivity
-        by_rule = zip(q.rules, tally.by_rule.tolist(), highest.sum(axis=1).tolist(), strict=True)
-        worst = counting.few_of_each(wide.worst, q.worst, q.each)
+        numbers = map(anchors.number, anchors.touched_by_rule)
+        by_rule = zip(q.rules, tally.by_rule.tolist(), numbers, strict=True)
         return {
-            "looked_at": tally.pairs, "reported": pairs(above[q.sensitivity]),
+            "pairs": tally.pairs, "looked_at": tally.pairs,
+            "reported": pairs(above[q.sensitivity]),
             "touched": people(touched[q.sensitivity]), "curve": tuple(curve),
             "rules": tuple(Reported(alpha, str(r), pairs(n), people(m)) for r, n, m in by_rule),
             "agreement": _agreement(tally.objectors.tolist()),
-            "people": tuple(self._person(wide, place) for place in anchors.tolist()),
+            "people": self._people(anchors),
             "between": between_groups(self.traits, tally.between_groups, pairs),
-            "worst": tuple(self._finding(i, j) for _, i, j in worst),
+            "worst": tuple(self._finding(i, j) for i, j in anchors.worst),
             **{
                 name: dict(zip(q.panel.members, map(pairs, counts.tolist()), strict=True))
                 for name, counts in (
@@ -323,21 +390,36 @@ class _Subject:
             },
         }  # fmt: skip
 
-    def _person(self, tally: counting.Tally, place: int) -> Person:
-        ids = self.question.people.ids
-        return Person(
-            ids[place], float(self.chances[place]), int(tally.over[place]),
-            int(tally.under[place]), ids[int(tally.partner[place])],
-            as_share(int(tally.highest[place])),
-            {name: values[place] for name, values in self.traits.items()},
+    def _anchors(self, tally: counting.Tally, places: IntArray) -> _Anchors:
+        """Those at some places, who were paired with everybody."""
+        q, ids = self.question, self.question.people.ids
+        worst = counting.few_of_each(tally.worst, q.worst, q.each)
+        partner = [ids[p] if p < len(ids) else "" for p in tally.partner[places].tolist()]
+        return _Anchors(
+            tuple(ids[place] for place in places.tolist()), self.chances[places],
+            q.counts[places], tally.highest[places], partner, tally.over[places],
+            tally.under[places], tally.touched_by_rule[:, places], [(i, j) for _, i, j in worst],
+            [{name: values[p] for name, values in self.traits.items()} for p in places.tolist()],
         )  # fmt: skip
+
+    def _people(self, anchors: _Anchors) -> tuple[Person, ...]:
+        columns = zip(
+            anchors.ids, anchors.chances.tolist(), anchors.over.tolist(), anchors.under.tolist(),
+            anchors.partner, anchors.highest.tolist(), anchors.groups or [{}] * len(anchors.ids),
+            anchors.counts.tolist(), strict=True,
+        )  # fmt: skip
+        return tuple(
+            Person(name, score, over, under, mate or None, as_share(high), groups, count)
+            for name, score, over, under, mate, high, groups, count in columns
+        )
 
     def pairs_of(self, person: str) -> tuple[Finding, ...]:
         """The reported pairs of a person, the worst first."""
         ids, k = self.question.people.ids, len(self.chances)
         if person not in ids:
             raise AuditError(f"{person!r} is not among the people. Check the id.")
-        everybody = replace(self.question, worst=k, each=None, rules=(), groups=())
+        nobody = np.zeros((0, k), dtype=np.int64)
+        everybody = replace(self.question, worst=k, each=None, rules=(), groups=nobody)
         place = np.array([ids.index(person)])
         tally = counting.scan(everybody, counting.with_everybody(place, k), jobs=1)
         least = self.question.sensitivity

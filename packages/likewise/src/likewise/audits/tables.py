@@ -79,7 +79,8 @@ def _person(person: Person) -> dict[str, Cell]:
     return {
         "id": person.id, "score": person.score, "reported pairs": person.times,
         "above": person.above, "below": person.below, "worst with": person.worst_with,
-        "excess": person.excess, **person.groups,
+        "excess": person.excess, **({"people": person.count} if person.count > 1 else {}),
+        **person.groups,
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from likewise.validation import as_array, choice, items
 
 if TYPE_CHECKING:
     from likewise.people.frames import Origin
+    from likewise.people.scans import Scan
 
 
 BoolArray = npt.NDArray[np.bool_]
@@ -83,6 +84,10 @@ class People:
         if not features.is_numeric(x) or x.shape != self.x.shape:
             raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
         return self._unchecked(self.ids, x, self.origin)
+
+    def with_more(self, others: People) -> People:
+        """These people followed by others of the same schema, who are not among them."""
+        return self._unchecked((*self.ids, *others.ids), np.concatenate([self.x, others.x]), None)
 
     def _unchecked(self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None) -> People:
         """People made of parts of these, without a check of every id."""
@@ -213,6 +218,17 @@ class FeatureSchema:
         for place, (feature, column) in enumerate(zip(self.features, values, strict=True)):
             x[:, place] = feature.encode_column(column, names, encoded=encoded)
         return People(names, x, self, origin)
+
+    def scan(self, source: Any, ids: str | None = None) -> Scan:
+        """People for an audit that never holds more than a block of them in memory.
+
+        ``source`` is a path of Parquet files, a lazy frame of DuckDB, Polars, Spark, Dask or Ibis,
+        or a function that opens a stream of Arrow data. ``ids`` names a column; columns that the
+        schema does not have are not read, unless the audit names them.
+        """
+        from likewise.people.scans import Scan, open_source
+
+        return Scan(self, open_source(source), ids)
 
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """The values of each feature in rows, by name or in the order of the schema."""

@@ -1,0 +1,302 @@
+"""Audits of people who are not in memory: exact where they are of few kinds, else by sample.
+
+People of one *kind* have the same features and the same score, so that all pairs of two kinds are
+reported, or none. Kinds are counted where the rows are, and every pair of kinds is scanned once, for
+as many pairs as it stands for.
+
+Otherwise people are drawn by a hash of their ids. The least hashes are anchors, the others are
+paired in their order: pairs of which no two share a person. Then rows are read once more, block by
+block, and paired with the anchors; people in the worst pairs so far are paired with everybody too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.audits import pairs as counting
+from likewise.audits.pairs import Block, Question, Tally
+from likewise.audits.scores import read_scores, score_units
+from likewise.errors import AuditError, ParameterError
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.panel.metrics import Masked, Ratings
+from likewise.panel.panels import Panel
+from likewise.people.scans import BLOCK, COUNT, FIRST, HASH, Draw, Scan, Table
+from likewise.people.schema import People
+from likewise.validation import instance
+
+# As often as all rows are read in search of the worst pairs, after the anchors' turn.
+EXCHANGES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """People with their scores; of kinds also how many people each stands for."""
+
+    people: People
+    chances: FloatArray
+    counts: IntArray | None = None
+
+    @property
+    def units(self) -> IntArray:
+        return score_units(self.chances)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Rows of a table as people with scores."""
+
+    scan: Scan
+    score: str
+    favourable: Any = None
+
+    @classmethod
+    def of(cls, scan: Scan, scores: Any, panel: Any, favourable: Any) -> Reader:
+        """The reader of an audit, which names the column of scores."""
+        if not isinstance(scores, str):
+            remedy = "Name their column: audit(schema.scan(…), 'score', …)."
+            raise ParameterError("scores", "must be a column of the rows", scores, remedy)
+        instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
+        _refuse_names(panel)
+        return cls(scan, scan.check_column(scores), favourable)
+
+    def gathered(
+        self, labels: Any, groups: Any, most: int
+    ) -> tuple[People, Any, Any, Any, IntArray | None]:
+        """People, scores, labels and groups where all rows fit into a block, or the kinds.
+
+        With the kinds comes how many people each stands for. Nobody is returned where there are
+        more people than that, of too many kinds.
+        """
+        count = self.scan.count
+        if count is None or count > most:
+            named = [
+                name for name in ("labels", "groups") if {"labels": labels, "groups": groups}[name]
+            ]
+            rows = None if named else kinds(self, most)
+            if rows is not None:
+                return rows.people, rows.chances, None, (), rows.counts
+            if count is None or count > BLOCK:
+                if named:
+                    raise AuditError(
+                        f"{named[0]} are for at most {BLOCK:,} people; there are {count or 'more'}. "
+                        f"Leave them out, or draw some people."
+                    )
+                schema = self.scan.schema
+                return People((), np.empty((0, len(schema))), schema), np.empty(0), None, (), None
+        others = [name for name in (self.score, labels) if name is not None]
+        names = [self.scan.check_column(name) for name in (*others, *groups)]
+        table = self.scan.rows(*names)
+        return (
+            self.scan.people(table), table[self.score], None if labels is None else table[labels],
+            {name: table[name] for name in groups}, None,
+        )  # fmt: skip
+
+    def read(
+        self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
+    ) -> Rows:
+        """People with their scores; each once, unless they may be ``repeated``."""
+        people = self.scan.people(table, names, repeated=repeated)
+        column = table[self.score]
+        plain = column.null_count == 0 and str(column.type) in ("double", "float")
+        values = column.to_numpy() if plain else column
+        return Rows(people, read_scores(people, values, self.favourable))
+
+
+def kinds(reader: Reader, most: int) -> Rows | None:
+    """People of different features or scores, in the order of these; None if they are too many."""
+    table = reader.scan.kinds(most, reader.score)
+    if table is None:
+        return None
+    named = FIRST in table.column_names and reader.scan.ids is not None
+    names = [str(first) for first in table[FIRST].to_pylist()] if named else None
+    rows = reader.read(table, names or [f"kind {i + 1}" for i in range(len(table))])
+    counts = table[COUNT].to_numpy().astype(np.int64)
+    # Engines tell apart what is the same here, such as a level with spaces around it.
+    keys = np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
+    keys, which = np.unique(keys, axis=0, return_inverse=True)
+    totals = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(totals, which.ravel(), counts)
+    first: dict[int, int] = {}
+    for place in sorted(range(len(table)), key=lambda p: rows.people.ids[p] if named else p):
+        first.setdefault(int(which.ravel()[place]), place)
+    chosen = [first[kind] for kind in range(len(keys))]
+    people = rows.people.take(chosen)
+    if not named:
+        people = People(tuple(f"kind {i + 1}" for i in range(len(keys))), people.x, people.schema)
+    return Rows(people, rows.chances[chosen], totals)
+
+
+def _refuse_names(panel: Panel) -> None:
+    """Refuse distances that look at who somebody is: people of one kind are then not alike."""
+    for auditor in panel.auditors:
+        distance = auditor.distance
+        while isinstance(distance, Masked):
+            distance = distance.base
+        if isinstance(distance, Ratings) and not isinstance(distance.ratings, str):
+            raise AuditError(
+                f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
+                f"a column, and name it: Ratings('rating')."
+            )
+
+
+Worst = tuple[int, dict[str, Any], dict[str, Any]]
+"""A pair: its excess, and the rows of two people, the one of the lesser hash first."""
+
+
+def _worst_of(pairs: Iterable[Worst], most: int) -> list[Worst]:
+    """The worst of some pairs, each once, in an order that does not depend on that of the rows."""
+    once = {(excess, a[HASH], b[HASH]): (excess, a, b) for excess, a, b in pairs}
+    return [once[key] for key in sorted(once, key=lambda key: (-key[0], *key[1:]))[:most]]
+
+
+def _in_order(excess: int, a: dict[str, Any], b: dict[str, Any]) -> Worst:
+    return (excess, a, b) if a[HASH] <= b[HASH] else (excess, b, a)
+
+
+@dataclass(eq=False)
+class Partners:
+    """Some people with others: largest excess and with whom, sides, rules, and the worst pairs."""
+
+    highest: IntArray
+    partner: list[str]
+    over: IntArray
+    under: IntArray
+    touched_by_rule: npt.NDArray[np.bool_]
+    worst: list[Worst]
+
+    @classmethod
+    def nobody(cls, question: Question) -> Partners:
+        """Nothing yet of the people of a question."""
+        k, rules = len(question.people), len(question.rules)
+        over, under = np.zeros((2, k), dtype=np.int64)
+        highest = np.full(k, counting.NEVER, dtype=np.int64)
+        return cls(highest, [""] * k, over, under, np.zeros((rules, k), dtype=np.bool_), [])
+
+    def merge(self, other: Partners, most: int) -> None:
+        # Of equal ones the first id, in whatever order the blocks come.
+        best = [
+            min((-high, name) for high, name in both)
+            for both in zip(
+                zip(self.highest.tolist(), self.partner, strict=True),
+                zip(other.highest.tolist(), other.partner, strict=True), strict=True,
+            )
+        ]  # fmt: skip
+        self.highest = np.array([-high for high, _ in best], dtype=np.int64)
+        self.partner = [name for _, name in best]
+        self.over += other.over
+        self.under += other.under
+        self.touched_by_rule |= other.touched_by_rule
+        self.worst = _worst_of((*self.worst, *other.worst), most)
+
+
+@dataclass(frozen=True, eq=False)
+class WithEverybody:
+    """A function that pairs some people with everybody in a block of rows.
+
+    ``pairs`` is their number over all blocks, by which the way to count them is chosen.
+    """
+
+    reader: Reader
+    draw: Draw
+    table: Table
+    question: Question
+    jobs: int | None
+    pairs: int
+
+    def __call__(self, table: Table) -> Partners:
+        rows = self.draw(table)
+        order = np.argsort(rows[HASH].to_numpy(), kind="stable")
+        # Nobody is compared with themselves.
+        order = order[~np.isin(rows[HASH].to_numpy()[order], self.table[HASH].to_numpy())]
+        rows, some, k = rows.take(order), self.question.people, len(self.question.people)
+        block = self.reader.read(rows)
+        question = self.question.among(some.with_more(block.people), block.units)
+        width = max(1, counting.SAMPLE_SIDE // k)
+        blocks = [
+            Block(np.arange(k), np.arange(start, min(start + width, k + len(rows))))
+            for start in range(k, k + len(rows), width)
+        ]
+        tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
+        places = [(i, j - k) for _, i, j in tally.worst]
+        first = self.table.take([i for i, _ in places]).to_pylist()
+        second = rows.take([j for _, j in places]).to_pylist()
+        worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
+        ids, never = question.people.ids, len(question.people)
+        partner = ["" if p == never else ids[p] for p in tally.partner[:k].tolist()]
+        return Partners(
+            tally.highest[:k], partner, tally.over[:k], tally.under[:k],
+            tally.touched_by_rule[:, :k], worst,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Pairs and anchors of people who are read block by block; see the head of this module."""
+
+    reader: Reader
+    question: Question
+    """The panel and its thresholds; of nobody yet."""
+    seed: int
+    jobs: int | None = None
+
+    def sample(
+        self, pairs: int, anchors: int, progress: counting.Progress
+    ) -> tuple[Tally, Partners, Rows, Rows]:
+        """The counts of pairs drawn at random, the anchors', these, and who is in the worst."""
+        scan, most = self.reader.scan, self.question.candidates
+        drawn = scan.sample(anchors + 2 * pairs, self.seed, self.reader.score)
+        progress(1, EXCHANGES + 2)
+        tally, worst = self._single(drawn.slice(anchors))
+        partners = self._with_everybody(drawn.slice(0, anchors), progress, 2)
+        worst = _worst_of((*worst, *partners.worst), most)
+        tried: set[int] = set()
+        for turn in range(EXCHANGES):
+            starts = {row[HASH]: row for _, a, b in worst[: counting.STARTS] for row in (a, b)}
+            rows = [row for number, row in sorted(starts.items()) if number not in tried]
+            if not rows:
+                break
+            tried |= set(starts)
+            table = type(drawn).from_pylist(rows, schema=drawn.schema)
+            found = self._with_everybody(table, progress, 3 + turn)
+            worst = _worst_of((*worst, *found.worst), most)
+        few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
+        chosen = counting.few_of_each(few, self.question.worst, self.question.each)
+        rows = [row for key in chosen for row in few[key]]
+        table = type(drawn).from_pylist(rows, schema=drawn.schema)
+        anchored = self.reader.read(drawn.slice(0, anchors))
+        return tally, partners, anchored, self.reader.read(table, repeated=True)
+
+    def _single(self, drawn: Table) -> tuple[Tally, list[Worst]]:
+        """The counts of people paired in their order, some at a time, and the worst pairs."""
+        total, worst = Tally(self.question), []
+        for start in range(0, len(drawn) - 1, 2 * counting.SAMPLE_SIDE):
+            table = drawn.slice(start, 2 * counting.SAMPLE_SIDE)
+            rows = self.reader.read(table)
+            left = np.arange(0, len(table) - 1, 2)
+            tally = Tally(self.question.among(rows.people, rows.units))
+            tally.add(Block(left, left + 1, paired=True))
+            total.add_counts(tally)
+            listed = table.take([place for w in tally.worst for place in w[1:]]).to_pylist()
+            found = zip(tally.worst, listed[0::2], listed[1::2], strict=True)
+            worst = _worst_of(
+                (*worst, *((w[0], a, b) for w, a, b in found)), self.question.candidates
+            )
+        return total, worst
+
+    def _with_everybody(self, table: Table, progress: counting.Progress, turn: int) -> Partners:
+        rows, scan = self.reader.read(table), self.reader.scan
+        question = self.question.among(rows.people, rows.units)
+        pairs = len(table) * (scan.count or 0)
+        function = WithEverybody(
+            self.reader, Draw(scan.ids, self.seed), table, question, self.jobs, pairs
+        )
+        total = Partners.nobody(question)
+        for part in scan.source.map(function, scan.columns(self.reader.score)):
+            total.merge(part, question.candidates)
+        progress(turn, EXCHANGES + 2)
+        return total
