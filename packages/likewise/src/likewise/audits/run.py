@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.audits import pairs as counting
-from likewise.audits.large import Reader, Sampler
+from likewise.audits.large import Reader, Sampler, gathered, reader_of
 from likewise.audits.price import price
 from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
 from likewise.audits.scores import read_labels, read_scores, score_units
@@ -58,7 +58,7 @@ def audit(
     all_pairs_up_to: int = MOST_PEOPLE,
     sample_pairs: int = 1_000_000,
     seed: int = 1,
-    jobs: int | None = None,
+    jobs: int | Any = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Audit:
     """Find the pairs of similar people that scores treat differently, and the price of passing.
@@ -88,7 +88,8 @@ def audit(
     all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of people
         who are scanned, with more kinds than this.
     seed: of the sample, and of the simulation that the price needs.
-    jobs: threads; as many as there are processors by default.
+    jobs: threads, as many as there are processors by default; or a Dask client or a Spark session,
+        whose workers then count the pairs.
     progress: show a bar, or call a function with (done, total).
 
     >>> from likewise import Feature, FeatureSchema
@@ -108,10 +109,9 @@ Objecting: j1.'
     size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     counts, sampled = None, None
     if isinstance(people, Scan):
-        reader = Reader.of(people, scores, panel, favourable)
-        rows = reader.gathered(labels, groups, most)
-        people, scores, labels, groups, counts = rows
-        sampled = reader if counts is None and not len(people) else None
+        scan, reader = people, reader_of(people, scores, panel, favourable)
+        people, scores, labels, groups, counts = gathered(scan, reader, labels, groups, most)
+        sampled = (scan, reader) if counts is None and not len(people) else None
     if sampled is None:
         _check_people(people, counts)
     chances = read_scores(people, scores, favourable)
@@ -120,8 +120,9 @@ Objecting: j1.'
     rates = group_rates(people, chances, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
-    if jobs is not None:
-        jobs = integer("jobs", jobs, 1, 1024, "It is a number of threads.")
+    if jobs is not None and not counting.is_cluster(jobs):
+        remedy = "It is a number of threads, a Dask client or a Spark session."
+        jobs = integer("jobs", jobs, 1, 1024, remedy)
     worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
     if isinstance(panel, Survey):
@@ -139,7 +140,7 @@ Objecting: j1.'
             fields = _exact(question, curve, jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            draw = _sampled if sampled is None else partial(_sampled_scan, sampled)
+            draw = _sampled if sampled is None else partial(_sampled_scan, *sampled)
             fields = draw(question, curve, pairs, seed, jobs, bar)
     if outcomes is not None:
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
@@ -206,10 +207,10 @@ def _notes_on_missing_values(question: counting.Question) -> list[str]:
 
 
 def _exact(
-    question: counting.Question, curve: Curve, jobs: int | None, bar: counting.Progress
+    question: counting.Question, curve: Curve, jobs: Any, bar: counting.Progress
 ) -> dict[str, Any]:
     """Counts over all pairs."""
-    tally = counting.scan(question, counting.all_pairs(len(question.people)), jobs, bar)
+    tally = counting.scan_all(question, jobs, bar)
     counts = question.counts
     # Nobody objects to pairs of one kind: their scores are the same.
     alike = int((counts * (counts - 1) // 2).sum())
@@ -234,7 +235,7 @@ def _sampled(
     curve: Curve,
     pairs: int,
     seed: int,
-    jobs: int | None,
+    jobs: Any,
     bar: counting.Progress,
 ) -> dict[str, Any]:
     """Estimates from pairs and people drawn at random."""
@@ -251,17 +252,18 @@ def _sampled(
 
 
 def _sampled_scan(
+    scan: Scan,
     reader: Reader,
     question: counting.Question,
     curve: Curve,
     pairs: int,
     seed: int,
-    jobs: int | None,
+    jobs: Any,
     bar: counting.Progress,
 ) -> dict[str, Any]:
     """The same of people who are read block by block."""
-    size = reader.scan.count or 0
-    tally, anchors, worst = Sampler(reader, question, seed, jobs).sample(pairs, ANCHORS, bar)
+    size = scan.count or 0
+    tally, anchors, worst = Sampler(scan, reader, question, seed, jobs).sample(pairs, ANCHORS, bar)
     drawn = (
         f"{tally.pairs:,} were drawn at random by a hash of ids (seed {seed}), no two of which "
         f"share a person"
@@ -312,15 +314,15 @@ def _fields(
     thresholds, sensitivity = question.alphas.tolist(), question.sensitivity
     panel = question.panel
     exact = len(highest) == len(question.counts)
-    counts = question.counts if exact else np.ones(len(highest), dtype=np.int64)
+    weights = question.counts if exact else np.ones(len(highest), dtype=np.int64)
     points = {
         least: Reported(
-            curve[least], str(panel.rule), pairs(n), people(int(counts[highest > least].sum()))
+            curve[least], str(panel.rule), pairs(n), people(int(weights[highest > least].sum()))
         )
         for least, n in zip(thresholds, tally.above.tolist(), strict=True)
     }
     rules = tuple(
-        Reported(curve[sensitivity], str(rule), pairs(n), people(int(counts[touched].sum())))
+        Reported(curve[sensitivity], str(rule), pairs(n), people(int(weights[touched].sum())))
         for rule, n, touched in zip(
             question.rules, tally.by_rule.tolist(), touched_by_rule, strict=True
         )
