@@ -1,8 +1,8 @@
 """Audits of people who are not in memory: exact where they are of few kinds, else by sample.
 
 People of one *kind* have the same features and the same score, so that all pairs of two kinds are
-reported, or none. Kinds are counted where the rows are, and every pair of kinds is scanned once, for
-as many pairs as it stands for.
+reported, or none. Kinds are counted where the rows are, and every pair of kinds is scanned once,
+for as many pairs as it stands for.
 
 Otherwise people are drawn by a hash of their ids. The least hashes are anchors, the others are
 paired in their order: pairs of which no two share a person. Then rows are read once more, block by
@@ -25,7 +25,7 @@ from likewise.errors import AuditError, ParameterError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.metrics import Masked, Ratings
 from likewise.panel.panels import Panel
-from likewise.people.scans import BLOCK, COUNT, FIRST, HASH, Draw, Scan, Table
+from likewise.people.scans import BLOCK, COUNT, FIRST, HASH, Draw, Encoder, Scan, Table
 from likewise.people.schema import People
 from likewise.validation import instance
 
@@ -48,71 +48,77 @@ class Rows:
 
 @dataclass(frozen=True)
 class Reader:
-    """Rows of a table as people with scores."""
+    """Rows of a table as people with scores, here or on a worker of a cluster."""
 
-    scan: Scan
+    encoder: Encoder
     score: str
     favourable: Any = None
-
-    @classmethod
-    def of(cls, scan: Scan, scores: Any, panel: Any, favourable: Any) -> Reader:
-        """The reader of an audit, which names the column of scores."""
-        if not isinstance(scores, str):
-            remedy = "Name their column: audit(schema.scan(…), 'score', …)."
-            raise ParameterError("scores", "must be a column of the rows", scores, remedy)
-        instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
-        _refuse_names(panel)
-        return cls(scan, scan.check_column(scores), favourable)
-
-    def gathered(
-        self, labels: Any, groups: Any, most: int
-    ) -> tuple[People, Any, Any, Any, IntArray | None]:
-        """People, scores, labels and groups where all rows fit into a block, or the kinds.
-
-        With the kinds comes how many people each stands for. Nobody is returned where there are
-        more people than that, of too many kinds.
-        """
-        count = self.scan.count
-        if count is None or count > most:
-            named = [
-                name for name in ("labels", "groups") if {"labels": labels, "groups": groups}[name]
-            ]
-            rows = None if named else kinds(self, most)
-            if rows is not None:
-                return rows.people, rows.chances, None, (), rows.counts
-            if count is None or count > BLOCK:
-                if named:
-                    raise AuditError(
-                        f"{named[0]} are for at most {BLOCK:,} people; there are {count or 'more'}. "
-                        f"Leave them out, or draw some people."
-                    )
-                schema = self.scan.schema
-                return People((), np.empty((0, len(schema))), schema), np.empty(0), None, (), None
-        others = [name for name in (self.score, labels) if name is not None]
-        names = [self.scan.check_column(name) for name in (*others, *groups)]
-        table = self.scan.rows(*names)
-        return (
-            self.scan.people(table), table[self.score], None if labels is None else table[labels],
-            {name: table[name] for name in groups}, None,
-        )  # fmt: skip
 
     def read(
         self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
     ) -> Rows:
         """People with their scores; each once, unless they may be ``repeated``."""
-        people = self.scan.people(table, names, repeated=repeated)
+        return self._scored(self.encoder.people(table, names, repeated=repeated), table)
+
+    def read_unnamed(self, table: Table) -> Rows:
+        """The same people under numbers, which takes less time; an error names them."""
+        try:
+            return self._scored(self.encoder.unnamed(table), table)
+        except AuditError:
+            return self.read(table)
+
+    def _scored(self, people: People, table: Table) -> Rows:
         column = table[self.score]
         plain = column.null_count == 0 and str(column.type) in ("double", "float")
         values = column.to_numpy() if plain else column
         return Rows(people, read_scores(people, values, self.favourable))
 
 
-def kinds(reader: Reader, most: int) -> Rows | None:
+def reader_of(scan: Scan, scores: Any, panel: Any, favourable: Any) -> Reader:
+    """The reader of an audit, which names the column of scores."""
+    if not isinstance(scores, str):
+        remedy = "Name their column: audit(schema.scan(…), 'score', …)."
+        raise ParameterError("scores", "must be a column of the rows", scores, remedy)
+    instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
+    _refuse_names(panel)
+    return Reader(scan.encoder, scan.check_column(scores), favourable)
+
+
+def gathered(
+    scan: Scan, reader: Reader, labels: Any, groups: Any, most: int
+) -> tuple[People, Any, Any, Any, IntArray | None]:
+    """People, scores, labels and groups where all rows fit into a block, or the kinds.
+
+    With the kinds comes how many people each stands for. Nobody is returned where there are more
+    people than that, of too many kinds.
+    """
+    named = [name for name, value in (("labels", labels), ("groups", groups)) if value]
+    if scan.count is None or scan.count > most:
+        rows = None if named else kinds(scan, reader, most)
+        if rows is not None:
+            return rows.people, rows.chances, None, (), rows.counts
+    if scan.count is None or scan.count > BLOCK:
+        if named:
+            raise AuditError(
+                f"{named[0]} are for at most {BLOCK:,} people who are scanned; there are more. "
+                f"Leave them out, or draw some people."
+            )
+        schema = scan.encoder.schema
+        return People((), np.empty((0, len(schema))), schema), np.empty(0), None, (), None
+    others = [name for name in (reader.score, labels, *groups) if name is not None]
+    table = scan.rows(*map(scan.check_column, others))
+    return (
+        reader.encoder.people(table), table[reader.score],
+        None if labels is None else table[labels], {name: table[name] for name in groups}, None,
+    )  # fmt: skip
+
+
+def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
     """People of different features or scores, in the order of these; None if they are too many."""
-    table = reader.scan.kinds(most, reader.score)
+    table = scan.kinds(most, reader.score)
     if table is None:
         return None
-    named = FIRST in table.column_names and reader.scan.ids is not None
+    named = FIRST in table.column_names and reader.encoder.ids is not None
     names = [str(first) for first in table[FIRST].to_pylist()] if named else None
     rows = reader.read(table, names or [f"kind {i + 1}" for i in range(len(table))])
     counts = table[COUNT].to_numpy().astype(np.int64)
@@ -170,12 +176,12 @@ class Partners:
     worst: list[Worst]
 
     @classmethod
-    def nobody(cls, question: Question) -> Partners:
-        """Nothing yet of the people of a question."""
-        k, rules = len(question.people), len(question.rules)
-        over, under = np.zeros((2, k), dtype=np.int64)
-        highest = np.full(k, counting.NEVER, dtype=np.int64)
-        return cls(highest, [""] * k, over, under, np.zeros((rules, k), dtype=np.bool_), [])
+    def of(cls, tally: Tally, k: int, partner: list[str], worst: list[Worst]) -> Partners:
+        """The counts of the first people of a tally."""
+        return cls(
+            tally.highest[:k], partner, tally.over[:k], tally.under[:k],
+            tally.touched_by_rule[:, :k], worst,
+        )  # fmt: skip
 
     def merge(self, other: Partners, most: int) -> None:
         # Of equal ones the first id, in whatever order the blocks come.
@@ -205,7 +211,7 @@ class WithEverybody:
     draw: Draw
     table: Table
     question: Question
-    jobs: int | None
+    jobs: Any
     pairs: int
 
     def __call__(self, table: Table) -> Partners:
@@ -214,7 +220,7 @@ class WithEverybody:
         # Nobody is compared with themselves.
         order = order[~np.isin(rows[HASH].to_numpy()[order], self.table[HASH].to_numpy())]
         rows, some, k = rows.take(order), self.question.people, len(self.question.people)
-        block = self.reader.read(rows)
+        block = self.reader.read_unnamed(rows)
         question = self.question.among(some.with_more(block.people), block.units)
         width = max(1, counting.SAMPLE_SIDE // k)
         blocks = [
@@ -226,33 +232,37 @@ class WithEverybody:
         first = self.table.take([i for i, _ in places]).to_pylist()
         second = rows.take([j for _, j in places]).to_pylist()
         worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
-        ids, never = question.people.ids, len(question.people)
-        partner = ["" if p == never else ids[p] for p in tally.partner[:k].tolist()]
-        return Partners(
-            tally.highest[:k], partner, tally.over[:k], tally.under[:k],
-            tally.touched_by_rule[:, :k], worst,
-        )  # fmt: skip
+        return Partners.of(tally, k, self._names(rows, tally.partner[:k] - k), worst)
+
+    def _names(self, rows: Table, places: IntArray) -> list[str]:
+        """The ids at some places among the rows; none where there are no ids."""
+        if self.reader.encoder.ids is None or not len(rows):
+            return [""] * len(places)
+        return list(self.reader.read(rows.take(places), repeated=True).people.ids)
 
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
     """Pairs and anchors of people who are read block by block; see the head of this module."""
 
+    scan: Scan
     reader: Reader
     question: Question
     """The panel and its thresholds; of nobody yet."""
     seed: int
-    jobs: int | None = None
+    jobs: Any = None
 
     def sample(
         self, pairs: int, anchors: int, progress: counting.Progress
     ) -> tuple[Tally, Partners, Rows, Rows]:
         """The counts of pairs drawn at random, the anchors', these, and who is in the worst."""
-        scan, most = self.reader.scan, self.question.candidates
+        scan, most = self.scan, self.question.candidates
         drawn = scan.sample(anchors + 2 * pairs, self.seed, self.reader.score)
+        anchors = min(anchors, len(drawn))
         progress(1, EXCHANGES + 2)
         tally, worst = self._single(drawn.slice(anchors))
-        partners = self._with_everybody(drawn.slice(0, anchors), progress, 2)
+        drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
+        partners = self._with_everybody(drawn, progress, 2)
         worst = _worst_of((*worst, *partners.worst), most)
         tried: set[int] = set()
         for turn in range(EXCHANGES):
@@ -273,10 +283,10 @@ class Sampler:
 
     def _single(self, drawn: Table) -> tuple[Tally, list[Worst]]:
         """The counts of people paired in their order, some at a time, and the worst pairs."""
-        total, worst = Tally(self.question), []
+        total, worst = Tally(self.question), list[Worst]()
         for start in range(0, len(drawn) - 1, 2 * counting.SAMPLE_SIDE):
             table = drawn.slice(start, 2 * counting.SAMPLE_SIDE)
-            rows = self.reader.read(table)
+            rows = self.reader.read_unnamed(table)
             left = np.arange(0, len(table) - 1, 2)
             tally = Tally(self.question.among(rows.people, rows.units))
             tally.add(Block(left, left + 1, paired=True))
@@ -289,13 +299,20 @@ class Sampler:
         return total, worst
 
     def _with_everybody(self, table: Table, progress: counting.Progress, turn: int) -> Partners:
-        rows, scan = self.reader.read(table), self.reader.scan
+        rows, scan = self.reader.read(table), self.scan
         question = self.question.among(rows.people, rows.units)
         pairs = len(table) * (scan.count or 0)
+        jobs = 1 if scan.source.on_cluster else self.jobs
         function = WithEverybody(
-            self.reader, Draw(scan.ids, self.seed), table, question, self.jobs, pairs
+            self.reader, Draw(scan.encoder.ids, self.seed), table, question, jobs, pairs
         )
-        total = Partners.nobody(question)
+        everybody = np.arange(len(table))
+        among = counting.scan(question, [Block(everybody, everybody)], 1)
+        names = rows.people.ids if scan.encoder.ids is not None else [""] * (len(table) + 1)
+        mates = [names[place] if place < len(table) else "" for place in among.partner.tolist()]
+        listed = table.to_pylist()
+        worst = [_in_order(excess, listed[i], listed[j]) for excess, i, j in among.worst]
+        total = Partners.of(among, len(table), mates, worst)
         for part in scan.source.map(function, scan.columns(self.reader.score)):
             total.merge(part, question.candidates)
         progress(turn, EXCHANGES + 2)

@@ -14,20 +14,21 @@ nothing: it finds bad pairs, though not surely the worst.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError
+from likewise.errors import MissingGpuError, MissingLibraryError, ParameterError
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
@@ -35,6 +36,7 @@ from likewise.panel.reports import exceeds
 from likewise.panel.rules import Rule
 from likewise.people.schema import People
 
+LOG = logging.getLogger("likewise.audits")
 # Pairs of a block fit into the caches of a processor; 2 cores scan 20,000 people in half a minute.
 SIDE = 384
 SAMPLE_SIDE = 1 << 15
@@ -173,7 +175,7 @@ class Block:
     @property
     def overlap(self) -> npt.NDArray[np.bool_]:
         """Test the left for who is on the right too."""
-        return (self.left >= self.right[0]) & (self.left <= self.right[-1])
+        return np.asarray((self.left >= self.right[0]) & (self.left <= self.right[-1]))
 
     def spread(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
         """A value for everybody on the left and on the right, as arrays that broadcast."""
@@ -344,9 +346,9 @@ class Tally:
             largest = table.max(axis=1)
             rows = np.flatnonzero((largest >= self.highest[people]) & (largest > NEVER))
             if len(rows):
-                self._meet(people[rows], largest[rows], others[table[rows].argmax(axis=1)])
+                self.meet(people[rows], largest[rows], others[table[rows].argmax(axis=1)])
 
-    def _meet(self, people: Any, excess: Any, partner: Any) -> None:
+    def meet(self, people: Any, excess: Any, partner: Any) -> None:
         """Keep the larger excess of each, and of equal ones the first partner."""
         better = excess > self.highest[people]
         better |= (excess == self.highest[people]) & (partner < self.partner[people])
@@ -383,7 +385,7 @@ class Tally:
         for name in ("over", "under"):
             getattr(self, name)[...] += getattr(other, name)
         self.touched_by_rule |= other.touched_by_rule
-        self._meet(slice(None), other.highest, other.partner)
+        self.meet(slice(None), other.highest, other.partner)
         self.add_worst(other.worst)
 
     def add_counts(self, other: Tally) -> None:
@@ -413,13 +415,14 @@ def few_of_each(pairs: Iterable[Worst], most: int, each: int | None) -> list[Wor
     [(9, 0, 1), (8, 0, 2), (6, 2, 3)]
     """
     chosen: list[Worst] = []
-    uses: Counter[int] = Counter()
+    uses: dict[int, int] = defaultdict(int)
     for pair in pairs:
         if len(chosen) == most:
             break
         if each is None or max(uses[pair[1]], uses[pair[2]]) < each:
             chosen.append(pair)
-            uses.update(pair[1:])
+            for person in pair[1:]:
+                uses[person] += 1
     return chosen
 
 
@@ -433,9 +436,9 @@ def _raise(highest: Any, block: Block, excess: Any) -> None:
     highest[block.right] = np.maximum(highest[block.right], excess.max(axis=0))
 
 
-def all_pairs(people: int) -> list[Block]:
+def all_pairs(people: int, side: int = SIDE) -> list[Block]:
     """Blocks that hold every pair of people once."""
-    parts = [np.arange(start, min(start + SIDE, people)) for start in range(0, people, SIDE)]
+    parts = [np.arange(start, min(start + side, people)) for start in range(0, people, side)]
     return [
         Block(left, right, ordered=True)
         for place, left in enumerate(parts)
@@ -443,7 +446,7 @@ def all_pairs(people: int) -> list[Block]:
     ]
 
 
-def with_everybody(left: IntArray, people: int) -> list[Block]:
+def _with_everybody(left: IntArray, people: int) -> list[Block]:
     """Blocks that pair some people with everybody."""
     width = max(1, SAMPLE_SIDE // len(left))
     return [
@@ -452,21 +455,50 @@ def with_everybody(left: IntArray, people: int) -> list[Block]:
     ]
 
 
-Count = Callable[[Tally, Block], None]
+class Counter(Protocol):
+    """A way to count the pairs of blocks, which have this many people on a side at best."""
+
+    side: int
+
+    def add(self, tally: Tally, block: Block) -> None:
+        """Count the pairs of a block."""
+
+
+class Plain:
+    """The counts by numpy."""
+
+    side = SIDE
+
+    def add(self, tally: Tally, block: Block) -> None:
+        tally.add(block)
+
+
 # Seconds of numpy for a pair and a member, about; and the seconds after which it would have paid to
-# load compiled code that is on disk, or to compile it.
-_PAIR, LOADS_AFTER, COMPILES_AFTER = 2.5e-8, 1.0, 6.0
+# load compiled code that is on disk, to compile it, or to start a GPU.
+_PAIR, LOADS_AFTER, COMPILES_AFTER, DEVICE_AFTER = 2.5e-8, 1.0, 6.0, 60.0
 
 
-def counter(question: Question, pairs: int, workers: int = 1) -> Count:
-    """The faster way to count so many pairs, to the same integers: numpy, or compiled code."""
-    seconds = pairs * _PAIR * len(question.panel.members) / workers
-    enough = seconds > (LOADS_AFTER if _kernels_are_on_disk() else COMPILES_AFTER)
-    if not enough or find_spec("numba") is None:
-        return Tally.add
-    from likewise.audits.kernels import Kernel, fits
+def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
+    """The fastest way to count so many pairs, to the same integers: numpy, compiled code, a GPU."""
+    from likewise.audits.plans import Plan, fits
 
-    return Kernel(question).add if fits(question) else Tally.add
+    seconds = pairs * _PAIR * len(question.panel.members)
+    if seconds / workers < LOADS_AFTER or not fits(question):
+        return Plain()
+    plan = Plan(question)
+    if seconds > DEVICE_AFTER and not plan.measured and find_spec("torch") is not None:
+        try:
+            from likewise.audits.device import Device
+        except (MissingLibraryError, MissingGpuError):
+            LOG.info("pairs are counted on the processors, as there is no GPU")
+        else:
+            return Device(plan)
+    compiles = seconds / workers > COMPILES_AFTER or _kernels_are_on_disk()
+    if not compiles or find_spec("numba") is None:
+        return Plain()
+    from likewise.audits.kernels import Kernel
+
+    return Kernel(plan)
 
 
 def _kernels_are_on_disk() -> bool:
@@ -475,19 +507,39 @@ def _kernels_are_on_disk() -> bool:
     return next(Path(folder).rglob("kernels.count_block*.nbi"), None) is not None
 
 
+def is_cluster(jobs: Any) -> bool:
+    """Test for a Dask client or a Spark session."""
+    return hasattr(jobs, "scheduler_info") or hasattr(jobs, "sparkContext")
+
+
+def _threads(jobs: Any) -> int:
+    return max(1, jobs or os.cpu_count() or 1)
+
+
+def scan_all(question: Question, jobs: Any, progress: Progress) -> Tally:
+    """The counts over all pairs of people."""
+    people = len(question.people)
+    pairs = people * (people - 1) // 2
+    if is_cluster(jobs):
+        return _scan_on_cluster(question, all_pairs(people), jobs)
+    side = counter(question, pairs, _threads(jobs)).side
+    return scan(question, all_pairs(people, side), jobs, progress, pairs)
+
+
 def scan(
     question: Question,
     blocks: Sequence[Block],
-    jobs: int | None = None,
+    jobs: Any = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
     pairs: int | None = None,
 ) -> Tally:
-    """The counts over all blocks, on all cores; threads run beside each other.
+    """The counts over all blocks, on all cores or on a cluster.
 
     ``pairs`` is the number to come in all, where there are other blocks of the same people.
     """
-    workers = max(1, jobs or os.cpu_count() or 1)
-    total, finished = len(blocks), 0
+    if is_cluster(jobs):
+        return _scan_on_cluster(question, blocks, jobs)
+    workers, total, finished = _threads(jobs), len(blocks), 0
     if pairs is None:
         pairs = sum(block.size for block in blocks if not block.paired)
     count = counter(question, pairs, workers)
@@ -496,12 +548,12 @@ def scan(
         nonlocal finished
         tally = Tally(question)
         for block in part:
-            count(tally, block)
+            count.add(tally, block)
             finished += 1
             progress(finished, total)
         return tally
 
-    if workers == 1 or total <= 1:
+    if workers == 1 or total <= 1 or count.side > SIDE:  # a GPU is busy with one block
         return work(blocks)
     with ThreadPoolExecutor(workers) as pool:
         first, *rest = pool.map(work, [blocks[place::workers] for place in range(workers)])
@@ -510,8 +562,36 @@ def scan(
     return first
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A function that counts some blocks on a worker, by one thread of it."""
+
+    question: Question
+
+    def __call__(self, blocks: Sequence[Block]) -> dict[str, Any]:
+        counts = vars(scan(self.question, blocks, 1))
+        return {name: value for name, value in counts.items() if name != "question"}
+
+
+def _scan_on_cluster(question: Question, blocks: Sequence[Block], cluster: Any) -> Tally:
+    """The counts over all blocks by the workers of a Dask client or a Spark session."""
+    spark = getattr(cluster, "sparkContext", None)
+    threads = spark.defaultParallelism if spark else sum(cluster.nthreads().values())
+    parts = [list(blocks[place::threads]) for place in range(min(threads, len(blocks)))]
+    work, total = _Part(question), Tally(question)
+    if spark:
+        counts = spark.parallelize(parts, len(parts)).map(work).collect()
+    else:
+        counts = cluster.gather(cluster.map(work, parts, pure=False))
+    for part in counts:
+        tally = Tally(question)
+        vars(tally).update(part)
+        total.merge(tally)
+    return total
+
+
 def sample(
-    question: Question, pairs: int, anchors: int, seed: int, jobs: int | None, progress: Progress
+    question: Question, pairs: int, anchors: int, seed: int, jobs: Any, progress: Progress
 ) -> tuple[Tally, IntArray, Tally]:
     """The counts of pairs drawn at random; anchors, and their counts with the worst pairs."""
     k = len(question.people)
@@ -523,7 +603,7 @@ def sample(
         Block(left[start : start + SAMPLE_SIDE], right[start : start + SAMPLE_SIDE], paired=True)
         for start in range(0, pairs, SAMPLE_SIDE)
     ]
-    wide = with_everybody(chosen, k)
+    wide = _with_everybody(chosen, k)
     total = len(single) + len(wide)
     pair_tally = scan(question, single, jobs, lambda n, _: progress(n, total))
     anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
@@ -532,7 +612,7 @@ def sample(
     return pair_tally, chosen, anchor_tally
 
 
-def _search(question: Question, best: Tally, jobs: int | None) -> None:
+def _search(question: Question, best: Tally, jobs: Any) -> None:
     """Exchange one of the two for whoever is worst with the other, while that makes it worse."""
     tried: set[int] = set()
     for _ in range(EXCHANGES):
@@ -540,5 +620,5 @@ def _search(question: Question, best: Tally, jobs: int | None) -> None:
         if not starts:
             return
         tried |= starts
-        wide = with_everybody(np.array(sorted(starts)), len(question.people))
+        wide = _with_everybody(np.array(sorted(starts)), len(question.people))
         best.add_worst(scan(question, wide, jobs).worst)

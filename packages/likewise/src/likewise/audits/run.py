@@ -19,7 +19,7 @@ from likewise.audits.groups import (
     group_rates,
     read_traits,
 )
-from likewise.audits.large import Reader, Sampler
+from likewise.audits.large import Reader, Sampler, gathered, reader_of
 from likewise.audits.price import price
 from likewise.audits.result import (
     Audit,
@@ -76,7 +76,7 @@ def audit(
     all_pairs_up_to: int = MOST_PEOPLE,
     sample_pairs: int = 1_000_000,
     seed: int = 1,
-    jobs: int | None = None,
+    jobs: int | Any = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Audit:
     """Find the pairs of similar people that scores treat differently, and the price of passing.
@@ -109,7 +109,8 @@ def audit(
     all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of people
         who are scanned, with more kinds than this.
     seed: of the sample, and of the simulation that the price needs.
-    jobs: threads; as many as there are processors by default.
+    jobs: threads, as many as there are processors by default; or a Dask client or a Spark session,
+        whose workers then count the pairs.
     progress: show a bar, or call a function with (done, total).
 
     >>> from likewise import Feature, FeatureSchema
@@ -128,9 +129,9 @@ Objecting: j1.'
     size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     counts, sampled = None, None
     if isinstance(people, Scan):
-        reader = Reader.of(people, scores, panel, favourable)
-        people, scores, labels, groups, counts = reader.gathered(labels, groups, most)
-        sampled = reader if counts is None and not len(people) else None
+        scan, reader = people, reader_of(people, scores, panel, favourable)
+        people, scores, labels, groups, counts = gathered(scan, reader, labels, groups, most)
+        sampled = (scan, reader) if counts is None and not len(people) else None
     if sampled is None:
         _check_people(people, counts)
     chances = read_scores(people, scores, favourable)
@@ -139,8 +140,9 @@ Objecting: j1.'
     traits = read_traits(people, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
-    if jobs is not None:
-        jobs = integer("jobs", jobs, 1, 1024, "It is a number of threads.")
+    if jobs is not None and not counting.is_cluster(jobs):
+        remedy = "It is a number of threads, a Dask client or a Spark session."
+        jobs = integer("jobs", jobs, 1, 1024, remedy)
     worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
     if each is not None:
         each = integer("each", each, 1, 10**6, "It is a number of pairs; None for any.")
@@ -288,10 +290,10 @@ class _Subject:
     traits: Traits
     curve: Curve
 
-    def exact(self, jobs: int | None, bar: counting.Progress) -> dict[str, Any]:
+    def exact(self, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
         """Counts over all pairs."""
         q, counts = self.question, self.question.counts
-        tally = counting.scan(q, counting.all_pairs(len(counts)), jobs, bar)
+        tally = counting.scan_all(q, jobs, bar)
         # Nobody objects to pairs of one kind: their scores are the same.
         alike = int((counts * (counts - 1) // 2).sum())
         tally.pairs += alike
@@ -305,28 +307,28 @@ class _Subject:
 
     def sampled(
         self,
-        reader: Reader | None,
+        rows: tuple[Scan, Reader] | None,
         pairs: int,
         seed: int,
-        jobs: int | None,
+        jobs: Any,
         bar: counting.Progress,
     ) -> dict[str, Any]:
         """Estimates from pairs and people drawn at random, from rows where they are not here."""
         subject, drawn = self, "were drawn at random"
-        if reader is None:
+        if rows is None:
             k = len(self.chances)
             tally, places, wide = counting.sample(
                 self.question, pairs, min(ANCHORS, k), seed, jobs, bar
             )
             anchors = self._anchors(wide, places)
         else:
-            k, drawn = reader.scan.count or 0, f"{drawn} by a hash of ids, no two of one person,"
-            sampler = Sampler(reader, self.question, seed, jobs)
-            tally, partners, rows, worst = sampler.sample(pairs, ANCHORS, bar)
+            k, drawn = rows[0].count or 0, f"{drawn} by a hash of ids, no two of one person,"
+            sampler = Sampler(*rows, self.question, seed, jobs)
+            tally, partners, some, worst = sampler.sample(pairs, ANCHORS, bar)
             question = self.question.among(worst.people, worst.units)
             subject = replace(self, question=question, chances=worst.chances)
             anchors = _Anchors(
-                rows.people.ids, rows.chances, np.ones(len(rows.chances), dtype=np.int64),
+                some.people.ids, some.chances, np.ones(len(some.chances), dtype=np.int64),
                 partners.highest, partners.partner, partners.over, partners.under,
                 partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
             )  # fmt: skip
@@ -421,7 +423,7 @@ class _Subject:
         nobody = np.zeros((0, k), dtype=np.int64)
         everybody = replace(self.question, worst=k, each=None, rules=(), groups=nobody)
         place = np.array([ids.index(person)])
-        tally = counting.scan(everybody, counting.with_everybody(place, k), jobs=1)
+        tally = counting.scan(everybody, [counting.Block(place, np.arange(k))], jobs=1)
         least = self.question.sensitivity
         return tuple(self._finding(i, j) for excess, i, j in tally.worst if excess > least)
 

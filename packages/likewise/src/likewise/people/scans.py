@@ -1,8 +1,8 @@
 """People who are not in memory: lazy frames, Parquet files and Arrow streams, block by block.
 
-A frame of DuckDB, Polars, Spark, Dask or Ibis counts its distinct rows itself. Other passes over the
-rows take a block at a time as Arrow, on the cluster where the frame has one. pyarrow is imported
-here alone.
+A frame of DuckDB, Polars, Spark, Dask or Ibis counts its distinct rows itself. Other passes over
+the rows take a block at a time as Arrow, on the cluster where the frame has one. pyarrow is
+imported here alone.
 
 No hash is the same in every engine, so that ids are hashed here (:func:`hashes`), block by block:
 people whose hash is below a bound are a sample that does not depend on the engine, on the order of
@@ -16,7 +16,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -39,6 +39,7 @@ class _Arrow:
             import pyarrow
             import pyarrow.compute
             import pyarrow.dataset
+            import pyarrow.parquet
         except ImportError as error:
             raise missing("A source of people", "pyarrow", "scan", error) from error
         return getattr(pyarrow, name)
@@ -48,15 +49,15 @@ pa: Any = _Arrow()
 Table = Any  # pyarrow.Table
 T = TypeVar("T")
 
-BLOCK = 1 << 18
+BLOCK = 1 << 17
 """Rows that are in memory at a time."""
-PROBE = 1 << 17
-"""Rows that are looked at first: if these are too many kinds, all of them are."""
 COUNT, FIRST, NUMBER, HASH = (f"likewise: {name}" for name in ("count", "first", "row", "hash"))
 
 
 class Stream:
     """Arrow data in one piece after the other, from a function that opens it with some columns."""
+
+    on_cluster = False
 
     def __init__(self, open_: Callable[[list[str] | None], Any], once: bool = False) -> None:
         self._open, self.once, self._begun = open_, once, False
@@ -115,6 +116,12 @@ class Lazy:
     def __init__(self, frame: Any) -> None:
         self.frame = frame
 
+    @property
+    def on_cluster(self) -> bool:
+        """Test whether functions go to the rows, and not the rows to the functions."""
+        native = self.frame.to_native()
+        return hasattr(native, "mapInArrow") or hasattr(native, "map_partitions")
+
     @cached_property
     def columns(self) -> list[str]:
         return list(self.frame.collect_schema().names())
@@ -152,7 +159,7 @@ class Lazy:
         """Distinct rows with their numbers and first ids; None where there are more than most."""
         nw = frames.nw
         rows = self.frame.select(*columns, *([ids] if ids else []))
-        if len(collected(rows.select(*columns).head(PROBE).unique())) > most:
+        if len(collected(rows.select(*columns).head(BLOCK).unique())) > most:
             return None
         counts = [nw.len().alias(COUNT)]
         counts += [nw.col(ids).min().alias(FIRST)] if ids else []
@@ -168,7 +175,7 @@ def collected(frame: Any) -> Table:
 
 
 def rechunked(pieces: Iterable[Any]) -> Iterator[Table]:
-    """The rows of tables, batches or frames in tables of at most a block, which small ones share."""
+    """The rows of tables, batches or frames in blocks, which small ones share."""
     waiting: list[Table] = []
     for piece in pieces:
         table = _table(piece)
@@ -220,7 +227,7 @@ class _Parts:
 
 
 def _unpickled(results: bytes) -> list[Any]:
-    return list(pickle.loads(results))  # noqa: S301 - what our own function wrote on a worker
+    return list(pickle.loads(results))  # by our own function, on a worker of this cluster
 
 
 _GOLDEN, _FIRST, _SECOND = (
@@ -285,58 +292,18 @@ class Draw:
         return table.append_column(HASH, pa.array(numbers)).filter(pa.array(kept))
 
 
-@dataclass(frozen=True, eq=False)
-class Scan:
-    """People whom an audit reads block by block. Made by :meth:`FeatureSchema.scan`."""
+@dataclass(frozen=True)
+class Encoder:
+    """Rows of a table as people, here or on a worker of a cluster."""
 
     schema: FeatureSchema
-    source: Stream | Lazy
     ids: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in (*self.schema.names, *([self.ids] if self.ids else [])):
-            self.check_column(name)
-
-    def check_column(self, name: str) -> str:
-        """The name of a column, if there is one."""
-        if name not in self.source.columns:
-            raise PeopleError(
-                f"There is no column {shown(name)}; there are {', '.join(self.source.columns)}."
-            )
-        return name
-
-    def columns(self, *others: str) -> list[str]:
-        """The names of features, of ids, and of other columns, each once."""
-        ids = [self.ids] if self.ids else []
-        return list(dict.fromkeys((*self.schema.names, *ids, *others)))
-
-    @cached_property
-    def count(self) -> int | None:
-        """The number of rows; None where counting them would be the only time they can be read."""
-        return None if self.source.once else self.source.count()
-
-    def kinds(self, most: int, *others: str) -> Table | None:
-        """Distinct rows of features and other columns, counted; None where there are too many."""
-        columns = list(dict.fromkeys((*self.schema.names, *others)))
-        return self.source.kinds(columns, self.ids, most)
-
-    def rows(self, *others: str) -> Table:
-        """All rows, in the order of their ids where there are some."""
-        table = pa.concat_tables(self.source.blocks(self.columns(*others)))
-        return table if self.ids is None else table.sort_by(self.ids)
-
-    def sample(self, wanted: int, seed: int, *others: str) -> Table:
-        """About so many rows, drawn at random and in a random order: those of the least hashes."""
-        bound = min((1 << 64) - 1, (wanted << 64) // max(1, self.count or 1))
-        draw = Draw(self.ids, seed, bound)
-        table = pa.concat_tables(self.source.map(draw, self.columns(*others)))
-        return table.sort_by([(HASH, "ascending"), (self.ids or NUMBER, "ascending")])
 
     def names(self, table: Table) -> list[str]:
         """The ids of some rows."""
         if self.ids is None:
             return [f"p{number}" for number in table[NUMBER].to_pylist()]
-        return table[self.ids].cast(pa.string()).to_pylist()
+        return list(table[self.ids].cast(pa.large_string()).to_pylist())
 
     def people(
         self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
@@ -351,6 +318,11 @@ class Scan:
         people = People(tuple(unique), x[[places[name] for name in unique]], self.schema)
         return people.take([unique.index(name) for name in ids], repeated=True)
 
+    def unnamed(self, table: Table) -> People:
+        """Some rows as people who are numbered: nobody else is called so."""
+        people = People((), np.empty((0, len(self.schema))), self.schema)
+        return people._unchecked(_numbers(len(table)), self.encoded(table), None)
+
     def encoded(self, table: Table, ids: Sequence[str] = ()) -> FloatArray:
         """The features of some rows, checked; a text that many have is read once."""
         x = np.empty((len(table), len(self.schema)))
@@ -361,6 +333,58 @@ class Scan:
             self.schema.people(table.select(list(self.schema.names)), ids or self.names(table))
             raise
         return x
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """People whom an audit reads block by block. Made by :meth:`FeatureSchema.scan`."""
+
+    encoder: Encoder
+    source: Stream | Lazy
+
+    def __post_init__(self) -> None:
+        for name in self.columns():
+            self.check_column(name)
+
+    def check_column(self, name: str) -> str:
+        """The name of a column, if there is one."""
+        if name not in self.source.columns:
+            raise PeopleError(
+                f"There is no column {shown(name)}; there are {', '.join(self.source.columns)}."
+            )
+        return name
+
+    def columns(self, *others: str) -> list[str]:
+        """The names of features, of ids, and of other columns, each once."""
+        ids = [self.encoder.ids] if self.encoder.ids else []
+        return list(dict.fromkeys((*self.encoder.schema.names, *ids, *others)))
+
+    @cached_property
+    def count(self) -> int | None:
+        """The number of rows; None where counting them would be the only time they can be read."""
+        return None if self.source.once else self.source.count()
+
+    def kinds(self, most: int, *others: str) -> Table | None:
+        """Distinct rows of features and other columns, counted; None where there are too many."""
+        columns = list(dict.fromkeys((*self.encoder.schema.names, *others)))
+        return self.source.kinds(columns, self.encoder.ids, most)
+
+    def rows(self, *others: str) -> Table:
+        """All rows, in the order of their ids where there are some."""
+        table = pa.concat_tables(self.source.blocks(self.columns(*others)))
+        return table if self.encoder.ids is None else table.sort_by(self.encoder.ids)
+
+    def sample(self, wanted: int, seed: int, *others: str) -> Table:
+        """About so many rows, drawn at random and in a random order: those of the least hashes."""
+        bound = min((1 << 64) - 1, (wanted << 64) // max(1, self.count or 1))
+        draw = Draw(self.encoder.ids, seed, bound)
+        table = pa.concat_tables(self.source.map(draw, self.columns(*others)))
+        return table.sort_by([(HASH, "ascending"), (self.encoder.ids or NUMBER, "ascending")])
+
+
+@lru_cache(maxsize=2)
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(f"row {number} of this block" for number in range(1, count + 1))
 
 
 def _column(feature: Feature, column: Any) -> FloatArray:
@@ -375,17 +399,16 @@ def _column(feature: Feature, column: Any) -> FloatArray:
         warnings.simplefilter("ignore", SchemaAdvice)
         values = read_cells(feature, texts, row_of_frame)
     numbers = feature.encode_column(values, texts)
-    marks = sorted(
-        {t.strip() for t, x in zip(texts, numbers.tolist(), strict=True) if x != x and t} - {""}
-    )
+    lacking = np.flatnonzero(np.isnan(numbers)).tolist()
+    marks = sorted({texts[place].strip() for place in lacking if texts[place]} - {""})
     if marks:
         noun = ", ".join(map(repr, marks))
         warn(f"Column {feature.name!r}: {noun} is read as a missing value.", SchemaAdvice)
-    return numbers[codes.indices.to_numpy(zero_copy_only=False)]
+    return np.asarray(numbers[codes.indices.to_numpy(zero_copy_only=False)])
 
 
 def open_source(source: Any) -> Stream | Lazy:
-    """A source of rows: a path of Parquet files, a lazy frame, or a function that opens a stream."""
+    """Rows of Parquet files, of a lazy frame, or of a function that opens a stream."""
     if isinstance(source, str | os.PathLike):
         return Stream(_dataset(source))
     if callable(source) and not hasattr(type(source), "__arrow_c_stream__"):
@@ -398,7 +421,7 @@ def open_source(source: Any) -> Stream | Lazy:
     if hasattr(type(source), "__arrow_c_stream__"):
         return Stream(lambda columns: _reader(source, columns))
     raise PeopleError(
-        f"People are scanned in a path of Parquet files, a lazy frame (DuckDB, Polars, Spark, Dask, "
+        f"People are scanned in Parquet files (a path), a lazy frame (DuckDB, Polars, Spark, Dask, "
         f"Ibis), Arrow data, or a function that opens it; got {shown(source)}."
     )
 
@@ -426,7 +449,9 @@ class _Rest:
 
 
 def _reader(data: Any, columns: list[str] | None) -> Any:
-    reader = data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
+    reader = (
+        data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
+    )
     return reader if columns is None else _Selected(reader, columns)
 
 
@@ -447,9 +472,13 @@ def _dataset(path: str | os.PathLike[str]) -> Callable[[list[str] | None], Any]:
         raise PeopleError(f"{path} cannot be read as Parquet: {error}") from error
 
     def open_(columns: list[str] | None) -> Any:
-        # Few pieces are read ahead, or they would be most of what is in memory.
-        return dataset.scanner(
-            columns=columns, batch_size=BLOCK, batch_readahead=2, fragment_readahead=1
-        ).to_reader()
+        if columns is None:
+            return dataset  # which has a schema
+        # A scanner of the dataset would read ahead, and hold more than a block.
+        return (
+            batch
+            for file in dataset.files
+            for batch in pa.parquet.ParquetFile(file).iter_batches(BLOCK, columns=columns)
+        )
 
     return open_

@@ -226,9 +226,9 @@ class FeatureSchema:
         or a function that opens a stream of Arrow data. ``ids`` names a column; columns that the
         schema does not have are not read, unless the audit names them.
         """
-        from likewise.people.scans import Scan, open_source
+        from likewise.people.scans import Encoder, Scan, open_source
 
-        return Scan(self, open_source(source), ids)
+        return Scan(Encoder(self, ids), open_source(source))
 
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """The values of each feature in rows, by name or in the order of the schema."""
