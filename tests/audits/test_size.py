@@ -1,4 +1,4 @@
-"""Audits of any size: every way to count gives the same integers, and every engine the same audit."""
+"""Audits of any size: all ways to count give the same integers, all engines the same audit."""
 
 from __future__ import annotations
 
@@ -113,6 +113,6 @@ def test_a_program_is_the_pivot_of_its_rule(rule: str) -> None:
     keys = np.random.default_rng(1).permuted(np.tile(np.arange(6), (200, 1)), axis=1).T * 7
     registers = list(keys)
     for operation, a, b in program(parse_rule(rule), members).tolist():
-        join = (np.minimum, np.maximum, lambda x, y: np.full_like(x, 99))[operation]
+        join = (np.minimum, np.maximum, lambda x, _: np.full_like(x, 99))[operation]
         registers.append(join(registers[a], registers[b]))
     assert (registers[-1] == parse_rule(rule).pivot_keys(keys, members, 99)).all()

@@ -121,16 +121,26 @@ def _keep(worst: Worst, kept: int, i: int, start: int, size: int, excess: Any) -
 
 
 @compiled
-def _raise(counts: Counts, i: int, start: int, size: int, excess: Any) -> int:
-    """Raise the largest excess of those in a row with i; return the place of the row's own."""
+def _raise(counts: Counts, i: int, start: int, size: int, excess: Any) -> Any:
+    """Raise the largest excess of those in a row with i; return that of the row."""
     highest, partner = counts.highest[start : start + size], counts.partner[start : start + size]
-    first = 0
+    most, raised = np.int32(NEVER), False
     for j in range(size):
-        first = j if excess[j] > excess[first] else first
-        higher = excess[j] > highest[j] or (excess[j] == highest[j] and i < partner[j])
-        highest[j] = excess[j] if higher else highest[j]
-        partner[j] = i if higher else partner[j]
-    return first
+        most = max(most, excess[j])
+        raised |= excess[j] >= highest[j]
+    for j in range(size if raised else 0):
+        if excess[j] > highest[j] or (excess[j] == highest[j] and i < partner[j]):
+            highest[j], partner[j] = excess[j], i
+    return most
+
+
+@compiled
+def _first(excess: Any, most: int) -> int:
+    """The first place with that excess."""
+    place = 0
+    while excess[place] < most:
+        place += 1
+    return place
 
 
 @compiled
@@ -193,10 +203,9 @@ def count_block(
             _run(case.program, size, top, keys, members)
             for j in range(size):
                 excess[j] = gap[j] - (pivot[j] >> bits)
-            first = _raise(counts, i, place, size, excess)
-            most = excess[first]
+            most = _raise(counts, i, place, size, excess)
             if most > best:  # of equals the first
-                best, mate = np.int64(most), np.int64(place + first)
+                best, mate = np.int64(most), np.int64(place + _first(excess, most))
             fired |= _count(case, counts, i, place, size, votes, excess, pivot, ordered)
             if most >= worst.last[0]:
                 kept = _keep(worst, kept, i, place, size, excess)
