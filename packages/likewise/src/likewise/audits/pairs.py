@@ -172,6 +172,7 @@ class Tally:
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        self.alone = bool((question.counts == 1).all())  # which is faster
         m, k = len(question.panel.members), len(question.people)
         self.pairs = 0
         self.above = np.zeros(len(question.alphas), dtype=np.int64)
@@ -223,20 +224,21 @@ class Tally:
         top = (ONE + 1) << self.question.place_bits
         return rule.pivot_keys(keys, self.question.panel.members, top)
 
-    def _weights(self, block: Block) -> Any:
-        """The number of pairs that each pair of rows stands for."""
-        left, right = (self.question.counts[side] for side in (block.left, block.right))
-        left, right = block.spread(left, right)
-        return left * right
+    def _sums(self, block: Block, flags: Any, places: Any, size: int) -> IntArray:
+        """The numbers of pairs that are flagged, by place."""
+        if self.alone:
+            return np.bincount(places, minlength=size)
+        left, right = block.spread(*(self.question.counts[s] for s in (block.left, block.right)))
+        sums = np.zeros(size, dtype=np.int64)
+        np.add.at(sums, places, (left * right)[flags])
+        return sums
 
     def _count(self, block: Block, flags: Any) -> int:
-        """The number of pairs among some."""
-        left, right = (self.question.counts[side] for side in (block.left, block.right))
-        if block.paired:
-            return int((left * right)[flags].sum())
-        if left.max() == right.max() == 1:
+        """The number of pairs that are flagged."""
+        if self.alone:
             return int(flags.sum())
-        return int(left @ (flags @ right))
+        left, right = (self.question.counts[side] for side in (block.left, block.right))
+        return int((left * right)[flags].sum() if block.paired else left @ (flags @ right))
 
     def _count_votes(self, block: Block, votes: npt.NDArray[np.bool_], pairs: int) -> None:
         self.objections += [self._count(block, votes_of_one) for votes_of_one in votes]
@@ -251,9 +253,10 @@ class Tally:
         if not reported.any():
             return
         panel, bits = self.question.panel, self.question.place_bits
-        weights = self._weights(block)[reported]
-        np.add.at(self.pivots, pivots[reported] & ((1 << bits) - 1), weights)
-        self.decisive += panel.rule.decisive(votes[:, reported], panel.members) @ weights
+        places = pivots[reported] & ((1 << bits) - 1)
+        self.pivots += self._sums(block, reported, places, len(self.pivots))
+        decisive = panel.rule.decisive(votes[:, reported], panel.members)
+        self.decisive += [self._sums(block, reported, flags * 1, 2)[1] for flags in decisive]
 
     def _count_excess(self, block: Block, excess: Any) -> None:
         """Count the pairs above every alpha of the curve, and keep the worst."""
@@ -261,8 +264,7 @@ class Tally:
         _raise(self.highest, block, excess)
         relevant = excess > int(alphas[0])
         passed = np.searchsorted(alphas, excess[relevant], side="left")  # alphas below each
-        counts = np.zeros(len(alphas) + 1, dtype=np.int64)
-        np.add.at(counts, passed, self._weights(block)[relevant])
+        counts = self._sums(block, relevant, passed, len(alphas) + 1)
         self.above += np.cumsum(counts[::-1])[::-1][1:]
         least = self.last_kept[0]
         if excess.size and excess.max() >= max(least, NEVER + 1):
