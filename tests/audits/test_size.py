@@ -149,10 +149,10 @@ def rows_of(n: int, seed: int = 1, *, discrete: bool) -> Any:
     return pa.table(columns)
 
 
-def in_memory(table: Any) -> Any:
+def in_memory(table: Any, panel: Panel = PANEL, **settings: Any) -> Any:
     table = table.sort_by("id")
     people = SCHEMA.people(table.select(["id", *SCHEMA.names]), ids="id")
-    return audit(people, table["score"], PANEL, alpha=0.2)
+    return audit(people, table["score"], panel, alpha=0.2, **settings)
 
 
 def scanned(source: Any, ids: str | None = "id", **settings: Any) -> Any:
@@ -194,11 +194,13 @@ def source_of(engine: str, table: Any, folder: Path) -> Any:
     return dask.read_parquet(path, split_row_groups=True)
 
 
-def test_kinds_are_counted_as_everybody_is_one_by_one(small_blocks: None) -> None:
+@pytest.mark.parametrize("read", [scanned, in_memory])
+def test_kinds_are_counted_as_everybody_is_one_by_one(read: Any, small_blocks: None) -> None:
     table = rows_of(900, discrete=True)
-    everybody, kinds = in_memory(table), scanned(table, all_pairs_up_to=400)
-    assert len(kinds.people) < 400
+    everybody, kinds = in_memory(table), read(table, all_pairs_up_to=400)
+    assert len(kinds.people) == 900 or read is scanned
     assert len(kinds) == 900
+    assert kinds.sample is None
     for name in (
         "pairs", "looked_at", "reported", "touched", "curve", "rules", "pivots", "decisive",
         "objections", "agreement",
@@ -210,6 +212,13 @@ def test_kinds_are_counted_as_everybody_is_one_by_one(small_blocks: None) -> Non
     assert "900 people are of" in kinds.notes[0]
     assert "of the people lack 'income'" in kinds.notes[1]
     assert scanned(table, ids=None, all_pairs_up_to=400).reported == everybody.reported
+
+
+def test_people_who_are_rated_by_name_are_of_no_kind() -> None:
+    table = rows_of(900, discrete=True)
+    rated = Ratings(dict.fromkeys(table["id"].to_pylist(), 0.5))
+    drawn = in_memory(table, Panel([MetricAuditor("x", rated)], "any"), all_pairs_up_to=400)
+    assert drawn.sample is not None
 
 
 @pytest.mark.filterwarnings("default")  # those of engines are not ours

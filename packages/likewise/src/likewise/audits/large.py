@@ -118,32 +118,57 @@ def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
     table = scan.kinds(most, reader.score)
     if table is None:
         return None
-    named = FIRST in table.column_names and reader.encoder.ids is not None
-    names = [str(first) for first in table[FIRST].to_pylist()] if named else None
-    rows = reader.read(table, names or [f"kind {i + 1}" for i in range(len(table))])
+    ids = table[FIRST].cast("string").to_pylist() if reader.encoder.ids else None
+    rows = reader.read(table, ids or _kind_names(len(table)))
     counts = table[COUNT].to_numpy().astype(np.int64)
     # Engines tell apart what is the same here, such as a level with spaces around it.
-    keys = np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
-    keys, which = np.unique(keys, axis=0, return_inverse=True)
-    totals = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(totals, which.ravel(), counts)
-    first: dict[int, int] = {}
-    for place in sorted(range(len(table)), key=lambda p: rows.people.ids[p] if named else p):
-        first.setdefault(int(which.ravel()[place]), place)
-    chosen = [first[kind] for kind in range(len(keys))]
-    people = rows.people.take(chosen)
-    if not named:
-        people = People(tuple(f"kind {i + 1}" for i in range(len(keys))), people.x, people.schema)
-    return Rows(people, rows.chances[chosen], totals)
+    order = np.argsort(np.array(rows.people.ids, dtype=object), kind="stable")
+    rows = _joined(Rows(rows.people.take(order), rows.chances[order], counts[order]))
+    if ids is not None:
+        return rows
+    named = People(_kind_names(len(rows.people)), rows.people.x, rows.people.schema)
+    return Rows(named, rows.chances, rows.counts)
+
+
+def _kind_names(count: int) -> tuple[str, ...]:
+    return tuple(f"kind {number}" for number in range(1, count + 1))
+
+
+def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
+    """The kinds of people in memory, each by the first of them; None if they are too many."""
+    if any(_looks_at_names(auditor.distance) for auditor in panel.auditors):
+        return None
+    some = np.arange(min(len(rows.people), 2 * most))
+    if len(np.unique(_keys(Rows(rows.people.take(some), rows.chances[some])), axis=0)) > most:
+        return None
+    joined = _joined(rows)
+    return joined if len(joined.people) <= most else None
+
+
+def _keys(rows: Rows) -> FloatArray:
+    """What makes a kind: features, of which missing ones are infinite, and the score."""
+    return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
+
+
+def _joined(rows: Rows) -> Rows:
+    """One of each kind, the first, in the order of features and scores; and how many there are."""
+    _, first, which = np.unique(_keys(rows), axis=0, return_index=True, return_inverse=True)
+    counts = np.zeros(len(first), dtype=np.int64)
+    np.add.at(counts, which.ravel(), 1 if rows.counts is None else rows.counts)
+    return Rows(rows.people.take(first), rows.chances[first], counts)
+
+
+def _looks_at_names(distance: Any) -> bool:
+    """Test for ratings by person, for whom people of the same features are not alike."""
+    while isinstance(distance, Masked):
+        distance = distance.base
+    return isinstance(distance, Ratings) and not isinstance(distance.ratings, str)
 
 
 def _refuse_names(panel: Panel) -> None:
-    """Refuse distances that look at who somebody is: people of one kind are then not alike."""
+    """Refuse distances that look at who somebody is."""
     for auditor in panel.auditors:
-        distance = auditor.distance
-        while isinstance(distance, Masked):
-            distance = distance.base
-        if isinstance(distance, Ratings) and not isinstance(distance.ratings, str):
+        if _looks_at_names(auditor.distance):
             raise AuditError(
                 f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
                 f"a column, and name it: Ratings('rating')."

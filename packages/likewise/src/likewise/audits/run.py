@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.audits import pairs as counting
-from likewise.audits.large import Reader, Sampler, gathered, reader_of
+from likewise.audits.large import Reader, Rows, Sampler, gathered, kinds_in_memory, reader_of
 from likewise.audits.price import price
 from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
 from likewise.audits.scores import read_labels, read_scores, score_units
@@ -131,12 +131,15 @@ Objecting: j1.'
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
     compared = _other_rules(panel, rules)
     curve = _curve(alphas, size)
+    rows = Rows(people, chances, counts)
+    if sampled is None and counts is None and len(people) > most:
+        rows = kinds_in_memory(rows, panel, most) or rows
     question = counting.Question(
-        people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst,
-        *([] if counts is None else [counts]),
+        rows.people, rows.units, panel, counting.threshold(size), np.array(sorted(curve)),
+        compared, worst, *([] if rows.counts is None else [rows.counts]),
     )  # fmt: skip
     with counting.progress_reporter(progress, "pairs") as bar:
-        if sampled is None and (counts is not None or len(people) <= most):
+        if sampled is None and len(rows.people) <= most:
             fields = _exact(question, curve, jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
