@@ -39,6 +39,7 @@ HOMES = {
     "llvmlite": {"learner/compiled/vectors.py"},
     "matplotlib": {"simulate/canvas.py"},
     "narwhals": {"people/frames.py"},
+    "pyarrow": {"people/scans.py"},
     "sklearn": {"sklearn.py"},
     "numba": {"learner/compiled/vectors.py"},
     "scipy": {"simulate/programs.py"},

@@ -136,6 +136,7 @@ EXTRAS = {
     "fast": ("numba",),
     "gpu": ("torch", "triton"),
     "frames": ("narwhals",),
+    "scan": ("narwhals", "pyarrow"),
     "models": ("narwhals", "scikit-learn"),
     "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
     "study": ("jinja2", "matplotlib", "scipy"),

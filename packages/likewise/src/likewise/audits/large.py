@@ -118,32 +118,57 @@ def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
     table = scan.kinds(most, reader.score)
     if table is None:
         return None
-    named = FIRST in table.column_names and reader.encoder.ids is not None
-    names = [str(first) for first in table[FIRST].to_pylist()] if named else None
-    rows = reader.read(table, names or [f"kind {i + 1}" for i in range(len(table))])
+    ids = table[FIRST].cast("string").to_pylist() if reader.encoder.ids else None
+    rows = reader.read(table, ids or _kind_names(len(table)))
     counts = table[COUNT].to_numpy().astype(np.int64)
     # Engines tell apart what is the same here, such as a level with spaces around it.
-    keys = np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
-    keys, which = np.unique(keys, axis=0, return_inverse=True)
-    totals = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(totals, which.ravel(), counts)
-    first: dict[int, int] = {}
-    for place in sorted(range(len(table)), key=lambda p: rows.people.ids[p] if named else p):
-        first.setdefault(int(which.ravel()[place]), place)
-    chosen = [first[kind] for kind in range(len(keys))]
-    people = rows.people.take(chosen)
-    if not named:
-        people = People(tuple(f"kind {i + 1}" for i in range(len(keys))), people.x, people.schema)
-    return Rows(people, rows.chances[chosen], totals)
+    order = np.argsort(np.array(rows.people.ids, dtype=object), kind="stable")
+    rows = _joined(Rows(rows.people.take(order), rows.chances[order], counts[order]))
+    if ids is not None:
+        return rows
+    named = People(_kind_names(len(rows.people)), rows.people.x, rows.people.schema)
+    return Rows(named, rows.chances, rows.counts)
+
+
+def _kind_names(count: int) -> tuple[str, ...]:
+    return tuple(f"kind {number}" for number in range(1, count + 1))
+
+
+def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
+    """The kinds of people in memory, each by the first of them; None if they are too many."""
+    if any(_looks_at_names(auditor.distance) for auditor in panel.auditors):
+        return None
+    some = np.arange(min(len(rows.people), 2 * most))
+    if len(np.unique(_keys(Rows(rows.people.take(some), rows.chances[some])), axis=0)) > most:
+        return None
+    joined = _joined(rows)
+    return joined if len(joined.people) <= most else None
+
+
+def _keys(rows: Rows) -> FloatArray:
+    """What makes a kind: features, of which missing ones are infinite, and the score."""
+    return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
+
+
+def _joined(rows: Rows) -> Rows:
+    """One of each kind, the first, in the order of features and scores; and how many there are."""
+    _, first, which = np.unique(_keys(rows), axis=0, return_index=True, return_inverse=True)
+    counts = np.zeros(len(first), dtype=np.int64)
+    np.add.at(counts, which.ravel(), 1 if rows.counts is None else rows.counts)
+    return Rows(rows.people.take(first), rows.chances[first], counts)
+
+
+def _looks_at_names(distance: Any) -> bool:
+    """Test for ratings by person, for whom people of the same features are not alike."""
+    while isinstance(distance, Masked):
+        distance = distance.base
+    return isinstance(distance, Ratings) and not isinstance(distance.ratings, str)
 
 
 def _refuse_names(panel: Panel) -> None:
-    """Refuse distances that look at who somebody is: people of one kind are then not alike."""
+    """Refuse distances that look at who somebody is."""
     for auditor in panel.auditors:
-        distance = auditor.distance
-        while isinstance(distance, Masked):
-            distance = distance.base
-        if isinstance(distance, Ratings) and not isinstance(distance.ratings, str):
+        if _looks_at_names(auditor.distance):
             raise AuditError(
                 f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
                 f"a column, and name it: Ratings('rating')."
@@ -154,10 +179,12 @@ Worst = tuple[int, dict[str, Any], dict[str, Any]]
 """A pair: its excess, and the rows of two people, the one of the lesser hash first."""
 
 
-def _worst_of(pairs: Iterable[Worst], most: int) -> list[Worst]:
+def _worst_of(pairs: Iterable[Worst], question: Question) -> list[Worst]:
     """The worst of some pairs, each once, in an order that does not depend on that of the rows."""
     once = {(excess, a[HASH], b[HASH]): (excess, a, b) for excess, a, b in pairs}
-    return [once[key] for key in sorted(once, key=lambda key: (-key[0], *key[1:]))[:most]]
+    ordered = sorted(once, key=lambda key: (-key[0], *key[1:]))
+    each = None if question.each is None else question.most_of_one
+    return [once[key] for key in counting.few_of_each(ordered, question.candidates, each)]
 
 
 def _in_order(excess: int, a: dict[str, Any], b: dict[str, Any]) -> Worst:
@@ -183,7 +210,7 @@ class Partners:
             tally.touched_by_rule[:, :k], worst,
         )  # fmt: skip
 
-    def merge(self, other: Partners, most: int) -> None:
+    def merge(self, other: Partners, question: Question) -> None:
         # Of equal ones the first id, in whatever order the blocks come.
         best = [
             min((-high, name) for high, name in both)
@@ -197,7 +224,7 @@ class Partners:
         self.over += other.over
         self.under += other.under
         self.touched_by_rule |= other.touched_by_rule
-        self.worst = _worst_of((*self.worst, *other.worst), most)
+        self.worst = _worst_of((*self.worst, *other.worst), question)
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,14 +283,14 @@ class Sampler:
         self, pairs: int, anchors: int, progress: counting.Progress
     ) -> tuple[Tally, Partners, Rows, Rows]:
         """The counts of pairs drawn at random, the anchors', these, and who is in the worst."""
-        scan, most = self.scan, self.question.candidates
+        scan = self.scan
         drawn = scan.sample(anchors + 2 * pairs, self.seed, self.reader.score)
         anchors = min(anchors, len(drawn))
         progress(1, EXCHANGES + 2)
         tally, worst = self._single(drawn.slice(anchors))
         drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
         partners = self._with_everybody(drawn, progress, 2)
-        worst = _worst_of((*worst, *partners.worst), most)
+        worst = _worst_of((*worst, *partners.worst), self.question)
         tried: set[int] = set()
         for turn in range(EXCHANGES):
             starts = {row[HASH]: row for _, a, b in worst[: counting.STARTS] for row in (a, b)}
@@ -273,7 +300,7 @@ class Sampler:
             tried |= set(starts)
             table = type(drawn).from_pylist(rows, schema=drawn.schema)
             found = self._with_everybody(table, progress, 3 + turn)
-            worst = _worst_of((*worst, *found.worst), most)
+            worst = _worst_of((*worst, *found.worst), self.question)
         few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
         chosen = counting.few_of_each(few, self.question.worst, self.question.each)
         rows = [row for key in chosen for row in few[key]]
@@ -293,9 +320,7 @@ class Sampler:
             total.add_counts(tally)
             listed = table.take([place for w in tally.worst for place in w[1:]]).to_pylist()
             found = zip(tally.worst, listed[0::2], listed[1::2], strict=True)
-            worst = _worst_of(
-                (*worst, *((w[0], a, b) for w, a, b in found)), self.question.candidates
-            )
+            worst = _worst_of((*worst, *((w[0], a, b) for w, a, b in found)), self.question)
         return total, worst
 
     def _with_everybody(self, table: Table, progress: counting.Progress, turn: int) -> Partners:
@@ -314,6 +339,6 @@ class Sampler:
         worst = [_in_order(excess, listed[i], listed[j]) for excess, i, j in among.worst]
         total = Partners.of(among, len(table), mates, worst)
         for part in scan.source.map(function, scan.columns(self.reader.score)):
-            total.merge(part, question.candidates)
+            total.merge(part, question)
         progress(turn, EXCHANGES + 2)
         return total

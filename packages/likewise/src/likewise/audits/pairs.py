@@ -199,6 +199,7 @@ class Tally:
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        self.alone = bool((question.counts == 1).all())  # which is faster
         m, k = len(question.panel.members), len(question.people)
         self.pairs = 0
         self.above = np.zeros(len(question.alphas), dtype=np.int64)
@@ -256,20 +257,21 @@ class Tally:
         top = (ONE + 1) << self.question.place_bits
         return rule.pivot_keys(keys, self.question.panel.members, top)
 
-    def _weights(self, block: Block) -> Any:
-        """The number of pairs that each pair of rows stands for."""
-        left, right = (self.question.counts[side] for side in (block.left, block.right))
-        left, right = block.spread(left, right)
-        return left * right
+    def _sums(self, block: Block, flags: Any, places: Any, size: int) -> IntArray:
+        """The numbers of pairs that are flagged, by place."""
+        if self.alone:
+            return np.bincount(places, minlength=size)
+        left, right = block.spread(*(self.question.counts[s] for s in (block.left, block.right)))
+        sums = np.zeros(size, dtype=np.int64)
+        np.add.at(sums, places, (left * right)[flags])
+        return sums
 
     def _count(self, block: Block, flags: Any) -> int:
-        """The number of pairs among some."""
-        left, right = (self.question.counts[side] for side in (block.left, block.right))
-        if block.paired:
-            return int((left * right)[flags].sum())
-        if left.max() == right.max() == 1:
+        """The number of pairs that are flagged."""
+        if self.alone:
             return int(flags.sum())
-        return int(left @ (flags @ right))
+        left, right = (self.question.counts[side] for side in (block.left, block.right))
+        return int((left * right)[flags].sum() if block.paired else left @ (flags @ right))
 
     def _count_votes(self, block: Block, votes: npt.NDArray[np.bool_], pairs: int) -> None:
         self.objections += [self._count(block, votes_of_one) for votes_of_one in votes]
@@ -284,9 +286,10 @@ class Tally:
         if not reported.any():
             return
         panel, bits = self.question.panel, self.question.place_bits
-        weights = self._weights(block)[reported]
-        np.add.at(self.pivots, pivots[reported] & ((1 << bits) - 1), weights)
-        self.decisive += panel.rule.decisive(votes[:, reported], panel.members) @ weights
+        places = pivots[reported] & ((1 << bits) - 1)
+        self.pivots += self._sums(block, reported, places, len(self.pivots))
+        decisive = panel.rule.decisive(votes[:, reported], panel.members)
+        self.decisive += [self._sums(block, reported, flags * 1, 2)[1] for flags in decisive]
 
     def _count_sides(self, block: Block, left_over: Any, right_over: Any) -> None:
         """Count reported pairs by person and group: who has the higher score, who the lower.
@@ -295,7 +298,6 @@ class Tally:
         """
         if not (left_over.any() or right_over.any()):
             return
-        weights = self._weights(block)
         ours, others = (self.question.counts[side] for side in (block.left, block.right))
         for counts, left, right in (
             (self.over, left_over, right_over),
@@ -314,7 +316,7 @@ class Tally:
         ):
             places = np.nonzero(pairs)
             over, under = higher[places[0]], lower[places[-1]]
-            many = (weights if pairs is left_over else weights.T)[places]
+            many = self.question.counts[over] * self.question.counts[under]
             for counts, group in zip(self.between_groups, self.question.groups, strict=True):
                 np.add.at(counts, (group[over], group[under]), many)
 
@@ -324,8 +326,7 @@ class Tally:
         self._raise_partners(block, excess)
         relevant = excess > int(alphas[0])
         passed = np.searchsorted(alphas, excess[relevant], side="left")  # alphas below each
-        counts = np.zeros(len(alphas) + 1, dtype=np.int64)
-        np.add.at(counts, passed, self._weights(block)[relevant])
+        counts = self._sums(block, relevant, passed, len(alphas) + 1)
         self.above += np.cumsum(counts[::-1])[::-1][1:]
         least = self.last_kept[0]
         if excess.size and excess.max() >= max(least, NEVER + 1):

@@ -19,7 +19,7 @@ from likewise.audits.groups import (
     group_rates,
     read_traits,
 )
-from likewise.audits.large import Reader, Sampler, gathered, reader_of
+from likewise.audits.large import Reader, Rows, Sampler, gathered, kinds_in_memory, reader_of
 from likewise.audits.price import price
 from likewise.audits.result import (
     Audit,
@@ -147,9 +147,8 @@ Objecting: j1.'
     if each is not None:
         each = integer("each", each, 1, 10**6, "It is a number of pairs; None for any.")
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
-    kinds = "Write Panel([MetricAuditor(…)], 'majority'), or a Survey."
     if not isinstance(panel, Survey):
-        instance("panel", panel, Panel, kinds)
+        instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'any'), or a Survey.")
     basis = basis_of(people, chances, outcomes, panel, model, left_out, counts)
     if isinstance(panel, Survey):
         rates = group_rates(traits, chances, outcomes)
@@ -158,15 +157,19 @@ Objecting: j1.'
         return survey_audit(people, chances, panel, traits, basis=basis, groups=rates, notes=notes)
     compared = _other_rules(panel, rules)
     curve = _curve(alphas, size)
+    rows = Rows(people, chances, counts)
+    if sampled is None and counts is None and len(people) > most and not traits:
+        rows = kinds_in_memory(rows, panel, most) or rows
+    alike = np.ones(len(people), dtype=np.int64) if rows.counts is None else rows.counts
     codes = [codes for _, codes in codes_of(traits).values()]
     question = counting.Question(
-        people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst,
-        np.ones(len(people), dtype=np.int64) if counts is None else counts, each,
-        np.array(codes, dtype=np.int64).reshape(len(codes), len(people)),
+        rows.people, rows.units, panel, counting.threshold(size), np.array(sorted(curve)),
+        compared, worst, alike, each,
+        np.array(codes, dtype=np.int64).reshape(len(codes), len(rows.people)),
     )  # fmt: skip
-    subject = _Subject(question, chances, traits, curve)
+    subject = _Subject(question, rows.chances, traits, curve)
     with counting.progress_reporter(progress, "pairs") as bar:
-        if sampled is None and (counts is not None or len(people) <= most):
+        if sampled is None and len(rows.people) <= most:
             fields = subject.exact(jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
@@ -175,9 +178,9 @@ Objecting: j1.'
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
     fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question))
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
-    fields["groups"] = group_rates(traits, chances, outcomes, fields.pop("between"))
     return Audit(
-        basis=basis, panel=panel.name, members=panel.members, alpha=size, **fields,
+        basis=basis, panel=panel.name, members=panel.members, alpha=size,
+        groups=group_rates(traits, chances, outcomes, fields.pop("between")), **fields,
         _pairs_of=subject.pairs_of, _backend=backend_of(people),
     )  # fmt: skip
 
