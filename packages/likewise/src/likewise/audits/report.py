@@ -159,9 +159,12 @@ _TEMPLATES = Environment(
 def audit_page(audit: Audit) -> str:
     """The page; it names no address outside itself."""
     pictures = [(*FIGURES[kind][1:], figure(audit, kind)) for kind in available(audit)]
-    return _TEMPLATES.get_template("audit.html").render(
-        audit=audit, figures=pictures, version=__version__
-    )
+    return render("audit.html", audit=audit, figures=pictures)
+
+
+def render(template: str, **values: Any) -> str:
+    """A page of a template of ours."""
+    return _TEMPLATES.get_template(template).render(version=__version__, **values)
 
 
 def write_page(page: str, path: str | os.PathLike[str]) -> None:

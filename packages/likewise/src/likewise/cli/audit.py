@@ -87,7 +87,7 @@ def audit(
     special = [name for name in (score, ids, label) if name is not None]
     _check_columns(scores, rows[0], (*special, *groups, *left_out, *categories))
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
-    schema = _schema(scores, rows, schema_file, apart, categories)
+    schema = schema_of(scores, rows, schema_file, apart, categories)
     if schema_path is not None:
         write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     if alpha is None and panel_file is not None:
@@ -167,7 +167,7 @@ def _names(spec: Any) -> Iterator[str]:
             yield from _names(part)
 
 
-def _schema(
+def schema_of(
     path: Path,
     rows: list[Row],
     file: Path | None,
