@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from likewise.audits.elicit import (
+from likewise.audits.elicitation import (
     CHAINS,
     COLUMNS,
     LIMITS,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from likewise.errors import LikewiseError, absent, missing
 if TYPE_CHECKING:
     from likewise.audits.survey import Survey
     from likewise.panel.panels import Panel
-    from likewise.people.schema import FeatureSchema
+    from likewise.people.schema import FeatureSchema, People
 
 
 Row = dict[str, str]
@@ -25,7 +27,10 @@ DEFAULT_ALPHA = 0.2
 
 
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
-@click.argument("scores", type=_FILE)
+@click.argument(
+    "scores", nargs=-1, required=True,
+    type=click.Path(exists=True, allow_dash=True, path_type=Path),
+)  # fmt: skip
 @click.option(
     "--panel", "panel_file", type=_FILE,
     help="The panel as TOML or JSON: auditors with their distances, and a rule.",
@@ -66,39 +71,49 @@ DEFAULT_ALPHA = 0.2
     "--write-schema", "schema_path", type=OutputFile(allow_dash=True),
     help="Write the features as JSON, to be edited and given as --schema.",
 )  # fmt: skip
+@click.option(
+    "--follow", is_flag=False, flag_value="3", metavar="BASELINE",
+    help="Watch batches for a rise in reported pairs above a share such as 0.03, or above that of "
+    "the first batches, such as 5.  [default with no value: 3]",
+)  # fmt: skip
 @click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
 @JSON
 def audit(
-    scores: Path, panel_file: Path | None, survey_file: Path | None, rule: str,
+    scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str,
     alpha: float | None, score: str, ids: str | None, label: str | None,
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
     categories: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
-    out: Path | None, json_path: Path | None,
+    follow: str | None, out: Path | None, json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
+
+    With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
+    standard input. The exit status is 3 if there was an alarm.
     """
     from likewise.audits.run import audit as run
-    from likewise.people.tables import parse_column, parse_labels, parse_people, read_table
+    from likewise.people.tables import parse_labels
 
     panel = _panel(panel_file, survey_file, rule)
-    rows = read_table(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    _check_columns(scores, rows[0], (*special, *groups, *left_out, *categories))
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
-    schema = schema_of(scores, rows, schema_file, apart, categories)
-    if schema_path is not None:
-        write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
+    table = _Table((*special, *groups, *left_out, *categories), apart, categories, score, ids,
+                   favourable, schema_file, schema_path)  # fmt: skip
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
+    if follow is not None:
+        _follow(scores, panel, alpha, follow, table, out, json_path)
+        return
+    if len(scores) != 1 or not scores[0].is_file():
+        raise click.UsageError("Give one file of scores; or --follow, for several batches.")
+    path = scores[0]
+    rows, people, chances = table.read(path)
     label, groups, out = _without_missing(label, groups, out)
     with progress_bar(100) as bar:
         result = run(
-            parse_people(scores, rows, schema, None if ids is None else [row[ids] for row in rows]),
-            parse_column(scores, rows, score, favourable), panel, alpha=alpha,
-            favourable=favourable,
-            labels=None if label is None else parse_labels(scores, rows, label, favourable),
+            people, chances, panel, alpha=alpha, favourable=favourable,
+            labels=None if label is None else parse_labels(path, rows, label, favourable),
             groups={name: [row[name] for row in rows] for name in groups},
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
@@ -109,6 +124,92 @@ def audit(
     if out is not None:
         result.to_html(out)
         note(f"the page is {out}")
+
+
+@dataclass
+class _Table:
+    """Columns of a file of people, and their schema: that of the first file, if none is given."""
+
+    columns: tuple[str, ...]
+    apart: tuple[str, ...]
+    categories: tuple[str, ...]
+    score: str
+    ids: str | None
+    favourable: tuple[str, ...]
+    schema_file: Path | None
+    schema_path: Path | None
+    schema: FeatureSchema | None = None
+
+    def read(self, path: Path) -> tuple[list[Row], People, list[float] | list[str]]:
+        """The rows of a file, the people in them, and their scores."""
+        from likewise.people.tables import parse_column, parse_people, read_table
+
+        rows = read_table(path)
+        _check_columns(path, rows[0], self.columns)
+        if self.schema is None:
+            self.schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
+            if self.schema_path is not None:
+                spec = json.dumps(self.schema.spec(), indent=2, ensure_ascii=False)
+                write_text(self.schema_path, spec + "\n")
+        ids = None if self.ids is None else [row[self.ids] for row in rows]
+        people = parse_people(path, rows, self.schema, ids)
+        return rows, people, parse_column(path, rows, self.score, self.favourable)
+
+
+ALARM = 3
+"""The exit status after an alarm."""
+
+
+def _follow(
+    scores: tuple[Path, ...], panel: Panel | Survey, alpha: float | None, baseline: str,
+    table: _Table, out: Path | None, json_path: Path | None,
+) -> None:  # fmt: skip
+    """Print a line for every batch as it comes, and keep the page and the JSON up to date."""
+    from likewise.audits.monitor import Monitor
+    from likewise.panel.panels import Panel
+    from likewise.people.cells import parse_number
+
+    share = parse_number(baseline)
+    if share is None:
+        raise click.UsageError(
+            f"--follow takes a share such as 0.03 or a number of batches; got {baseline!r}. Files "
+            f"go before it."
+        )
+    if not isinstance(panel, Panel):
+        raise click.UsageError("--follow needs --panel FILE: a survey is about one table.")
+    _, _, out = _without_missing(None, (), out)
+    monitor = Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
+    for path in _batches(scores):
+        _, people, chances = table.read(path)
+        batch = monitor.add(people, chances, path.stem, table.favourable)
+        evidence = "baseline" if batch.evidence is None else f"evidence {batch.evidence:,.3g}"
+        if not is_pipe(json_path):
+            alarm = "  ALARM" if batch.alarm else ""
+            click.echo(
+                f"{batch.name}  {batch.people:,} people  {batch.share:.2%}  {evidence}{alarm}"
+            )
+        if json_path is not None and not is_pipe(json_path):
+            write_text(json_path, monitor.to_json() + "\n")
+        if out is not None:
+            monitor.to_html(out)
+    if not monitor.batches:
+        raise click.UsageError("There is no batch: the folders have no CSV file.")
+    click.echo(monitor.to_json() if is_pipe(json_path) else f"\n{monitor}")
+    if out is not None:
+        note(f"the page is {out}")
+    if monitor.alarm is not None:
+        click.get_current_context().exit(ALARM)
+
+
+def _batches(scores: tuple[Path, ...]) -> Iterator[Path]:
+    """The files in order: those named, those of folders by name, those named on standard input."""
+    for path in scores:
+        if is_pipe(path):
+            yield from (Path(line.strip()) for line in sys.stdin if line.strip())
+        elif path.is_dir():
+            yield from sorted(path.glob("*.csv"))
+        else:
+            yield path
 
 
 def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Panel | Survey:

@@ -103,7 +103,8 @@ def elicit(
       likewise elicit people.csv --page judge.html
       likewise elicit people.csv judgements-*.csv --page next.html > panel.toml
     """
-    from likewise.audits import elicit as eliciting
+    from likewise.audits.elicitation import elicit as fit
+    from likewise.audits.elicitation import read_judgements
     from likewise.audits.judging import judging_page, questions
     from likewise.people.tables import parse_people, read_table
 
@@ -117,9 +118,7 @@ def elicit(
     people = parse_people(table, rows, schema, None if ids is None else [row[ids] for row in rows])
     fitted = None
     if judgements:
-        fitted = eliciting.elicit(
-            people, [j for path in judgements for j in eliciting.read_judgements(path)]
-        )
+        fitted = fit(people, [j for path in judgements for j in read_judgements(path)])
         click.echo(fitted.to_toml(), nl=False)
         note(str(fitted).replace("\n", " "))
     if page is not None:
