@@ -14,8 +14,10 @@ each start s and bets all that was won again is then a supermartingale, and (Vil
 it *ever* reaches 1/delta is at most delta, whenever one looks. Testing by betting: Chugg,
 Cortes-Gomez, Wilder and Ramdas, Auditing fairness by betting, 2023.
 
-Where the baseline is that of the first batches, p0 is an upper confidence limit of it, at
-delta/2, by the same bets on odds below 1; the alarm has the other half.
+Where the baseline is that of the first batches, nobody knows p0. For each possible p0 somebody
+bets on odds below 1 in the first batches, and what that makes is bet on odds above 1 from then on.
+Whatever p0 is, one of these gamblers bets against the truth, so the least that any of them has is
+what counts.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,6 +43,8 @@ from likewise.people.schema import People
 from likewise.validation import instance, integer, within
 
 ODDS = np.array([1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])
+NEAR = np.geomspace(0.25, 4.0, 300)
+"""Possible baselines, as multiples of the share in the first batches."""
 MATCHINGS = 64
 AT_ONCE = 1 << 15
 
@@ -79,11 +83,16 @@ def matchings(people: int, most: int, rng: np.random.Generator) -> tuple[IntArra
     return names[left], names[right]
 
 
-def log_payment(counts: IntArray, pairs: int, share: float, odds: FloatArray) -> FloatArray:
-    """log E for every odds: the mean over matchings with so many reported of ``pairs``."""
+def log_payment(counts: IntArray, pairs: int, shares: FloatArray, odds: FloatArray) -> FloatArray:
+    """log E by share and odds: the mean over matchings with so many reported of ``pairs``."""
     logs = counts[:, None] * np.log(odds)
     mean = np.logaddexp.reduce(logs, axis=0) - math.log(len(counts))
-    return np.asarray(mean - pairs * np.log1p(share * (odds - 1)))
+    return np.asarray(mean - pairs * np.log1p(np.multiply.outer(shares, odds - 1)))
+
+
+def _mean(logs: FloatArray) -> FloatArray:
+    """The logarithm of the mean over the last axis."""
+    return np.asarray(np.logaddexp.reduce(logs, axis=-1) - math.log(logs.shape[-1]))
 
 
 class Monitor:
@@ -127,14 +136,15 @@ class Monitor:
         stated = isinstance(baseline, float) and baseline < 1
         self.first = 0 if stated else integer("baseline", _integral(baseline), 1, 10**6, remedy)
         self.baseline = within("baseline", baseline, 0, 1, remedy, "[)") if stated else None
-        self._level = self.false_alarms if stated else self.false_alarms / 2
         self._taken: list[tuple[IntArray, int]] = []
-        self._won = np.full(len(ODDS), -math.inf)
+        # Logarithms by possible baseline: of what was made in the first batches; since, by odds.
+        self._shares, self._before = np.array([self.baseline or 0.0]), np.zeros(1)
+        self._won = np.full((1, len(ODDS)), -math.inf)
 
     @property
     def threshold(self) -> float:
         """The evidence that is an alarm."""
-        return 1 / self._level
+        return 1 / self.false_alarms
 
     @property
     def alarm(self) -> Batch | None:
@@ -148,15 +158,19 @@ class Monitor:
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
         if len(people) < 2:
             raise AuditError(f"A batch must have at least two people; {name!r} has {len(people)}.")
-        units = score_units(read_scores(people, scores, favourable))
-        number = len(self.batches)
-        rng = np.random.default_rng([self.seed, number])
+        rng = np.random.default_rng([self.seed, len(self.batches)])
         left, right = matchings(len(people), MATCHINGS, rng)
+        units = score_units(read_scores(people, scores, favourable))
         counts = self._reported(people, units, left, right).sum(axis=1)
-        evidence = self._evidence(number, counts, left.shape[1])
+        return self.record(counts, left.shape[1], len(people), name)
+
+    def record(self, counts: IntArray, pairs: int, people: int, name: str = "") -> Batch:
+        """Take in a batch by what was counted: of the pairs of every matching, those reported."""
+        number = len(self.batches)
+        evidence = self._evidence(number, counts, pairs)
         alarm = evidence is not None and evidence >= self.threshold
-        share = float(counts.mean()) / left.shape[1]
-        batch = Batch(name or f"batch {number + 1}", len(people), share, evidence, alarm)
+        share = float(counts.mean()) / pairs
+        batch = Batch(name or f"batch {number + 1}", people, share, evidence, alarm)
         self.batches.append(batch)
         return batch
 
@@ -174,22 +188,32 @@ class Monitor:
         return flags.reshape(left.shape)
 
     def _evidence(self, number: int, counts: IntArray, pairs: int) -> float | None:
-        """K after a batch; None while the baseline is taken."""
+        """The least K after a batch; None while the baseline is taken."""
         if number < self.first:
             self._taken.append((counts, pairs))
             if number == self.first - 1:
-                self.baseline = _upper_limit(self._taken, self._level)
+                self._take_baseline()
             return None
-        if self.baseline is None:  # _upper_limit was due before
-            raise AuditError("The baseline was not taken.")
         t = number - self.first + 1
         begun = np.logaddexp(self._won, -math.log(t * (t + 1)))
-        self._won = begun + log_payment(counts, pairs, self.baseline, ODDS)
-        won = np.logaddexp.reduce(self._won) - math.log(len(ODDS))
-        return float(np.exp(min(700.0, np.logaddexp(won, -math.log(t + 1)))))
+        self._won = begun + log_payment(counts, pairs, self._shares, ODDS)
+        since, before = np.logaddexp(_mean(self._won), -math.log(t + 1)), self._before
+        if self.first:  # the former falls with p0 and the latter rises: between two, the least
+            since, before = since[1:], before[:-1]
+        return float(np.exp(min(700.0, (since + before).min())))
+
+    def _take_baseline(self) -> None:
+        """Bet on odds below 1 in the first batches, for every possible baseline."""
+        total = sum(pairs for _, pairs in self._taken)
+        self.baseline = sum(float(counts.mean()) for counts, _ in self._taken) / total
+        near = np.minimum(1.0, max(self.baseline, 1 / total) * NEAR)
+        self._shares = np.concatenate([[0.0], near, [1.0]])
+        logs = [log_payment(counts, n, self._shares, 1 / ODDS) for counts, n in self._taken]
+        self._before = _mean(np.sum(logs, axis=0))
+        self._won = np.full((len(self._shares), len(ODDS)), -math.inf)
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """What is watched, and what came of it."""
+        """Facts: the panel, the baseline, the alarm."""
         yield "panel", self.panel.name
         yield "alpha", f"{self.alpha:g}"
         source = "as stated" if self.first == 0 else f"from the first {self.first} batches"
@@ -251,17 +275,3 @@ def _picture(monitor: Monitor) -> str:
 
 def _integral(number: float) -> Any:
     return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def _upper_limit(batches: Sequence[tuple[IntArray, int]], level: float) -> float:
-    """The largest share that bets on less do not refute at a level."""
-
-    def refuted(share: float) -> bool:
-        logs = sum(log_payment(counts, pairs, share, 1 / ODDS) for counts, pairs in batches)
-        return bool(np.logaddexp.reduce(logs) - math.log(len(ODDS)) >= -math.log(level))
-
-    low, high = 0.0, 1.0
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (low, middle) if refuted(middle) else (middle, high)
-    return high
