@@ -74,8 +74,8 @@ def phd(seed: int) -> Case:
 
 
 CASES: dict[str, tuple[Callable[[int], Case], int]] = {
-    "loans": (loans, 3),
-    "loans, one response in ten off by one": (lambda seed: loans(seed, 0.1), 3),
+    "loans": (loans, 2),
+    "loans, one response in ten off by one": (lambda seed: loans(seed, 0.1), 2),
     "phd-admissions": (phd, 2),
     "compas-judged": (compas, 2),
 }
@@ -87,7 +87,7 @@ def judgements(
 ) -> list[Judgement]:
     """Every member's responses, as their distances say; of a tie between two nobody can say."""
     places = {name: place for place, name in enumerate(case.judged.ids)}
-    distances = case.panel.distances(case.judged) / ONE
+    distances = np.round(case.panel.distances(case.judged) / ONE, 5)  # 0.2 is 0.2
     said = []
     for member, d in zip(case.panel.members, distances, strict=True):
         for person, other, *third in asked:
@@ -122,7 +122,8 @@ def sittings(name: str, seed: int) -> Iterator[dict[str, Any]]:
     make, count = CASES[name]
     case, rng = make(seed), np.random.default_rng(seed)
     truth, pivots = reported(case, case.panel)
-    even = WeightedL1({f.name: 1.0 for f in case.judged.schema.features if f.visible})
+    names = [f.name for f in case.judged.schema.features if f.visible]
+    even = WeightedL1({name: 1 / len(names) for name in names})
     alike = reported(case, Panel([MetricAuditor("even", even)], "any"))[0]
     said: list[Judgement] = []
     fitted: Elicited | None = None

@@ -43,7 +43,7 @@ COLUMNS = ("member", "person", "other", "third", "response")
 SETTLED = 0.05
 """A panel is settled when nine in ten of its distances are known to within this."""
 SURE = 0.9
-CHAINS, SWEEPS, PRIOR = 96, 30, 100.0
+CHAINS, KEPT, PRIOR = 32, (16, 26, 36), 100.0
 PAIRS = 2000
 
 
@@ -243,13 +243,14 @@ class _Chains:
 
 
 def _posterior(likelihood: _Likelihood, rng: np.random.Generator) -> FloatArray:
-    """Draws of (u, t), a row each: the last of every chain."""
-    chains = _Chains(likelihood, rng)
-    for _ in range(SWEEPS):
+    """Draws of (u, t), a row each: of every chain, after some sweeps."""
+    chains, kept = _Chains(likelihood, rng), []
+    for sweep in range(1, max(KEPT) + 1):
         for place in range(len(chains.columns)):
             chains.move(place)
         chains.scale()
-    return chains.draws
+        kept += [chains.draws.copy()] if sweep in KEPT else []
+    return np.concatenate(kept)
 
 
 def _slice(
