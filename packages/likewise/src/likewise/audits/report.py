@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from likewise import __version__
 from likewise.errors import AuditError, missing
 from likewise.people.features import Feature, plain_number
 from likewise.people.schema import FeatureSchema
@@ -175,8 +176,8 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
     person_boxes, people = _boxes("p", [_person_traits(person) for person in often])
     schema = FeatureSchema.from_spec(audit.basis.schema)
     between = () if audit.groups is None else audit.groups.pairs
-    return _TEMPLATES.get_template("audit.html").render(
-        audit=audit, figures=pictures, comparison=comparison, schema=schema,
+    return render(
+        "audit.html", audit=audit, figures=pictures, comparison=comparison, schema=schema,
         auditors=[
             (part["name"], distance_words(part["distance"], schema))
             for part in audit.basis.panel.get("auditors", ())
@@ -191,6 +192,11 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
         pairs=list(zip(audit.worst, pairs, strict=True)), pair_boxes=pair_boxes,
         people=list(zip(often, people, strict=True)), person_boxes=person_boxes,
     )  # fmt: skip
+
+
+def render(template: str, **values: Any) -> str:
+    """A page of a template of ours."""
+    return _TEMPLATES.get_template(template).render(version=__version__, **values)
 
 
 def _pair_traits(pair: Finding) -> list[tuple[str, str]]:
