@@ -22,7 +22,7 @@ from likewise.errors import AuditError, LikewiseError, PeopleError, SchemaAdvice
 from likewise.numerics.fixed_point import ONE
 from likewise.panel import FromColumns, Mahalanobis, Masked, Ratings, WeightedL1, parse_rule
 from likewise.people import People
-from likewise.people.scans import hashes
+from likewise.people.scans import _Parts, _unpickled, hashes
 
 SCHEMA = FeatureSchema(
     (
@@ -298,6 +298,8 @@ def test_what_cannot_be_scanned_is_refused(small_blocks: None) -> None:
         audit(scan, "score", Panel([MetricAuditor("x", rated)], "any"), alpha=0.2)
     with pytest.raises(AuditError, match="labels are for at most 700 people"):
         audit(scan, "score", PANEL, alpha=0.2, labels="owner", all_pairs_up_to=400)
+    with pytest.raises(LikewiseError, match="ids must not be a feature; got 'age'"):
+        SCHEMA.scan(table, ids="age")
     with pytest.raises(PeopleError, match="People are scanned in Parquet files"):
         SCHEMA.scan(7)
     with pytest.raises(PeopleError, match="cannot be read as Parquet"):
@@ -334,6 +336,15 @@ def test_marks_of_missing_values_are_said() -> None:
     marked = table.set_column(3, "purpose", pa.array(cells))
     with pytest.warns(SchemaAdvice, match="'purpose': 'NA' is read as a missing value"):
         scanned(marked)
+
+
+def test_an_error_on_a_worker_is_raised_here() -> None:
+    scan = SCHEMA.scan(rows_of(20, discrete=True), ids="id")
+    broken = rows_of(20, discrete=True).set_column(1, "age", pa.array([200] * 20))
+    parts = _Parts(scan.encoder.people)
+    assert [len(people) for people in _unpickled(parts.of_frame(scan.rows()))] == [20]
+    with pytest.raises(PeopleError, match="feature 'age' must be an integer"):
+        _unpickled(parts.of_frame(broken))
 
 
 # Clusters, each with workers in other processes.

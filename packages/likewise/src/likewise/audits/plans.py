@@ -88,10 +88,23 @@ def program(rule: Rule, members: Sequence[str]) -> IntArray:
         return lines.setdefault(line, len(members) + len(lines))
 
     last = _joined(rule, members, join)
-    # The pivot's key is that of the last line.
-    if not lines or last != len(members) + len(lines) - 1:
-        lines[MAX, last, last] = len(members) + len(lines)
-    return np.array(list(lines), dtype=np.int64)
+    if last < len(members):  # one member's key is the pivot's
+        last = join(MAX, last, last)
+    return _needed(list(lines), last, len(members))
+
+
+def _needed(lines: list[tuple[int, int, int]], last: int, members: int) -> IntArray:
+    """The lines that the last one is made of, registers counted anew."""
+    used = {last}
+    for place in range(len(lines) - 1, -1, -1):
+        if members + place in used:
+            used |= set(lines[place][1:])
+    places = [place for place in range(len(lines)) if members + place in used]
+    register = {members + place: members + new for new, place in enumerate(places)}
+    return np.array(
+        [[lines[p][0], *(register.get(r, r) for r in lines[p][1:])] for p in places],
+        dtype=np.int64,
+    )
 
 
 def _joined(rule: Rule, members: Sequence[str], join: Any) -> int:

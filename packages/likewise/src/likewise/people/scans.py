@@ -23,7 +23,15 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import PeopleError, SchemaAdvice, missing, shown, warn
+from likewise.errors import (
+    LikewiseError,
+    ParameterError,
+    PeopleError,
+    SchemaAdvice,
+    missing,
+    shown,
+    warn,
+)
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people import frames
 from likewise.people.cells import read_cells, row_of_frame
@@ -130,10 +138,11 @@ class Lazy:
         """The rows, some at a time, in the order in which the engine has them."""
         native = self.frame.select(*columns).to_native()
         engine = self.frame.implementation.name.lower()
-        if engine == "polars":
+        if engine == "polars" and hasattr(native, "collect_batches"):
             return rechunked(native.collect_batches(chunk_size=BLOCK))
         if engine == "duckdb":
-            return rechunked(native.to_arrow_reader(BLOCK))
+            new = hasattr(native, "to_arrow_reader")
+            return rechunked((native.to_arrow_reader if new else native.fetch_record_batch)(BLOCK))
         if engine == "ibis":
             return rechunked(native.to_pyarrow_batches(chunk_size=BLOCK))
         if engine == "dask":
@@ -215,7 +224,11 @@ class _Parts:
     function: Callable[[Table], Any]
 
     def _results(self, pieces: Iterable[Any]) -> bytes:
-        return pickle.dumps(list(map(self.function, rechunked(pieces))))
+        """The results of all blocks, or why there are none: an error of a cluster is not ours."""
+        try:
+            return pickle.dumps(list(map(self.function, rechunked(pieces))))
+        except LikewiseError as error:
+            return pickle.dumps(error)
 
     def of_batches(self, batches: Iterator[Any]) -> Iterator[Any]:
         """As Spark wants it: from batches to batches."""
@@ -226,8 +239,11 @@ class _Parts:
         return self._results([frame])
 
 
-def _unpickled(results: bytes) -> list[Any]:
-    return list(pickle.loads(results))  # by our own function, on a worker of this cluster
+def _unpickled(written: bytes) -> list[Any]:
+    results = pickle.loads(written)  # by our own function, on a worker of this cluster
+    if isinstance(results, LikewiseError):
+        raise results
+    return list(results)
 
 
 _GOLDEN, _FIRST, _SECOND = (
@@ -345,6 +361,9 @@ class Scan:
     def __post_init__(self) -> None:
         for name in self.columns():
             self.check_column(name)
+        if self.encoder.ids in self.encoder.schema.names:
+            remedy = "People differ in their ids: leave it out of the schema."
+            raise ParameterError("ids", "must not be a feature", self.encoder.ids, remedy)
 
     def check_column(self, name: str) -> str:
         """The name of a column, if there is one."""
