@@ -92,7 +92,8 @@ def first_alarms(seed: int, size: int, batches: int, change: int | None) -> dict
 
 
 def measured(streams: int, delays: int) -> Iterator[dict[str, Any]]:
-    """Rows: false alarms for batches of 200, and delays for three sizes."""
+    """Rows: the shares, false alarms for batches of 200, and delays for three sizes."""
+    yield {"kind": "shares", "before": share(FLAT), "after": share(steep())}
     alarms = [first_alarms(seed, 200, 100, None) for seed in range(1, streams + 1)]
     for name in alarms[0]:
         raised = sum(row[name] is not None for row in alarms)
@@ -112,8 +113,10 @@ def measured(streams: int, delays: int) -> Iterator[dict[str, Any]]:
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
     """The two tables of the page."""
     quiet = [row for row in rows if row["kind"] == "no change"]
+    shares = rows[0]
     lines = [
-        f"Share of reported pairs: {share(FLAT):.2%}; after the doubling {share(steep()):.2%}.", "",
+        f"Share of reported pairs: {shares['before']:.2%}; after the change {shares['after']:.2%}.",
+        "",
         "| baseline | batches | people a batch | streams without change | with an alarm |",
         "|---|---|---|---|---|",
         *(f"| {r['baseline']} | {r['batches']} | {r['size']} | {r['streams']:,} | "

@@ -285,8 +285,9 @@ class Elicited:
     """A panel of fitted metrics, the alpha that it can bear, and what to ask next.
 
     ``known_to`` is the error of the panel's distances: of the pairs that it constrains, nine in ten
-    are within it, by the draws of the posterior. ``alpha`` is the same with the members' own noise:
-    a gap that exceeds a distance by less might not be reported if they were asked again.
+    are within it, by the draws of the posterior. ``alpha`` is the same with the members' own noise,
+    as if they erred alike: a gap that exceeds a distance by less might not be reported if they were
+    asked again.
     """
 
     people: People
@@ -383,13 +384,15 @@ def _errors(people: People, rule: Rule, fits: Mapping[str, Fit], seed: int) -> t
     """How far nine in ten of the panel's distances are off: by the draws, and with noise too."""
     rng = np.random.default_rng(seed)
     left, right = some_pairs(len(people), PAIRS, rng)
+    # As if all members erred alike: what none of the features shows, all of them may see.
+    noise = rng.logistic(size=(len(left), len(next(iter(fits.values())).draws)))
     proposed, drawn, noisy = [], [], []
     for fit in fits.values():
         apart = fit.form.differences(people, left, right)
         z = apart @ fit.samples.T
         proposed.append(fit.form.distance(apart @ np.median(fit.samples, axis=0)))
         drawn.append(fit.form.distance(z))
-        noisy.append(fit.form.distance(z + fit.noise * rng.logistic(size=z.shape)))
+        noisy.append(fit.form.distance(z + fit.noise * noise))
     members = tuple(fits)
     best = np.minimum(1.0, rule.pivot(np.array(proposed), members)[0])
     bound = best < 1 if (best < 1).any() else best <= 1
