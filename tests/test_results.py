@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
 
+# Marks of tables that are written by other studies than sweeps, and have tests of their own.
+OTHERS = ("audits", "benchmark", "elicitation", "gpu", "intervals", "monitoring")
+
 
 def between(text: str, mark: str) -> str:
     return (
@@ -51,9 +54,7 @@ def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None
     assert set(STORED) <= set(shipped_sweeps())
     for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for mark in re.findall(r"<!-- ([^:]+): begin -->", path.read_text()):
-            # Those are written by python -m studies benchmark and python -m studies.intervals, and
-            # have tests of their own.
-            if mark not in ("benchmark", "gpu", "intervals"):
+            if mark not in OTHERS:
                 assert (path.relative_to(ROOT).as_posix(), mark) in known
 
 
