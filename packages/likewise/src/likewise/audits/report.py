@@ -187,7 +187,7 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
         ],
         between_rows=[
             (p.by, p.over, p.under, p.share.percent(), f"{p.of:,}")
-            for p in sorted(between, key=lambda p: -p.share.value)[:MOST_BETWEEN]
+            for p in sorted(between, key=lambda p: (p.by, -p.share.value))[:MOST_BETWEEN]
         ],
         pairs=list(zip(audit.worst, pairs, strict=True)), pair_boxes=pair_boxes,
         people=list(zip(often, people, strict=True)), person_boxes=person_boxes,
