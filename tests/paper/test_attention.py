@@ -1,8 +1,9 @@
 """Theorem F: a panel that is not asked everything, whatever decides what it is asked.
 
 Mutants that were tried, each of which fails here: reports charged at lam/p; a step of the dual in
-rounds that nobody was asked about; sqrt(T) for sqrt(N + 1) where no round is asked about; a
-surprise that weighs 1/p, or counts in rounds that are certain to be shown; b = 1 in the interval.
+every round that nobody is asked about, or in none; sqrt(T) for sqrt(T + 1); a surprise that weighs
+1/p, or counts in rounds that are certain to be shown; its log chance dropped; b = 1 in the
+interval, or half its log(1/delta).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from likewise.learner import Learner, SelfTuned, State
+from likewise.learner import Learner, SelfTuned, State, asking, deploy, learn
 from likewise.learner.attention import (
     Attention,
     BoolArray,
@@ -28,6 +29,9 @@ from likewise.learner.bounds import bounds
 from likewise.learner.certificate import certificate, unseen_reports
 from likewise.learner.state import Looks, changed
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.panel.reports import choose_report
+from likewise.simulate.loans import Loans
+from likewise.simulate.rounds import shown_pairs
 from tests.paper.test_audit_share import HYPOTHESES, ROUNDS, Shared, X
 
 
@@ -86,6 +90,58 @@ def test_the_bound_holds_whatever_the_attention_does(
     assert game.violations <= game.reports + game.unseen
     if attention.name == "sure" and against == "fairness":
         assert game.unseen > game.reports, "it misses most of them"
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS, ids=lambda a: f"{a.name}-{a.steps}")
+def test_reports_cost_lam_and_the_multiplier_steps_as_the_theorem_says(
+    attention: Attention,
+) -> None:
+    """Every step of a game by hand: which rounds step, by how much, and what a report costs."""
+    world = Loans(seed=1)
+    learner = Learner(world.hypotheses(), 8, 0.3, 0.3, 1, attention=attention)
+    state, steps, unasked, certain = State.start(learner), 0, [0, 0], 0
+    surprises, rounds, pairs, in_part = list[float](), 0, 0, 0
+    for t in range(1, 251):
+        encounter = world.encounter(t)
+        state, deployment = deploy(state, encounter.people)
+        asked, lam = asking(state, deployment.round), state.lam
+        exceeded = encounter.pivots.exceeded(deployment.units, learner.sensitivity)
+        exceeded &= shown_pairs(asked, encounter.people.ids)
+        report = choose_report(exceeded, deployment.units, encounter.people.ids, None, t).pairs
+        heard = asked.looked_at or asked.quiet
+        before = state.account.reported
+        state = learn(state, deployment, labels=encounter.labels, report=report if heard else None)
+        assert state.account.reported - before == round(lam * ONE) * len(report)
+        possible = int((deployment.units[:, None] - deployment.units > learner.sensitivity).sum())
+        shown = possible if asked.whole else len(asked.pairs or ())
+        rounds, pairs = rounds + asked.looked_at, pairs + shown
+        in_part += shown < possible
+        if report and report[0] not in (asked.pairs if asked.pairs is not None else report):
+            if asked.chance < ONE:
+                surprises.append(asked.chance / ONE)
+            else:
+                certain += 1
+        if not heard:
+            unasked[bool(attention.steps) and t % attention.steps == 0] += 1
+        if heard or (attention.steps and t % attention.steps == 0):
+            steps += 1
+            mu = 1 / math.sqrt(steps)
+            lam = max(0.0, lam + mu * (learner.margins.beta * len(report) - mu * lam))
+        assert state.lam == pytest.approx(lam, rel=1e-12)
+    looks = state.looks
+    assert (state.audits, looks.rounds, looks.pairs, looks.in_part) == (
+        steps,
+        rounds,
+        pairs,
+        in_part,
+    )
+    assert looks.surprises == len(surprises)
+    assert looks.unseen == pytest.approx(sum((1 - p) / p for p in surprises))
+    assert looks.log_chances == pytest.approx(sum(map(math.log, surprises)))
+    if attention.name in ("sure", "model", "contrary"):
+        assert len(surprises) > 0
+        assert certain > 0 or attention.name != "contrary", "a surprise that was sure to be seen"
+        assert min(unasked) > 0 or not attention.steps or attention.name == "contrary"
 
 
 @pytest.mark.parametrize("eta", [0.25, 1.0])
