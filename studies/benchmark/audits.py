@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -161,44 +161,55 @@ def race(people: int, turns: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def rows(sizes: Mapping[str, int], turns: int, folder: Path) -> list[dict[str, Any]]:
-    """All figures: a race, Parquet files by every engine, and rows that are generated."""
-    now = ROOT / "packages/likewise/src"
-    figures = [race(sizes["memory"], turns)]
+SOURCES = ("parquet", "duckdb", "polars", "generated")
+
+
+def rows(
+    names: Sequence[str], sizes: Mapping[str, int], turns: int, folder: Path
+) -> Iterator[dict[str, Any]]:
+    """Figures by name: a race, Parquet files by some engines, and rows that are generated."""
+    if "memory" in names:
+        yield race(sizes["memory"], turns)
     for discrete in (True, False):
         path = folder / f"{discrete}.parquet"
         reader = stream(sizes["parquet"], discrete)
         with parquet.ParquetWriter(path, reader.schema) as writer:
             for batch in reader:
                 writer.write_batch(batch)
-        for name in ("parquet", "duckdb", "polars", "generated"):
+        for name in (name for name in SOURCES if name in names):
             people = sizes["generated" if name == "generated" else "parquet"]
+            now = ROOT / "packages/likewise/src"
             run = _apart(now, name, str(people), str(discrete), str(path))
-            kinds = KINDS if discrete else None
-            figures.append({"name": name, "people": people, "kinds": kinds, **run})
-            print(figures[-1], file=sys.stderr, flush=True)
-    return figures
+            yield {"name": name, "people": people, "kinds": KINDS if discrete else None, **run}
+
+
+def merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figures with those that were measured anew in place of the earlier ones."""
+    keys = ("name", "people", "kinds")
+    figures = {tuple(row[key] for key in keys): row for row in (*before, *now)}
+    order = ("all pairs in memory", *SOURCES)
+    return sorted(
+        figures.values(), key=lambda row: (row["kinds"] is None, order.index(row["name"]))
+    )
 
 
 def markdown(figures: list[dict[str, Any]]) -> str:
     """The figures as a table."""
     lines = [
-        "| audit | people | kinds | pairs looked at | processor | clock | most memory |",
-        "|---|---|---|---|---|---|---|",
+        "| audit | people | kinds | pairs looked at | processor | most memory |",
+        "|---|---|---|---|---|---|",
     ]
     for row in figures:
         every = row["looked_at"] == row["pairs"]
         cells = (
             row["name"], f"{row['people']:,}", f"{row['kinds']:,}" if row["kinds"] else "–",
             f"all {row['pairs']:.2g}" if every else f"{row['looked_at']:,}",
-            f"{row['processor_seconds']:.3g} s", f"{row['seconds']:.3g} s",
-            f"{row['gigabytes']:.2f} GB",
+            f"{row['processor_seconds']:.3g} s", f"{row['gigabytes']:.2f} GB",
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    first = figures[0]
-    if "reference_seconds" in first:
-        ratio = first["reference_processor_seconds"] / first["processor_seconds"]
-        clock = first["reference_seconds"] / first["seconds"]
+    for row in (row for row in figures if "reference_seconds" in row):
+        ratio = row["reference_processor_seconds"] / row["processor_seconds"]
+        clock = row["reference_seconds"] / row["seconds"]
         lines += [
             "",
             f"Commit `{BEFORE}`, which counted all pairs by numpy, takes {ratio:.1f} times the "
@@ -212,6 +223,8 @@ def main() -> None:
     """Measure all rows, or one of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--one", nargs="+", help="name, people, whether they are of kinds, file")
+    every = ["memory", *SOURCES]
+    parser.add_argument("--only", nargs="+", default=every, choices=every, help="some rows alone")
     parser.add_argument("--memory", type=int, default=20_000)
     parser.add_argument("--parquet", type=int, default=10**7)
     parser.add_argument("--generated", type=int, default=10**8)
@@ -224,13 +237,20 @@ def main() -> None:
         return
     sizes = {name: getattr(asked, name) for name in ("memory", "parquet", "generated")}
     with tempfile.TemporaryDirectory() as folder:
-        figures = rows(sizes, asked.turns, Path(folder))
+        figures = list(rows(asked.only, sizes, asked.turns, Path(folder)))
     print(markdown(figures))
     if asked.write:
-        from studies.sweep.tables import write_between_marks
+        keep(figures)
 
-        FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
-        write_between_marks(PAGE, "audits", markdown(figures))
+
+def keep(figures: list[dict[str, Any]]) -> None:
+    """Store figures, and show them on the page."""
+    from studies.sweep.tables import write_between_marks
+
+    before = json.loads(FIGURES.read_text()) if FIGURES.exists() else []
+    figures = merged(before, figures)
+    FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
+    write_between_marks(PAGE, "audits", markdown(figures))
 
 
 if __name__ == "__main__":

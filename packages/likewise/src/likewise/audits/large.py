@@ -146,7 +146,7 @@ def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
 
 
 def _keys(rows: Rows) -> FloatArray:
-    """Features, missing ones being infinite, and the score: people of a kind agree in them."""
+    """Features, infinite where they are missing, and the score: people of a kind agree in them."""
     return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
 
 

@@ -481,10 +481,12 @@ _PAIR, LOADS_AFTER, COMPILES_AFTER, DEVICE_AFTER = 2.5e-8, 1.0, 6.0, 60.0
 
 def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
     """The fastest way to count so many pairs, to the same integers: numpy, compiled code, a GPU."""
+    seconds = pairs * _PAIR * len(question.panel.members)
+    if seconds / workers < LOADS_AFTER:
+        return Plain()
     from likewise.audits.plans import Plan, fits
 
-    seconds = pairs * _PAIR * len(question.panel.members)
-    if seconds / workers < LOADS_AFTER or not fits(question):
+    if not fits(question):
         return Plain()
     plan = Plan(question)
     if seconds > DEVICE_AFTER and not plan.measured and find_spec("torch") is not None:

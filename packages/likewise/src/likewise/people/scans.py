@@ -28,6 +28,7 @@ from likewise.errors import (
     ParameterError,
     PeopleError,
     SchemaAdvice,
+    foreign_code,
     missing,
     shown,
     warn,
@@ -375,7 +376,7 @@ class Scan:
 
     def columns(self, *others: str) -> list[str]:
         """The names of features, of ids, and of other columns, each once."""
-        ids = [self.encoder.ids] if self.encoder.ids else []
+        ids = [] if self.encoder.ids is None else [self.encoder.ids]
         return list(dict.fromkeys((*self.encoder.schema.names, *ids, *others)))
 
     @cached_property
@@ -431,7 +432,7 @@ def open_source(source: Any) -> Stream | Lazy:
     if isinstance(source, str | os.PathLike):
         return Stream(_dataset(source))
     if callable(source) and not hasattr(type(source), "__arrow_c_stream__"):
-        return Stream(lambda columns: _reader(source(), columns))
+        return Stream(lambda columns: _reader(_called(source), columns))
     frame = frames.nw.from_native(source, pass_through=True)
     if isinstance(frame, frames.nw.LazyFrame):
         return Lazy(frame)
@@ -443,6 +444,11 @@ def open_source(source: Any) -> Stream | Lazy:
         f"People are scanned in Parquet files (a path), a lazy frame (DuckDB, Polars, Spark, Dask, "
         f"Ibis), Arrow data, or a function that opens it; got {shown(source)}."
     )
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    with foreign_code(PeopleError, "The function that opens the rows failed", "Repair it."):
+        return function()
 
 
 def _once(reader: Any) -> Stream:
@@ -468,9 +474,11 @@ class _Rest:
 
 
 def _reader(data: Any, columns: list[str] | None) -> Any:
-    reader = (
-        data if isinstance(data, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(data)
-    )
+    opened = isinstance(data, pa.RecordBatchReader)
+    with foreign_code(
+        PeopleError, "Rows could not be read", "They must be a stream of Arrow data."
+    ):
+        reader = data if opened else pa.RecordBatchReader.from_stream(data)
     return reader if columns is None else _Selected(reader, columns)
 
 

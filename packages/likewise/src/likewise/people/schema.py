@@ -18,7 +18,7 @@ from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import columns, features
 from likewise.people.features import Feature
-from likewise.validation import as_array, choice, items
+from likewise.validation import as_array, choice, items, text
 
 if TYPE_CHECKING:
     from likewise.people.frames import Origin
@@ -228,6 +228,8 @@ class FeatureSchema:
         """
         from likewise.people.scans import Encoder, Scan, open_source
 
+        if ids is not None:
+            text("ids", ids, "Name a column.")
         return Scan(Encoder(self, ids), open_source(source))
 
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
