@@ -119,6 +119,13 @@ def test_a_rise_far_above_overflows_nothing() -> None:
     assert batch.alarm
 
 
+def test_a_rise_from_nothing_is_seen() -> None:
+    """What is possible of the baseline ranges up to 1, in steps that are small enough."""
+    monitor = Monitor(PANEL, 0.2, 1)
+    alarms = [monitor.record(np.array([c] * 3), 200, 400).alarm for c in (0, 0, 60)]
+    assert alarms == [False, False, True]
+
+
 def test_nothing_reported_is_no_rise() -> None:
     monitor = Monitor(PANEL, 0.2, 1)
     for _ in range(5):

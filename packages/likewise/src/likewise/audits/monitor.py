@@ -43,8 +43,10 @@ from likewise.people.schema import People
 from likewise.validation import instance, integer, within
 
 ODDS = np.array([1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])
-NEAR = np.geomspace(0.25, 4.0, 300)
-"""Possible baselines, as multiples of the share in the first batches."""
+POSSIBLE = np.concatenate(
+    [np.geomspace(1e-3, 0.25, 20), np.geomspace(0.25, 4.0, 300), np.geomspace(4.0, 1e6, 100)]
+)
+"""Possible baselines, as multiples of the share in the first batches; close where it matters."""
 MATCHINGS = 64
 AT_ONCE = 1 << 15
 
@@ -206,7 +208,7 @@ class Monitor:
         """Bet on odds below 1 in the first batches, for every possible baseline."""
         total = sum(pairs for _, pairs in self._taken)
         self.baseline = sum(float(counts.mean()) for counts, _ in self._taken) / total
-        near = np.minimum(1.0, max(self.baseline, 1 / total) * NEAR)
+        near = np.minimum(1.0, max(self.baseline, 1 / total) * POSSIBLE)
         self._shares = np.concatenate([[0.0], near, [1.0]])
         logs = [log_payment(counts, n, self._shares, 1 / ODDS) for counts, n in self._taken]
         self._before = _mean(np.sum(logs, axis=0))
