@@ -35,11 +35,11 @@ PROJECT = PROJECTS["likewise"]
 
 # Where each optional library is imported, and nowhere else.
 HOMES = {
-    "fairlearn": {"audits/result.py"},
     "jinja2": {"audits/report.py", "simulate/report.py"},
     "llvmlite": {"learner/compiled/vectors.py"},
     "matplotlib": {"simulate/canvas.py"},
     "narwhals": {"people/frames.py"},
+    "pyarrow": {"people/scans.py"},
     "sklearn": {"sklearn.py"},
     "numba": {"learner/compiled/vectors.py"},
     "scipy": {"simulate/programs.py"},

@@ -29,7 +29,7 @@ NAMES = {
     "likewise.learner.oracle": ("ENGINES", "Oracle", "compile_at_once", "load_engine"),
     "likewise.numerics": (
         "fixed_point.ONE", "fixed_point.from_units", "fixed_point.to_units",
-        "intervals.Interval", "intervals.wilson", "randomness.Noise", "randomness.Purpose",
+        "intervals.Interval", "intervals.share", "randomness.Noise", "randomness.Purpose",
         "randomness.Stream",
     ),
     "likewise.registry": (

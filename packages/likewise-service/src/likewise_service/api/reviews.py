@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -150,26 +149,10 @@ def differences(
 ) -> dict[str, str]:
     """Say by feature how far two people differ; nothing if one of them was erased."""
     return {
-        feature.name: _apart(feature, abs(first - second))
+        feature.name: feature.say_difference(first, second)
         for feature, first, second in zip(features, over, under, strict=False)
         if feature.visible and first != second and feature.say(first) != feature.say(second)
     }
-
-
-def _apart(feature: Feature, amount: float) -> str:
-    """Say how large a difference is: 579 against 581 is not 579 against 200.
-
-    >>> _apart(Feature("score", low=300, high=850), 3.0), _apart(Feature("debt"), 3.0)
-    ('3 apart, under 1\\u202f% of the range', '3 apart')
-    """
-    if feature.kind in ("category", "flag") or math.isnan(amount):
-        return "differs"
-    low, high = feature.limits
-    if not math.isfinite(high - low):
-        return f"{feature.say(amount)} apart"
-    share = amount / (high - low)
-    percent = "under 1" if share < 0.01 else f"{100 * share:.0f}"
-    return f"{feature.say(amount)} apart, {percent}\u202f% of the range"
 
 
 def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[responses.ReportedPair]:
