@@ -69,6 +69,9 @@ lock: ## Choose the newest versions of the dependencies and lock them by hash
 	  --group dev --group studies --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-package likewise --no-emit-package likewise-client --python-version 3.11 \
 	  --upgrade --quiet -o requirements.lock
+	@$(VENV)-lock/bin/uv pip compile $(PACKAGES:%=%/pyproject.toml) --extra postgres --universal \
+	  --constraint requirements.lock --generate-hashes --no-emit-index-url --no-emit-package likewise \
+	  --no-emit-package likewise-client --python-version 3.11 --no-header --quiet -o deploy/requirements.txt
 	@rm -rf $(VENV)-lock
 
 release: $(READY) ## Walk through what has to hold before a version is tagged; fills dist/

@@ -353,6 +353,18 @@ def test_all_metadata_name_one_address() -> None:
     assert f'url: "{home}"' in (ROOT / "CITATION.cff").read_text()
 
 
+def test_the_image_and_the_chart_are_of_this_version_and_of_the_lock() -> None:
+    chart = (ROOT / "deploy/chart/Chart.yaml").read_text()
+    assert f"\nversion: {likewise.__version__}\n" in chart
+    assert f'appVersion: "{likewise.__version__}"' in chart
+    pinned = {
+        name: set(re.findall(r"^[a-z][^ ]*==[^ ]+", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("deploy/requirements.txt", "requirements.lock")
+    }
+    assert len(pinned["deploy/requirements.txt"]) > 20
+    assert pinned["deploy/requirements.txt"] <= pinned["requirements.lock"]
+
+
 @pytest.mark.long
 def test_two_builds_have_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
