@@ -342,12 +342,11 @@ def elicit(
 ) -> Elicited:
     """Fit every member's metric to their judgements, with its uncertainty.
 
-    Parameters
-    ----------
-    people: whom the judgements are about, with their features.
-    judgements: of pairs and triplets, :func:`read_judgements` reads them.
-    rule: joins the members.
-    seed: of the draws.
+    Args:
+        people: whom the judgements are about, with their features.
+        judgements: of pairs and triplets, :func:`read_judgements` reads them.
+        rule: joins the members.
+        seed: of the draws.
 
     >>> from likewise import Feature, FeatureSchema
     >>> features = Feature("income", low=0, high=100), Feature("shoe", low=0, high=50)

@@ -100,14 +100,13 @@ def _mean(logs: FloatArray) -> FloatArray:
 class Monitor:
     """Watches a panel's reports of batches, and raises an alarm when their share has risen.
 
-    Parameters
-    ----------
-    panel: auditors with distances and a rule.
-    alpha: the size of a violation.
-    baseline: a share below 1 that must not be exceeded; or the number of first batches to take it
-        from.
-    false_alarms: the chance that an alarm is ever raised without a rise.
-    seed: of the matchings.
+    Args:
+        panel: auditors with distances and a rule.
+        alpha: the size of a violation.
+        baseline: a share below 1 that must not be exceeded; or the number of first batches to take
+            it from.
+        false_alarms: the chance that an alarm is ever raised without a rise.
+        seed: of the matchings.
 
     >>> from likewise import Feature, FeatureSchema, MetricAuditor
     >>> from likewise.panel import WeightedL1

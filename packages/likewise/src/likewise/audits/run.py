@@ -85,33 +85,32 @@ def audit(
     (definition "Fairness violation"), and by more than two units of 2^-20, 0.000002, which is what
     rounding can make of a tie; in a :class:`Survey`, if its rule fires on the judgements.
 
-    Parameters
-    ----------
-    people: with their features, ``schema.people(frame, ids=…)``; or ``schema.scan(source, ids=…)``
-        for those who do not fit into memory.
-    scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
-        values); in the order of the people, or by id. A Series is matched by its index. Of people
-        who are scanned, the name of their column, and so with labels and groups.
-    panel: auditors with distances and a rule, or a survey of people's judgements.
-    alpha: the size of a violation, which a panel needs; people in a survey have judged already.
-    labels: what would have been right, 0 or 1; with them the price of fairness is computed.
-    favourable: of labels or decisions with two other values, such as "approved" and "denied", the
-        one that is favourable; a list where labels and decisions have different words.
-    groups: features (or values by name, or a frame of them) by which rates and reported pairs are
-        compared.
-    hypotheses: a class to find the best fair policy in; cuts of the scores unless one is given.
-    rules: other rules to compare with; any, majority and all by default.
-    alphas: the points of the curve; 0, 0.05, …, 1 by default.
-    worst: how many of the worst pairs to keep.
-    each: in how many of them one person may be; None for any number.
-    model: the name of the model, for the record.
-    left_out: how many rows were left out before, by reason, for the record.
-    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of people
-        who are scanned, with more kinds than this.
-    seed: of the sample, and of the simulation that the price needs.
-    jobs: threads, as many as there are processors by default; or a Dask client or a Spark session,
-        whose workers then count the pairs.
-    progress: show a bar, or call a function with (done, total).
+    Args:
+        people: with their features, ``schema.people(frame, ids=…)``; or ``schema.scan(source,
+            ids=…)`` for those who do not fit into memory.
+        scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
+            values); in the order of the people, or by id. A Series is matched by its index. Of
+            people who are scanned, the name of their column, and so with labels and groups.
+        panel: auditors with distances and a rule, or a survey of people's judgements.
+        alpha: the size of a violation, which a panel needs; people in a survey have judged already.
+        labels: what would have been right, 0 or 1; with them the price of fairness is computed.
+        favourable: of labels or decisions with two other values, such as "approved" and "denied",
+            the one that is favourable; a list where labels and decisions have different words.
+        groups: features (or values by name, or a frame of them) by which rates and reported pairs
+            are compared.
+        hypotheses: a class to find the best fair policy in; cuts of the scores unless one is given.
+        rules: other rules to compare with; any, majority and all by default.
+        alphas: the points of the curve; 0, 0.05, …, 1 by default.
+        worst: how many of the worst pairs to keep.
+        each: in how many of them one person may be; None for any number.
+        model: the name of the model, for the record.
+        left_out: how many rows were left out before, by reason, for the record.
+        all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of
+            people who are scanned, with more kinds than this.
+        seed: of the sample, and of the simulation that the price needs.
+        jobs: threads, as many as there are processors by default; or a Dask client or a Spark
+            session, whose workers then count the pairs.
+        progress: show a bar, or call a function with (done, total).
 
     >>> from likewise import Feature, FeatureSchema
     >>> from likewise.panel import MetricAuditor

@@ -446,14 +446,13 @@ class PanelModel(Attention):
     has changed its mind is found out by the next one, and not by chance. Where reports come late,
     d rounds have that chance 1/(1 + d) each.
 
-    Parameters
-    ----------
-    least: the smallest probability with which a round is shown whole.
-    doubt: the chance of a report above which a pair is asked about.
-    patience: how many whole rounds without a surprise halve the chance of the next, at first.
-    steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
-        quiet one does; 0 for none.
-    follows: whether a report is followed by a round that is shown whole.
+    Args:
+        least: the smallest probability with which a round is shown whole.
+        doubt: the chance of a report above which a pair is asked about.
+        patience: how many whole rounds without a surprise halve the chance of the next, at first.
+        steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
+            quiet one does; 0 for none.
+        follows: whether a report is followed by a round that is shown whole.
     """
 
     least: float = 0.05

@@ -292,23 +292,22 @@ class SelfTuned(Schedule):
     is late, what open rounds may still cost is counted too, and the more rounds wait for their
     audit the more slowly the policy moves: it observes how late feedback is, and need not be told.
 
-    Parameters
-    ----------
-    eta: weight of the error against fairness: smaller means fewer violations and reports, and
-        more errors.
-    x: noise (temperature) in units of sqrt(S); without one, the player's default.
-    kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the auditors'
-        time: smaller means fewer reports, and more violations that none announced.
-    shrink: kappa falls by this share of itself after a report of a gap of at most alpha, which was
-        no violation; after any other it grows back as three such reports let it shrink, up to
-        where it began. 0 keeps it as it is; it must be 0 for a player that draws.
-    r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
-        as it is at most kappa, and enters the bound.
-    delta: probability that some estimate is worse than that, ever.
-    counts_outstanding: S counts what is outstanding; without it, only what has come.
-    outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
-    waiting: by how much a round that waits for its audit makes the next ones more careful; the
-        bounds for late feedback are for 1/4.
+    Args:
+        eta: weight of the error against fairness: smaller means fewer violations and reports, and
+            more errors.
+        x: noise (temperature) in units of sqrt(S); without one, the player's default.
+        kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the
+            auditors' time: smaller means fewer reports, and more violations that none announced.
+        shrink: kappa falls by this share of itself after a report of a gap of at most alpha, which
+            was no violation; after any other it grows back as three such reports let it shrink, up
+            to where it began. 0 keeps it as it is; it must be 0 for a player that draws.
+        r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as
+            long as it is at most kappa, and enters the bound.
+        delta: probability that some estimate is worse than that, ever.
+        counts_outstanding: S counts what is outstanding; without it, only what has come.
+        outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
+        waiting: by how much a round that waits for its audit makes the next ones more careful; the
+            bounds for late feedback are for 1/4.
     """
 
     eta: float = 1 / 24

@@ -268,13 +268,12 @@ class FeatureSchema:
         like identities or hold dates are left out, what looks like a protected trait or an outcome
         is named, each with a warning (:class:`~likewise.errors.SchemaAdvice`).
 
-        Parameters
-        ----------
-        frame: of pandas, polars or Arrow.
-        ids: the column of ids, which is no feature.
-        leave_out: columns that are no features either, such as scores.
-        label: the column of the outcome, which is what is predicted and so no feature.
-        categories: columns of text or integers that hold levels, though they look like numbers.
+        Args:
+            frame: of pandas, polars or Arrow.
+            ids: the column of ids, which is no feature.
+            leave_out: columns that are no features either, such as scores.
+            label: the column of the outcome, which is what is predicted and so no feature.
+            categories: columns of text or integers that hold levels, though they look like numbers.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"],
