@@ -67,10 +67,10 @@ class PhdAdmissions(Steady):
     def __post_init__(self) -> None:
         check_paths(folder=self.folder)
         super().__post_init__()
-        self._years  # noqa: B018 - refuse a missing file now
+        self.years  # noqa: B018 - refuse a missing file now
 
     @cached_property
-    def _years(self) -> list[tuple[People, IntArray]]:
+    def years(self) -> list[tuple[People, IntArray]]:
         return [self._year(year) for year in YEARS]
 
     @cached_property
@@ -103,10 +103,10 @@ class PhdAdmissions(Steady):
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Cuts on grades, both tests and the sum of the file's parts."""
         self.class_name(name)
-        x = np.concatenate([people.x for people, _ in self._years])
+        x = np.concatenate([people.x for people, _ in self.years])
         return pool_of_cuts(self.schema, x, ("file", "grades", "quantitative", "verbal"), 25)
 
     def encounter(self, t: int) -> Encounter:
-        people, labels = self._years[int(t > self.turn)]
+        people, labels = self.years[int(t > self.turn)]
         positions = draw_round(self.seed, t, len(people), self.k)
         return encounter_of(t, people, labels, positions, self.panel)

@@ -156,7 +156,7 @@ def hostile_game(learner: Learner, setting: Setting, against: str, rounds: int =
         labels = (policy < 0.5 if against == "the policy" else kinds == 0).astype(np.int64)
         state, deployment = deploy(state, people)
         excess = deployment.units[:, None] - deployment.units[None, :]
-        excess = excess - distances - learner.sensitivity
+        excess = excess - distances - state.sensitivity
         over, under = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
         pair = (over, under) if excess[over, under] > 0 else None
         actual = [(people.ids[over], people.ids[under])] if pair else []

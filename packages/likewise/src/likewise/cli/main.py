@@ -72,16 +72,19 @@ class Program(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command; say which package brings it if that is not installed."""
-        command = super().get_command(ctx, cmd_name)
-        if command is None and cmd_name in _installed().names:
-            loaded: click.Command = _installed()[cmd_name].load()
-            return loaded
-        if command is None and cmd_name in SERVICE:
-            raise click.ClickException(
-                f"likewise {cmd_name} needs likewise-service. Install it with: pip install "
-                f"likewise-service"
-            )
-        return command
+        return super().get_command(ctx, cmd_name) or installed_command(cmd_name)
+
+
+def installed_command(name: str) -> click.Command | None:
+    """A command that an installed package brings; of the service's, which package that is."""
+    if name in _installed().names:
+        loaded: click.Command = _installed()[name].load()
+        return loaded
+    if name in SERVICE:
+        raise click.ClickException(
+            f"likewise {name} needs likewise-service. Install it with: pip install likewise-service"
+        )
+    return None
 
 
 @click.group(cls=Program, context_settings=CONTEXT)
@@ -93,6 +96,8 @@ def main() -> None:
     Begin with
       likewise demo                  learners side by side, and a report to read
       likewise audit --help          what a panel would say about your model's scores
+      likewise init TABLE.csv        a panel file and a schema for your own table
+      likewise elicit --help         the panel's metrics from pairs that somebody judged
       likewise simulate --help       one game, your way
       likewise list                  worlds, learners, classes and rules
       likewise serve                 the live system

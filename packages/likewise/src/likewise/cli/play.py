@@ -74,7 +74,7 @@ def simulate(
     for caveat in game.caveats():
         note(caveat)
     began = time.perf_counter()
-    members = MemberLooks(game.sensitivity)
+    members = MemberLooks()
     played, best = _played(game, members, compare=not no_comparator)
     seconds = time.perf_counter() - began
     if save_state is not None:

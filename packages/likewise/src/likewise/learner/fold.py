@@ -164,10 +164,10 @@ def check_sums(state: State, round_id: str) -> None:
         )
 
 
-def possible_pairs(round_: OpenRound, learner: Learner) -> Possible:
+def possible_pairs(round_: OpenRound, learner: Learner, sensitivity: int) -> Possible:
     """The pairs of a round that could be reported, once everybody is decided on."""
     scores = [round_.decisions[person.id].score for person in round_.people]
-    return Possible.of(learner.hypotheses.schema, round_.people, scores, learner.sensitivity)
+    return Possible.of(learner.hypotheses.schema, round_.people, scores, sensitivity)
 
 
 def asking(state: State, round_id: str) -> Asking:
@@ -188,8 +188,8 @@ def _ask(state: State, round_: OpenRound) -> Asking:
     learner = state.learner
     if learner.looking.asks_all:
         scores = [decision.score for decision in round_.decisions.values()]
-        return ask_all(learner.looking, scores, learner.sensitivity)
-    pairs = possible_pairs(round_, learner)
+        return ask_all(learner.looking, scores, state.sensitivity)
+    pairs = possible_pairs(round_, learner, state.sensitivity)
     return ask(learner.looking, state.memory, pairs, round_.number, learner.seed)
 
 
@@ -451,8 +451,7 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
 @_fold.register
 def _audited(event: events.Audited, state: State) -> State:
     round_ = find_round(state, event.round)
-    if round_.panel is None:
-        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    _asked(round_)
     same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
     if round_.outcome == event.outcome and same:
         return state
@@ -463,7 +462,7 @@ def _audited(event: events.Audited, state: State) -> State:
             f"{_outcome_text(event.outcome, event.pairs)}."
         )
     check_asked(event, round_)
-    check_pairs(event, round_, state.learner.sensitivity)
+    check_pairs(event, round_)
     round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome != "unaudited":
         state = _attended(state, round_)
@@ -476,10 +475,17 @@ def _audited(event: events.Audited, state: State) -> State:
 
 def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner) -> bool:
     """Of the rounds that nobody was asked about, some lower the multiplier as quiet ones do."""
-    steps, asked = learner.looking.steps, round_.asking
+    steps = learner.looking.steps
     if event.outcome != "unaudited" or learner.ignores_reports or not steps:
         return False
-    return asked is not None and not asked.looked_at and round_.number % steps == 0
+    return not _asked(round_).looked_at and round_.number % steps == 0
+
+
+def _asked(round_: OpenRound) -> Asking:
+    """The pairs that the panel of a sealed round is asked about."""
+    if round_.asking is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    return round_.asking
 
 
 def check_asked(event: events.Audited, round_: OpenRound) -> None:
@@ -487,8 +493,8 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 
     A round in which nothing could be reported is quiet, although nobody looks.
     """
-    asked = round_.asking
-    if asked is None or event.outcome == "unaudited":
+    asked = _asked(round_)
+    if event.outcome == "unaudited":
         return
     if not (asked.looked_at or asked.quiet):
         raise EventRefused(
@@ -506,18 +512,18 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 
 def _attended(state: State, round_: OpenRound) -> State:
     """The attention learns from the panel's response, and what it did not expect is counted."""
-    learner, asked = state.learner, round_.asking
-    if asked is None or not asked.looked_at:
+    learner, asked = state.learner, _asked(round_)
+    if not asked.looked_at:
         return state
     looks, memory = state.looks, state.memory
     if asked.chance < ONE and any(not asked.expected(pair) for pair in round_.pairs):
         looks = looks.surprised(asked.chance)
     if learner.looking.learns:
-        everything = possible_pairs(round_, learner)
+        everything = possible_pairs(round_, learner, asked.sensitivity)
         shown = everything.only(_places(everything, asked.asks))
         response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
-            asked.whole,
+            asked.whole, state.opened - round_.number,
         )  # fmt: skip
         memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)
@@ -531,8 +537,9 @@ def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
     return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
 
 
-def check_pairs(event: events.Audited, round_: OpenRound, sensitivity: int) -> None:
+def check_pairs(event: events.Audited, round_: OpenRound) -> None:
     """Reported pairs are of the round, name the favoured first, and could be violations at all."""
+    sensitivity = _asked(round_).sensitivity
     for over, under in event.pairs:
         for person in (over, under):
             check_id(person, "A person's id")
@@ -577,7 +584,9 @@ def _dual_step(state: State, round_: OpenRound) -> State:
         people = [person for pair in pairs for person in pair]
         state = _charge(state, round_, people, [amount, -amount] * len(pairs), report=True)
         total = state.account.reported + amount * len(pairs)
-        state = changed(state, account=changed(state.account, reported=total))
+        account = changed(state.account, reported=total)
+        kappa = next_kappa(learner, state.kappa, round_.decisions, pairs)
+        state = changed(state, account=account, kappa=kappa)
     audits, reports = state.audits + 1, state.reports + reported
     beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
     lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
@@ -585,6 +594,19 @@ def _dual_step(state: State, round_: OpenRound) -> State:
     if lam > account.largest_lam:
         account = changed(account, largest_lam=lam)
     return changed(state, lam=lam, audits=audits, reports=reports, account=account)
+
+
+def next_kappa(
+    learner: Learner,
+    kappa: float,
+    decisions: Mapping[str, Decision],
+    pairs: Sequence[tuple[str, str]],
+) -> float:
+    """kappa after a report of some pairs, whose gaps tell if one may have been a violation."""
+    margins = learner.margins
+    widest = max(decisions[over].score - decisions[under].score for over, under in pairs)
+    certain = widest <= to_units(margins.alpha)
+    return learner.schedule.next_kappa(kappa, margins.kappa, certain=certain)
 
 
 @_fold.register

@@ -59,27 +59,27 @@ class Learner:
     """Algorithm "Reduction to Context-FTPL + Online Gradient Descent", as settings; with one-sided
     feedback, Algorithm "Reduction to Context-Semi-Bandit-FTPL + Online Gradient Descent".
 
-    Parameters
-    ----------
-    hypotheses: the class H.
-    k: the most people in a round. Rounds may have fewer.
-    alpha: the size of a fairness violation.
-    eps: the learner competes with policies that are fair at alpha − eps.
-    seed: of everything random, an integer below 2^64.
-    schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
-    player: ``auto``, ``exponential-weights``, ``nested-ftpl`` or ``context-ftpl``.
-    engine: who makes the draws of Context-FTPL; every engine makes the same ones.
-    ignores_reports: the panel is ignored and only accuracy counts (a baseline).
-    feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
-    attention: what the panel is asked: ``possible``, ``everything``, ``share:0.25``, ``model``,
-        ``dominance``, or one such, :class:`~likewise.learner.attention.PanelModel` and others.
-    open_limit: the most rounds that may wait for feedback at a time.
-    scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
-        class. ``nested-ftpl`` always has one for each.
-    dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``, ``geometric``,
-        ``bounded``, or such a rule with its parameters,
-        :class:`~likewise.learner.costs.Geometric` and others.
-    loss: what wrong decisions cost; :class:`~likewise.learner.costs.Loss` weighs them by person.
+    Args:
+        hypotheses: the class H.
+        k: the most people in a round. Rounds may have fewer.
+        alpha: the size of a fairness violation.
+        eps: the learner competes with policies that are fair at alpha − eps.
+        seed: of everything random, an integer below 2^64.
+        schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
+        player: ``auto``, ``exponential-weights``, ``nested-ftpl`` or ``context-ftpl``.
+        engine: who makes the draws of Context-FTPL; every engine makes the same ones.
+        ignores_reports: the panel is ignored and only accuracy counts (a baseline).
+        feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
+        attention: what the panel is asked: ``possible``, ``everything``, ``share:0.25``, ``model``,
+            ``dominance``, or one such, :class:`~likewise.learner.attention.PanelModel` and others.
+        open_limit: the most rounds that may wait for feedback at a time.
+        scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
+            class. ``nested-ftpl`` always has one for each.
+        dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``,
+            ``geometric``, ``bounded``, or such a rule with its parameters,
+            :class:`~likewise.learner.costs.Geometric` and others.
+        loss: what wrong decisions cost; :class:`~likewise.learner.costs.Loss` weighs them by
+            person.
     """
 
     hypotheses: HypothesisClass
@@ -219,8 +219,12 @@ class Learner:
 
     @cached_property
     def sensitivity(self) -> int:
-        """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
-        return to_units(self.margins.alpha - self.margins.kappa)
+        """The sensitivity that the panel is first asked at: alpha − kappa, in units of 2^-20."""
+        return self.asked_at(self.margins.kappa)
+
+    def asked_at(self, kappa: float) -> int:
+        """alpha − kappa in units of 2^-20."""
+        return to_units(self.margins.alpha - kappa)
 
     @cached_property
     def copies(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -279,6 +280,29 @@ class Panel:
         """The panel as JSON (or TOML): auditors with their metrics, and the text of its rule."""
         return {"auditors": [auditor.spec() for auditor in self.auditors], "rule": str(self.rule)}
 
+    def to_toml(
+        self, heading: Iterable[str] = (), notes: Mapping[str, Iterable[str]] | None = None
+    ) -> str:
+        """The panel as a TOML file, which :meth:`from_file` reads, with comments.
+
+        They are a ``heading``, and ``notes`` on auditors by name.
+
+        >>> from likewise.panel import Ratings
+        >>> print(Panel([MetricAuditor("j1", Ratings("r", 0, 8))], "any").to_toml(["Mine."]))
+        # Mine.
+        rule = "any"
+        <BLANKLINE>
+        [[auditors]]
+        name = "j1"
+        distance = { metric = "ratings", ratings = "r", low = 0.0, high = 8.0 }
+        <BLANKLINE>
+        """
+        lines = [*_comments(heading), f"rule = {_toml(str(self.rule))}"]
+        for auditor in self.auditors:
+            values = [f"{key} = {_toml(value)}" for key, value in auditor.spec().items()]
+            lines += ["", "[[auditors]]", *_comments((notes or {}).get(auditor.name, ())), *values]
+        return "\n".join(lines) + "\n"
+
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Panel:
         """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
@@ -302,6 +326,31 @@ class Panel:
             return cls.from_spec(data)
         except LikewiseError as error:
             raise AuditError(f"{path} is not a panel. {error}") from error
+
+
+_BARE = re.compile("[A-Za-z0-9_-]+")
+
+
+def _comments(lines: Iterable[str]) -> list[str]:
+    """Lines as comments; what a comment may not hold, such as a line's end, is a space."""
+    return ["# " + "".join(c if c.isprintable() else " " for c in line) for line in lines]
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML; pairs of a name and a number become a table, and what is empty is left out.
+
+    >>> _toml({"weights": [["a b", 1.0]], "scales": []})
+    '{ weights = { "a b" = 1.0 } }'
+    """
+    if isinstance(value, Mapping):
+        named = ((k if _BARE.fullmatch(k) else _toml(k), v) for k, v in value.items() if v != [])
+        return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in named)} }}"
+    if isinstance(value, list):
+        pairs = all(isinstance(part, list) and isinstance(part[0], str) for part in value)
+        return _toml(dict(value)) if pairs else f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
 
 
 def _read_auditor(number: int, spec: Any) -> MetricAuditor:

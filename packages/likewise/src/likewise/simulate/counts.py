@@ -75,7 +75,6 @@ class MemberLooks:
     that members were shown, all together.
     """
 
-    sensitivity: int
     turns: Turns = field(default_factory=Turns)
     pairs: int = 0
 
@@ -86,11 +85,11 @@ class MemberLooks:
     def see(self, moment: Moment) -> None:
         """Ask about the pairs that the panel is shown in a round."""
         encounter, scores = moment.encounter, moment.deployment.units
-        gaps = scores[:, None] - scores
-        shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > self.sensitivity)
+        gaps, sensitivity = scores[:, None] - scores, moment.asking.sensitivity
+        shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > sensitivity)
         if not shown.any():
             return
-        votes = gaps[shown] > encounter.distances[:, shown] + self.sensitivity
+        votes = gaps[shown] > encounter.distances[:, shown] + sensitivity
         panel = encounter.panel
         heard = ask_in_turn(panel.rule, panel.members, votes, self.turns)
         self.turns, self.pairs = heard.turns, self.pairs + int(heard.heard.sum())

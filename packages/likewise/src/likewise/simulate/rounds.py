@@ -233,7 +233,7 @@ class Algorithm(ABC):
 
     def asking(self, round_id: str) -> Asking:  # noqa: ARG002
         """The pairs that the panel is asked about in the round: here, everything."""
-        return Asking()
+        return Asking(sensitivity=self.sensitivity)
 
     @property
     def lam(self) -> float:
@@ -263,7 +263,7 @@ class FoldedLearner(Algorithm):
 
     @property
     def sensitivity(self) -> int:
-        return self.learner.sensitivity
+        return self.state.sensitivity
 
     def settings(self) -> dict[str, Any]:
         return self.learner.settings()
@@ -576,7 +576,7 @@ class _Table:
         deployment = algorithm.deploy(people, encounter.panel.name)
         policy = algorithm.policy(people, self.evaluation_draws)
         asked = algorithm.asking(deployment.round)
-        exceeded = pivots.exceeded(deployment.units, algorithm.sensitivity)
+        exceeded = pivots.exceeded(deployment.units, asked.sensitivity)
         exceeded &= shown_pairs(asked, people.ids)
         report = choose_report(exceeded, deployment.units, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)

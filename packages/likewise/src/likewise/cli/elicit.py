@@ -1,0 +1,127 @@
+"""``likewise init`` and ``likewise elicit``: a panel to begin with, and one that was fitted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from likewise.cli.audit import schema_of
+from likewise.cli.main import installed_command, main, note
+from likewise.cli.options import OutputFile
+from likewise.errors import LikewiseError
+
+if TYPE_CHECKING:
+    from likewise.people.schema import FeatureSchema
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+SCORE = "score"  # what `likewise audit` calls it, and no feature
+PANEL, SCHEMA = "panel.toml", "schema.json"
+QUESTIONS = 25
+
+
+@main.command(short_help="Files to begin with: for a table, a panel; for a folder, the service.")
+@click.argument("path", type=click.Path(path_type=Path), default=".")
+@click.option(
+    "--database", help="Of the live system: a file, or postgresql://USER@HOST/NAME.",
+)  # fmt: skip
+def init(path: Path, database: str | None) -> None:
+    """Write files to begin with; none is overwritten.
+
+    For PATH a CSV file of people: a commented panel.toml and a schema.json beside it, to be edited.
+    For PATH a folder: settings, example dockets and files for systemd, nginx and Caddy (with
+    likewise-service).
+    """
+    if path.is_file():
+        _write_starter(path)
+        return
+    command = installed_command("init")
+    words = [str(path), *(() if database is None else ("--database", database))]
+    if command is not None:
+        command.invoke(command.make_context("init", words, click.get_current_context().parent))
+
+
+def _write_starter(table: Path) -> None:
+    from likewise.people.tables import read_table
+
+    schema = schema_of(table, read_table(table), None, (SCORE,), ())
+    texts = {PANEL: _starter(schema),
+             SCHEMA: json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n"}  # fmt: skip
+    folder = table.parent
+    if existing := [name for name in texts if (folder / name).exists()]:
+        raise LikewiseError(f"{folder} has {' and '.join(existing)} already. Move it away first.")
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        click.echo(str(folder / name))
+    note(
+        f"edit both; then, for a page of pairs to judge: likewise elicit {table} --schema "
+        f"{folder / SCHEMA} --page judge.html"
+    )
+
+
+HEADING = """\
+A panel to begin with: who compares people, and how. Edit it.
+The distance of two people says how far apart their chances may be: 0 is the same, 1 is no limit.
+A weight says how much of it a feature makes where it differs by its whole range; weights may add
+up to more than 1. Add an [[auditors]] for every view.
+rule: any, all, majority, at_least(2), veto(auditor), and more in the documentation.
+`likewise elicit` fits the weights to pairs that somebody judged."""
+
+
+def _starter(schema: FeatureSchema) -> str:
+    """A panel of one auditor who weighs all visible features alike."""
+    from likewise.panel import MetricAuditor, Panel, WeightedL1
+
+    names = [f.name for f in schema.features if f.visible]
+    even = WeightedL1({name: round(1 / len(names), 4) for name in names})
+    return Panel([MetricAuditor("auditor", even)], "majority").to_toml(HEADING.splitlines())
+
+
+@main.command(short_help="Metric elicitation: a panel from pairs that somebody judged.")
+@click.argument("table", type=_FILE)
+@click.argument("judgements", nargs=-1, type=_FILE)
+@click.option("--schema", "schema_file", type=_FILE, help="As `likewise init` wrote it.")
+@click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
+@click.option(
+    "--page", type=OutputFile(),
+    help=f"Write a page of the {QUESTIONS} questions that would tell most, to be judged next.",
+)  # fmt: skip
+def elicit(
+    table: Path, judgements: tuple[Path, ...], schema_file: Path | None, ids: str | None,
+    page: Path | None,
+) -> None:  # fmt: skip
+    """Fit each auditor's metric to JUDGEMENTS of people in TABLE, and print the panel as TOML.
+
+    JUDGEMENTS are CSV files that the page hands out, or others with the columns member, person,
+    other, response (alike, a little different, very different), and third for triplets, where the
+    response is the id of the closer one. Without any, --page writes the first questions.
+
+    \b
+    For example
+      likewise elicit people.csv --page judge.html
+      likewise elicit people.csv judgements-*.csv --page next.html > panel.toml
+    """
+    from likewise.audits.elicitation import elicit as fit
+    from likewise.audits.elicitation import read_judgements
+    from likewise.audits.judging import judging_page, questions
+    from likewise.people.tables import parse_people, read_table
+
+    if not judgements and page is None:
+        raise click.UsageError("Nothing was judged yet: --page FILE writes pairs to judge.")
+    rows = read_table(table)
+    if ids is not None and ids not in rows[0]:
+        raise LikewiseError(f"{table} has no column {ids!r}; it has {', '.join(rows[0])}.")
+    apart = tuple(name for name in (SCORE, ids) if name is not None)
+    schema = schema_of(table, rows, schema_file, apart, ())
+    people = parse_people(table, rows, schema, None if ids is None else [row[ids] for row in rows])
+    fitted = None
+    if judgements:
+        fitted = fit(people, [j for path in judgements for j in read_judgements(path)])
+        click.echo(fitted.to_toml(), nl=False)
+        note(str(fitted).replace("\n", " "))
+    if page is not None:
+        asked = questions(people, QUESTIONS, fitted)
+        page.write_text(judging_page(people, asked), encoding="utf-8")
+        note(f"the page is {page}")

@@ -1,0 +1,190 @@
+"""How well metrics are elicited: reports of fitted panels beside those of the true ones.
+
+Members with known metrics judge pairs as their distances say, in sittings of 25 questions that are
+chosen by what was said before. The fitted panel then audits scores of people whom nobody judged,
+and its reports are compared with those of the true panel.
+
+    python -m studies.elicitation --write
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from likewise.audits import Elicited, Judgement, elicit, questions
+from likewise.audits.elicitation import LIMITS, RESPONSES
+from likewise.errors import LikewiseError
+from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.panel import MetricAuditor, Panel, WeightedL1
+from likewise.people.schema import People
+from likewise.simulate.loans import SCHEMA, applicants, five_auditors
+from studies.people.compas import CompasJudged
+from studies.people.phd import PhdAdmissions
+from studies.sweep.tables import write_between_marks
+
+ALPHA, SITTING = 0.2, 25
+ROWS, PAGE = Path("studies/results/elicitation.json"), Path("docs/research/results.md")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """People who are judged, others who are audited, their scores, and the panel that judges."""
+
+    judged: People
+    audited: People
+    scores: FloatArray
+    panel: Panel
+    slips: float = 0.0
+
+
+def loans(seed: int, slips: float = 0.0) -> Case:
+    """The five auditors of lending; the model's chances are steep in the bureau's score."""
+    judged, audited = (_applicants(seed, n, size) for n, size in ((1, 300), (2, 500)))
+    scores = 1 / (1 + np.exp(-(audited.column("score") - 590) / 40))
+    return Case(judged, audited, scores, Panel(five_auditors(1.0), "majority"), slips)
+
+
+def _applicants(seed: int, number: int, size: int) -> People:
+    x, _ = applicants(Stream(seed, Purpose.WORLD, number), size, luck=0.05, harshness=60.0)
+    return SCHEMA.encoded(x)
+
+
+def compas(seed: int) -> Case:
+    """Twenty respondents, by their ratings; half of the defendants judged, the others audited."""
+    world = CompasJudged(seed)
+    everybody = world.everybody[0]
+    order = np.random.default_rng(seed).permutation(len(everybody))
+    judged, audited = (everybody.take(np.sort(part)) for part in np.array_split(order, 2))
+    return Case(judged, audited, audited.column("safety") / 9, world.panel)
+
+
+def phd(seed: int) -> Case:
+    """Three committee members, by their scores; one year judged, the next audited."""
+    world = PhdAdmissions(seed)
+    judged, audited = (year for year, _ in world.years)
+    return Case(judged, audited, audited.column("file") / 4, world.panel)
+
+
+CASES: dict[str, tuple[Callable[[int], Case], int]] = {
+    "loans": (loans, 2),
+    "loans, one response in ten off by one": (lambda seed: loans(seed, 0.1), 2),
+    "phd-admissions": (phd, 2),
+    "compas-judged": (compas, 2),
+}
+"""The cases, and how many sittings each has."""
+
+
+def judgements(
+    case: Case, asked: Sequence[tuple[str, ...]], rng: np.random.Generator
+) -> list[Judgement]:
+    """Every member's responses, as their distances say; of a tie between two nobody can say."""
+    places = {name: place for place, name in enumerate(case.judged.ids)}
+    distances = np.round(case.panel.distances(case.judged) / ONE, 5)  # 0.2 is 0.2
+    said = []
+    for member, d in zip(case.panel.members, distances, strict=True):
+        for person, other, *third in asked:
+            near = d[places[person], places[other]]
+            if not third:
+                step = int(np.digitize(near, LIMITS)) + int(
+                    (rng.random() < case.slips) * rng.choice((-1, 1))
+                )
+                said.append(Judgement(member, person, other, RESPONSES[min(2, max(0, step))]))
+            elif near != (far := d[places[person], places[third[0]]]):
+                closer = other if (near < far) != (rng.random() < case.slips) else third[0]
+                said.append(Judgement(member, person, other, closer, third[0]))
+    return said
+
+
+def reported(case: Case, panel: Panel) -> Any:
+    """Test every pair of the audited people for a report by a panel; and the panel's distances."""
+    upper = np.triu_indices(len(case.audited), 1)
+    gaps = np.abs(case.scores[:, None] - case.scores)[upper]
+    pivots = panel.pivots(case.audited).distance[upper] / ONE
+    return gaps > pivots + ALPHA, pivots
+
+
+def f1(truth: Any, guess: Any) -> float:
+    """The harmonic mean of precision and recall; 1 where there is nothing to report."""
+    total = int(truth.sum() + guess.sum())
+    return 2 * int((truth & guess).sum()) / total if total else 1.0
+
+
+def sittings(name: str, seed: int) -> Iterator[dict[str, Any]]:
+    """A row after every sitting."""
+    make, count = CASES[name]
+    case, rng = make(seed), np.random.default_rng(seed)
+    truth, pivots = reported(case, case.panel)
+    names = [f.name for f in case.judged.schema.features if f.visible]
+    even = WeightedL1({name: 1 / len(names) for name in names})
+    alike = reported(case, Panel([MetricAuditor("even", even)], "any"))[0]
+    said: list[Judgement] = []
+    fitted: Elicited | None = None
+    for number in range(1, count + 1):
+        said += judgements(case, questions(case.judged, SITTING, fitted, seed), rng)
+        fitted = elicit(case.judged, said, case.panel.rule, seed)
+        guess, fitted_pivots = reported(case, fitted.panel)
+        off = np.abs(pivots - fitted_pivots)[fitted_pivots < 1]
+        yield {
+            "case": name, "seed": seed, "judgements": number * SITTING,
+            "base_rate": round(float(truth.mean()), 4), "f1": round(f1(truth, guess), 3),
+            "f1_even": round(f1(truth, alike), 3), "known_to": round(fitted.known_to, 3),
+            "off": round(float(np.quantile(off, 0.9)), 3), "alpha": fitted.alpha,
+            "needed": fitted.judgements_needed(),
+        }  # fmt: skip
+
+
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """The table of the page."""
+    lines = [
+        "| case | judgements a member | pairs reported by the true panel | F1, mean (worst seed) | "
+        "F1 of even weights | distances known to | nine in ten were within | proposed alpha |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for case, count in dict.fromkeys((row["case"], row["judgements"]) for row in rows):
+        chosen = [r for r in rows if (r["case"], r["judgements"]) == (case, count)]
+
+        def mean(key: str, rows: list[dict[str, Any]] = chosen) -> float:
+            return float(np.mean([row[key] for row in rows]))
+
+        worst = min(row["f1"] for row in chosen)
+        lines.append(
+            f"| {case} | {count} | {mean('base_rate'):.1%} | {mean('f1'):.2f} ({worst:.2f}) | "
+            f"{mean('f1_even'):.2f} | {mean('known_to'):.2f} | {mean('off'):.2f} | "
+            f"{mean('alpha'):.2f} |"
+        )
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--case", "cases", multiple=True, type=click.Choice(list(CASES)))
+@click.option("--seeds", default=10, show_default=True)
+@click.option("--write", is_flag=True, help="Into the stored rows and the page.")
+def main(cases: Sequence[str], seeds: int, write: bool) -> None:
+    """Measure, print the table, and with --write store rows and table; absent files are skipped."""
+    kept = json.loads(ROWS.read_text()) if ROWS.is_file() else []
+    for case in cases or CASES:
+        try:
+            rows = [row for seed in range(1, seeds + 1) for row in sittings(case, seed)]
+        except LikewiseError as error:
+            click.echo(f"{case} is skipped: {error}", err=True)
+            continue
+        click.echo(markdown(rows))
+        kept = [row for row in kept if row["case"] != case] + rows
+        if write:
+            ROWS.write_text(json.dumps(kept, indent=0) + "\n")
+    kept.sort(key=lambda row: list(CASES).index(row["case"]))
+    if write:
+        ROWS.write_text(json.dumps(kept, indent=0) + "\n")
+        write_between_marks(PAGE, "elicitation", markdown(kept))
+
+
+if __name__ == "__main__":
+    main()
