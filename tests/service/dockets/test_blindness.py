@@ -69,7 +69,9 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
     reviews.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)
     (digest,) = [
-        d for pairs in docket.projection.round("r1").objections.values() for d in pairs.values()
+        o.reason
+        for pairs in docket.projection.round("r1").objections.values()
+        for o in pairs.values()
     ]
     assert digest is not None
     with docket.store.view("loans") as view:

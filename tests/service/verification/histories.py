@@ -118,7 +118,8 @@ class History:
             MEMBERS[:2], rule=choose.choice(["any", "majority"]),
             deadline=choose.choice([None, 30.0, 600.0]), repeat_share=choose.choice([0.0, 0.5]),
             quorum=choose.choice([1, 2]), attention=choose.choice(["possible", "share:0.7"]),
-            audit_only=choose.random() < 0.2,
+            audit_only=choose.random() < 0.2, turns=choose.random() < 0.3,
+            graded=choose.random() < 0.3, together_share=0.3,
         )  # fmt: skip
         with kinds.acting(self.actors[-1]):
             self.receipts.append(rounds.open_docket(store, NAME, spec, choose.getrandbits(32)))
@@ -261,23 +262,27 @@ def review(history: History) -> None:
     if act in ("flag", "withdraw") and not people:
         return
     reason = choose.choice([None, "so alike"]) if act == "flag" else None
-    signed = _signed(history, member, chosen, act, people, reason)
     command: Any = {"flag": panel.flag, "withdraw": panel.withdraw, "finish": panel.finish,
                     "reopen": panel.reopen}[act]  # fmt: skip
-    options = {"reason": reason} if reason else {}
+    graded = act == "flag" and docket.projection.settings.graded
+    limit = choose.choice([None, 0.1]) if graded else None
+    options: dict[str, Any] = {"reason": reason} if reason else {}
+    options |= {} if limit is None else {"limit": limit}
+    signed = _signed(history, member, chosen, act, people, reason, limit)
     with kinds.acting(actor):
         receipt = command(docket, chosen.seat, *people, signed=signed, **options)
     history.receipts.append(receipt)
 
 
 def _signed(
-    history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None
-) -> panel.SignedAct | None:
+    history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None,
+    limit: float | None,
+) -> panel.SignedAct | None:  # fmt: skip
     key = history.keys.get(member)
     if key is None:
         return None
     pair = tuple(chosen.aliases[person] for person in people[0]) if people else ()
-    sent = key.sign_act(NAME, member, chosen.id, act, pair, reason)
+    sent = key.sign_act(NAME, member, chosen.id, act, pair, reason, limit)
     return panel.SignedAct(
         chosen.id, act, sent["at"], sent["key"], sent["signature"], pair or None,  # type: ignore[arg-type]
         bytes.fromhex(sent["salt"]),

@@ -16,14 +16,15 @@ from likewise_service.dockets.figures import figures
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket
+from likewise_service.errors import later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.store import Store
-from likewise_service.verify.evidence import evidence_of
+from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
 from tests.service.dockets.test_attention import MODEL, kind_of, play
-from tests.service.live import replay_store, small_spec
+from tests.service.live import Clock, replay_store, small_spec
 
 Begin = Callable[..., Docket]
 
@@ -149,3 +150,41 @@ def test_after_an_erasure_every_process_asks_the_same(begin: Begin, store: Store
     assert replayed.draws + replayed.unasked == 50
     assert replayed.unasked == 28
     assert "28 rounds was not recomputed" in replayed.text()
+
+
+def test_an_attention_forgets_only_what_it_learnt(begin: Begin, store: Store, clock: Clock) -> None:
+    """Where it began anew after somebody's round, erasing them changes nothing."""
+    docket, chance = begin(rule="any", attention=MODEL), random.Random(4)
+    for number in range(30):
+        clock.at = later(clock.at, 1)
+        play(docket, number, number + 1, chance)
+    clock.at = later(clock.at, 1)
+    looked_at = [r.id for r in docket.projection.history() if r.looked_at]
+    erase(docket, looked_at[3], f"x{int(looked_at[3][1:]) - 1}-0")
+    start = docket.state.memory
+    for number in range(30, 40):
+        clock.at = later(clock.at, 1)
+        play(docket, number, number + 1, chance)
+    learnt = docket.state.memory
+    assert learnt != start
+    for name in looked_at[:3]:
+        erase(docket, name, f"x{int(name[1:]) - 1}-1")
+    assert docket.state.memory == learnt
+    assert [r.body["forgets"] for r in store.records("loans") if r.kind == "erased"] == [
+        True, False, False, False,
+    ]  # fmt: skip
+    replayed = replay_store(store, "loans")
+    assert replayed.holds, replayed.text()
+    first = int(looked_at[0][1:])
+    assert replayed.unasked == 31 - first  # from the first round with a surrogate to the erasure
+    kept = _forged(evidence_of(store, "loans"))
+    assert "is kept" in str(replay_evidence(kept).differences[0])
+
+
+def _forged(evidence: Evidence) -> Evidence:
+    """The first erasure says that nothing was forgotten."""
+    place = next(i for i, record in enumerate(evidence.records) if record.kind == "erased")
+    body = kinds.read_body(evidence.records[place])
+    assert isinstance(body, kinds.Erased)
+    records = _rehashed(evidence.records, place, replace(body, forgets=False))
+    return replace(evidence, records=records)

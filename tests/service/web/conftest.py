@@ -25,6 +25,7 @@ from likewise_client.responses import (
 from likewise_service.api.metrics import (
     AgreementResponse,
     ConsistencyResponse,
+    LeastResponse,
     MemberMetrics,
     MetricsResponse,
     Series,
@@ -134,6 +135,8 @@ class Samples:
             docket="loans", at="2026-11-15T06:00:00Z", shadow=False, rounds=rounds,
             people=8 * rounds, open=3, in_audit=2, oldest_open_seconds=93_000.0,
             reports=rounds // 5, quiet=0, unaudited=0, looked_at=rounds // 4, pairs_shown=rounds,
+            members_asked=rounds // 2, member_pairs=2 * rounds,
+            leasts=[LeastResponse(p, p == 0.05, 40 + 500 * p, 9 / p - 9) for p in (0.05, 0.5, 1.0)],
             minutes=67.0, unseen=UnseenResponse(12.0, 3, 40, 0.95), labels=1894,
             missing=26, overrides=4,
             error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,

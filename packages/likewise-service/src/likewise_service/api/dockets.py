@@ -53,6 +53,15 @@ class DocketBody(deps.Body):
         bool, Field(description="You decide, and scores come with people; learner needs schema.")
     ] = DocketSpec.audit_only
     repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
+    turns: Annotated[
+        bool, Field(description="Members are asked one after another, until the rule is settled.")
+    ] = DocketSpec.turns
+    together_share: Annotated[
+        float, Field(ge=0, le=1, description="With turns: rounds that all members see at once.")
+    ] = DocketSpec.together_share
+    graded: Annotated[
+        bool, Field(description="A flag may have a limit: the largest gap a member accepts.")
+    ] = DocketSpec.graded
 
 
 class LearnerBody(deps.Body):

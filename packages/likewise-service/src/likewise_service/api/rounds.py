@@ -11,7 +11,7 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
-from likewise_service.api.errors import Written, fill, reason_text, receipt_response
+from likewise_service.api.errors import Written, fill, objection_response, receipt_response
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
@@ -120,14 +120,12 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
 
 
 def _objections(docket: Docket, round_: Round) -> list[responses.ObjectionResponse]:
-    objections = round_.objections.items()
-    payloads = docket.payloads(d for _, digests in objections for d in digests.values())
+    members = round_.objections.items()
+    payloads = docket.payloads(o.reason for _, pairs in members for o in pairs.values())
     return [
-        responses.ObjectionResponse(
-            *round_.favoured_first(pair), member, reason_text(payloads, digest)
-        )
-        for member, digests in objections
-        for pair, digest in digests.items()
+        objection_response(member, round_.favoured_first(pair), objection, payloads)
+        for member, pairs in members
+        for pair, objection in pairs.items()
     ]
 
 

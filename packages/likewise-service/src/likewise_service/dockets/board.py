@@ -43,7 +43,7 @@ class Review:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        return self.key.aliases(self.id, self.round.shown())
+        return self.key.aliases(self.id, self.round.shown(self.seat.member))
 
     @property
     def round(self) -> Round:

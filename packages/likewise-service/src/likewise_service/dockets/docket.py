@@ -46,13 +46,14 @@ from likewise_service.settings import REASON_LIMIT
 class UnitOfWork:
     """One command at work, within a savepoint of a transaction that it shares with others.
 
-    ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``; ``clock`` is the machine's own.
+    ``projection`` is as it was when the command began; ``state`` and ``turns`` follow the records.
+    All of them have the same time, ``at``; ``clock`` is the machine's own.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
         self.docket, self.transaction = docket, transaction
         self.projection, self.state = docket.projection, docket.state
+        self.turns = docket.projection.turns
         self.actor, self.clock = kinds.current_actor(), docket.clock()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at = max(docket.moment(), self.projection.at)
@@ -66,6 +67,9 @@ class UnitOfWork:
         """
         for body in bodies:
             self.state = body.advance(self.state, self._contents, {})
+            if isinstance(body, kinds.RoundBody) and body.round in self.projection.opened:
+                before = self.projection.opened[body.round]
+                self.turns = self.projection.tallied(self.turns, body, before)
             if not self.added:
                 self._preface()
             if isinstance(body, kinds.PeopleArrived) and not self.projection.audit_only:
@@ -153,6 +157,8 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "lam": state.lam,
         "looked_at": projection.counts["looked_at"],
         "pairs_shown": projection.counts["pairs_shown"],
+        "members_asked": projection.counts["members_asked"],
+        "member_pairs": projection.counts["member_pairs"],
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
     }
 
@@ -230,8 +236,6 @@ def _restored(
 PAGE = 2000
 # The most actors whose last record is in memory.
 ACTORS = 4096
-# Records that only those may notice who see the panel at work, and whoever added them.
-UNSEEN = (kinds.PanelBody, kinds.Signed, kinds.SignedIn, kinds.SignedOut)
 
 
 class Docket:
@@ -406,10 +410,8 @@ class Docket:
             with self.archive.recording(transaction):
                 for record, body in work.added:
                     self._take(record, body, work.state)
-                    if (
-                        isinstance(body, kinds.RoundSealed)
-                        and body.due is not None
-                        and body.members
+                    if isinstance(body, kinds.MemberAsked) or (
+                        isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
                         transaction.look_at(body.due)
         except LikewiseError as error:
@@ -427,7 +429,7 @@ class Docket:
         if len(self._own) >= ACTORS:  # they are told of their last record again once they act
             self._own.clear()
         self._own[record.actor] = record
-        if self._shown is None or not isinstance(body, UNSEEN):
+        if self._shown is None or not isinstance(body, kinds.UNSEEN):
             self._shown = record
         self.seating.take(record, body, self.projection.take(record, body, lam))
 

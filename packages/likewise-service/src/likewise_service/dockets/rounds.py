@@ -196,10 +196,21 @@ def _seal(work: UnitOfWork, round_id: str) -> None:
     projection, asking = work.projection, fold.asking(work.state, round_id)
     due = due_after(work.at, projection.settings.deadline)
     members = tuple(projection.members) if asking.looked_at else ()
-    work.add(kinds.RoundSealed(round_id, members, projection.rule, asking, due))
-    if not members:
+    in_turn = bool(members) and _in_turn(work, round_id)
+    work.add(kinds.RoundSealed(round_id, members, projection.rule, asking, due, in_turn))
+    if in_turn:
+        work.add(kinds.MemberAsked(round_id, work.turns.order(members)[0], None, due))
+    elif not members:
         work.add(kinds.Audited(round_id, "quiet" if asking.quiet else "unaudited"))
         work.close_if_done(round_id)
+
+
+def _in_turn(work: UnitOfWork, round_id: str) -> bool:
+    """Tell if a round's members are asked in turn: the docket does so, and the lottery too."""
+    settings, opened = work.projection.settings, work.projection.opened.get(round_id)
+    number = work.projection.counts["rounds"] + 1 if opened is None else opened.number
+    together = work.docket.seating.key.together
+    return settings.turns and not together(number, settings.together_share)
 
 
 @command

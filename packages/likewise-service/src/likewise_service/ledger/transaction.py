@@ -353,9 +353,10 @@ class Transaction(LedgerView):
     def list_review(self, review: EndedReview) -> None:
         self._rows.append(("reviews", review.row()))
 
-    def look_at(self, due: str) -> None:
+    def look_at(self, due: str | None) -> None:
         """Let somebody look at the docket's panels by then; :meth:`keep_numbers` writes it."""
-        self._due = due if self._due is None else min(due, self._due)
+        if due is not None:
+            self._due = due if self._due is None else min(due, self._due)
 
     def set_due(self, due: str | None) -> None:
         """Set the next time at which somebody has to look, whatever it was before."""

@@ -39,9 +39,10 @@ class Replayed:
 
     ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
     own; ``draws`` are the rounds for which it was derived again what the panel is asked, and
-    ``unasked`` those for which it could not be; ``audits`` are the outcomes that follow from
-    objections and rule, ``repeats`` the records about rounds that the lottery of hidden repeats has
-    shown again, ``ended`` the audits that the operator ended before the panel was done. ``erased``
+    ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
+    ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
+    rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
+    operator ended before the panel was done. ``erased``
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
@@ -57,6 +58,7 @@ class Replayed:
     elsewhere: int = 0
     draws: int = 0
     unasked: int = 0
+    turns: int = 0
     erased: list[tuple[str, str]] = field(default_factory=list)
     wholly: list[tuple[str, str]] = field(default_factory=list)
     audits: int = 0
@@ -80,6 +82,8 @@ class Replayed:
             f"before that, an older receipt shows: likewise verify RECEIPT.": True,
             f"The panels were those that membership and rule prescribe, and {self.audits:,} "
             f"outcomes follow from the objections.": True,
+            f"{self.turns:,} times a member was asked in turn: the one who followed, about what "
+            f"was still in dispute.": self.turns,
             f"{self.payloads:,} personal payloads are those that were recorded.": self.payloads,
             "The seed is the one that was committed to before the first round.": seeded,
             f"What panels were asked in {self.draws:,} rounds follows from scores, the reports "

@@ -362,9 +362,9 @@ class MemberChecks:
         elif signed is not None and signed.member != member:
             yield f"It is of {member!r}.", f"of {signed.member!r}."
         elif signed is not None and record.kind == "flagged" and (
-            signed.reason != record.body.get("reason")
+            (signed.reason, signed.limit) != (record.body.get("reason"), record.body.get("limit"))
         ):  # fmt: skip
-            yield "Its reason is another.", "the signed one."
+            yield "Its reason or its limit is another.", "the signed one."
 
     def _fault(self, record: Record, body: kinds.Signed) -> str:
         earliest = later(record.at, -TOLERANCE - self.ahead.by(record.at) - APART)
@@ -377,8 +377,9 @@ class MemberChecks:
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
         statement = signatures.act_statement(
-            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
-        )
+            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at,
+            body.limit,
+        )  # fmt: skip
         if not key.verifies("member", statement, body.signature):
             return "The signature is not that of what is recorded."
         return ""

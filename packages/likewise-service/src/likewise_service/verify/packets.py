@@ -265,7 +265,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
         "records": [
             {"seq": r.seq, "kind": r.kind, "at": r.at, "hash": r.hash, "actor": r.actor}
             for r in history.records
-            if supervises or not issubclass(kinds.KINDS[r.kind], kinds.PanelBody)
+            if supervises or not issubclass(kinds.KINDS[r.kind], kinds.UNSEEN)
         ],
     }  # fmt: skip
 
@@ -330,9 +330,10 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
             continue
         [peer] = [names[name] for name in body.pair if name != history.person]
         if isinstance(body, kinds.Flagged):
+            graded = {} if body.limit is None else {"limit": from_units(body.limit)}
             objections.append({
                 "member": body.member, "other": peer, "at": record.at,
-                "reason": _words(history, body.reason), "taken_back": None,
+                "reason": _words(history, body.reason), "taken_back": None, **graded,
             })  # fmt: skip
         else:
             for objection in objections:
@@ -441,6 +442,7 @@ OUTCOMES = {
 }
 SEATS = {
     "asked": "has not responded so far", "finished": "has responded", "absent": "did not respond",
+    "unasked": "was not asked",
 }  # fmt: skip
 
 
@@ -555,6 +557,9 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
         withdrawn = objection["taken_back"]
         back = f" This was taken back {_when(withdrawn)}." if withdrawn else ""
         why = f" The reason given: {objection['reason']}." if objection["reason"] else ""
+        if "limit" in objection:
+            limit = f"{100 * objection['limit']:.1f} percentage points"
+            why += f" They would accept chances that are at most {limit} apart."
         yield (
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"

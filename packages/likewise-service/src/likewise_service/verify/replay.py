@@ -18,6 +18,7 @@ from likewise.learner.attention import Asking, Attention, BoolArray, Memory, Pos
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.panel.turns import Turns
 from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.projection import Projection
@@ -55,8 +56,10 @@ class Replay:
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
         self.reasonless: set[str] = set()
-        # Those who have arrived as surrogates, and are erased by a later record only.
-        self._early: set[tuple[str, str]] = set()
+        # Those who have arrived as surrogates, and are erased by a later record only, by round; and
+        # whether the attention has learnt from such people.
+        self._early: dict[str, set[str]] = {}
+        self._misled = False
         self.state: State | None = None
         self.seating: reviews.Seating | None = None
         self.learner: Learner | None = None
@@ -126,6 +129,22 @@ class Replay:
     def is_committed(self, seed: int, salt: bytes) -> bool:
         return spec.commitment(seed, salt) == self.projection.commitment
 
+    def next_asked(self, round_: Round, turns: Turns) -> kinds.MemberAsked | None:
+        """Return whose turn has to follow in an audit, if anybody's."""
+        return self.projection.next_asked(round_, turns, self.record.at)
+
+    def draw_together(self, body: kinds.RoundSealed, round_: Round) -> None:
+        """Check whether members are asked in turn; the seed says which rounds are not."""
+        settings = self.projection.settings
+        turns = settings.turns and bool(body.members)
+        if turns and self._review_key is not None:
+            turns = not self._review_key.together(round_.number, settings.together_share)
+        elif turns:  # nobody can draw again
+            turns = body.in_turn
+        if body.in_turn != turns:
+            words = ("all members at once", "one member after another")
+            self.differ("lottery", f"The round asks {words[body.in_turn]}", words[turns])
+
     def ask_again(self, body: kinds.RoundSealed, round_: Round) -> None:
         """Compute what the panel is asked about, as far as it follows from what is known.
 
@@ -133,7 +152,7 @@ class Replay:
         attention had learnt, where it learns; whether the round is shown whole, from the seed.
         """
         recorded, learner = body.asking, self.learner or self.unseeded
-        memory = self._memory(learner)
+        memory = self._memory(learner, round_)
         features = {} if self.state is None else features_known(self.state, round_.id)
         people = tuple(events.Person(name, features.get(name, ())) for name in round_.decisions)
         scores = [decision.score for decision in round_.decisions.values()]
@@ -152,11 +171,12 @@ class Replay:
         if expected != recorded:
             self.differ("asking", _asked(recorded), _asked(expected))
 
-    def _memory(self, learner: Learner) -> Memory | None:
+    def _memory(self, learner: Learner, round_: Round) -> Memory | None:
         """Return what the attention had learnt; None where it cannot be learnt again."""
         if not learner.looking.learns:
             return learner.looking.start(learner.hypotheses.schema)
-        return None if self.state is None or self._early else self.state.memory
+        misled = self._misled or bool(self._early.get(round_.id))
+        return None if self.state is None or misled else self.state.memory
 
     def draw_repeat(self, body: kinds.Repeated) -> None:
         """Check that the lottery of hidden repeats has shown a round again."""
@@ -213,10 +233,7 @@ class Replay:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
             return
         self._seat(body, round_)
-        if isinstance(body, kinds.PeopleArrived):
-            self._early |= {(body.round, p.id) for p in body.people} & self.surrogates.keys()
-        elif isinstance(body, kinds.Erased):
-            self._early.discard((body.round, body.person))
+        self._mislead(body, round_)
         if isinstance(body, kinds.DocketOpened):
             self._start()
         elif not isinstance(body, kinds.Decided):
@@ -224,6 +241,18 @@ class Replay:
         if isinstance(body, kinds.LearnerGiven):
             self.unseeded = self.projection.settings.make_learner(0)
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
+
+    def _mislead(self, body: kinds.Body, round_: Round | None) -> None:
+        """Follow what the attention learns from surrogates, where it had learnt from people."""
+        if isinstance(body, kinds.PeopleArrived):
+            early = {p.id for p in body.people if (body.round, p.id) in self.surrogates}
+            self._early.setdefault(body.round, set()).update(early)
+        elif isinstance(body, kinds.Erased):
+            self._early.get(body.round, set()).discard(body.person)
+            self._misled = self._misled and not body.forgets
+        elif isinstance(body, kinds.Audited) and round_ is not None:
+            early = self._early.pop(body.round, set())
+            self._misled = self._misled or (round_.looked_at and bool(early))
 
     def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
         """The record says what was signed; with the secret, a review's names can be translated."""
@@ -234,7 +263,7 @@ class Replay:
         review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
-        elif not body.means(signed, self._review_key.aliases(review, round_.shown())):
+        elif not body.means(signed, self._review_key.aliases(review, round_.shown(body.member))):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
 
     def _check_order(self, body: kinds.Body) -> None:
@@ -316,11 +345,11 @@ class Replay:
 
     def _check_reasons(self, round_: Round) -> None:
         for objections in round_.objections.values():
-            for pair, reason in objections.items():
+            for pair, objection in objections.items():
                 erased = any((round_.id, person) in self.surrogates for person in pair)
-                if reason is not None and not erased:
-                    self.record = self.reasons[reason]
-                    self.payload(reason, "The words of a reason")
+                if objection.reason is not None and not erased:
+                    self.record = self.reasons[objection.reason]
+                    self.payload(objection.reason, "The words of a reason")
 
     def _refuse(self, about: str, recorded: str) -> None:
         self.differ(about, recorded, "a record that follows from those before it")
