@@ -333,7 +333,7 @@ def _(scene: Scene) -> str:
 @forgery("Somebody is erased though a hold keeps them")
 def _(scene: Scene) -> str:
     digest = scene.first("arrived").body["people"][0]["digest"]
-    body = {"round": "r1", "person": "a0", "digest": digest}
+    body = {"round": "r1", "person": "a0", "digest": digest, "forgets": False}
     return by_replay(scene.having("erased", body, "machine"), "erasure")
 
 

@@ -355,7 +355,8 @@ class MemberChecks:
     def _statement(self, record: Record, signed: kinds.Signed | None) -> Iterator[tuple[str, str]]:
         member = str(record.body.get("member"))
         # A command of several records is signed once, before the first.
-        self.unsigned[member, record.actor] += signed is None and member not in self.keys
+        if signed is None and member not in self.keys:
+            self.unsigned[member, record.actor] += 1
         if signed is None and member in self.keys:
             since = f"one, since they sign from record {self.keys[member][1]:,} on."
             yield f"{member!r} speaks without a signature.", since
