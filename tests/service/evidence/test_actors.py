@@ -105,9 +105,9 @@ def test_a_token_that_has_ended_acts_no_more(store: Store, applicants: Any) -> N
     revoke_token(store, token.id)
     head = store.head("loans")
     with acting(token.actor):
-        with pytest.raises(ServiceError, match="your token was revoked"):
+        with pytest.raises(ServiceError, match="Your token was revoked"):
             open_round(docket, applicants("c"))
-        with pytest.raises(ServiceError, match="your token was revoked"):
+        with pytest.raises(ServiceError, match="Your token was revoked"):
             create_token(store, "client", "another", "loans")
     assert store.head("loans") == head
     assert replay_store(store, "loans").holds

@@ -326,8 +326,8 @@ class Provider:
     def _keys_for(self, token: str) -> KeySet:
         """Return the provider's keys, fetched again if it seems to have changed them."""
         keys, name = self._describe()[1], _key_id(token)
-        known = name is None or any(key.kid == name for key in keys.keys)
-        if not known and time.monotonic() - self._fetched_again > KEYS_AGAIN:
+        there = name is None or any(key.kid == name for key in keys.keys)
+        if not there and time.monotonic() - self._fetched_again > KEYS_AGAIN:
             self._cached, self._fetched_again = None, time.monotonic()
             keys = self._describe()[1]
         return keys

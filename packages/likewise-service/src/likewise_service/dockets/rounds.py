@@ -39,9 +39,9 @@ def open_docket(
         )
         committed = commitment(chosen, salt)
         opened = kinds.DocketOpened(spec.to_json(), committed, ALGORITHM, records.FORMAT, key)
-        known = {token.actor: token for token in tokens_for(transaction.connection, name)}
-        lacking = introductions(transaction.connection, actor, known, at)
-        for body in (opened, *known.values(), *lacking):
+        tokens = {token.actor: token for token in tokens_for(transaction.connection, name)}
+        lacking = introductions(transaction.connection, actor, tokens, at)
+        for body in (opened, *tokens.values(), *lacking):
             transaction.append(*kinds.write_body(body), at, actor.id)
         receipt = records.Receipt(name, transaction.head)
     return store.keys.sign(receipt)

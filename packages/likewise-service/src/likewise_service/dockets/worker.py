@@ -349,10 +349,9 @@ class Workers:
                 following[name] = Recomputation(self.store, name)
             recomputed = following[name]
             before = len(recomputed.differences)
-            behind = recomputed.advance(RECOMPUTED)
-        except Exception:  # the database may be back the next time
+            behind = recomputed.projection.head.seq < worker.seq and recomputed.advance(RECOMPUTED)
+        except Exception:  # the database may be back the next time; a ledger may be broken
             LOG.exception("A ledger cannot be recomputed.", extra={"said": {"docket": name}})
-            following.pop(name, None)
             report(name, 0, 1)
             return False
         report(name, recomputed.projection.head.seq, len(recomputed.differences))

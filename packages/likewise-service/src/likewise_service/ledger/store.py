@@ -34,16 +34,16 @@ def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued
 
 
 def introductions(
-    connection: sa.Connection, actor: kinds.Actor, known: Mapping[str, kinds.Introduction], at: str
+    connection: sa.Connection, actor: kinds.Actor, actors: Mapping[str, kinds.Introduction], at: str
 ) -> list[kinds.Introduction]:
-    """Return the records that a ledger which knows some actors lacks of this one, at a time.
+    """Return the records that a ledger lacks of an actor at some time; ``actors`` are those it has.
 
     Whoever was revoked or has signed out is refused here, in the ledger's own order: what a cache
     or a request under way believes does not count.
     """
     lacking = list[kinds.Introduction]()
     for body in reversed(actor.introduction):  # a sign-in first: the others are added by it
-        last = known.get(body.actor)
+        last = actors.get(body.actor)
         if isinstance(body, kinds.SignedIn):
             _check_there(connection, body)
             if last is None or (last.until is not None and last.until < at):
@@ -62,10 +62,11 @@ def _check_there(connection: sa.Connection, body: kinds.Introduction) -> None:
         query = query.join(db.sessions, db.sessions.c.token == db.tokens.c.id).where(
             db.sessions.c.id == body.sign_in
         )
-    if connection.execute(query).first() is None:
-        raise ServiceError(
-            "signed-out", 401, "You are signed out, or your token was revoked. Sign in again."
-        )
+    if connection.execute(query).first() is not None:
+        return
+    if isinstance(body, kinds.SignedIn):
+        raise ServiceError("signed-out", 401, "You are signed out, or revoked. Sign in again.")
+    raise ServiceError("unauthorised", 401, "Your token was revoked. Ask the operator for another.")
 
 
 def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | None) -> None:
@@ -80,8 +81,10 @@ def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | Non
         names = sorted(connection.execute(_DOCKETS).scalars())
     actor = kinds.current_actor()
     # Every ledger has the tokens that concern it; a sign-in is introduced wherever it acts.
-    known = {one.actor: one for one in actor.introduction if isinstance(one, kinds.TokenIssued)}
-    for token in known.values():
+    tokens = {
+        body.actor: body for body in actor.introduction if isinstance(body, kinds.TokenIssued)
+    }
+    for token in tokens.values():
         _check_there(connection, token)
     for name in names:
         db.advisory_lock(connection, name)
@@ -94,7 +97,7 @@ def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | Non
         if before is not None:
             at = max(now(), before)
             transaction = Transaction(connection, name)
-            lacking = introductions(connection, actor, known, at)
+            lacking = introductions(connection, actor, tokens, at)
             for added in lacking if body is None else (*lacking, body):
                 transaction.append(*kinds.write_body(added), at, actor.id)
             transaction.flush()

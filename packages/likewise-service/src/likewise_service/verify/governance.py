@@ -43,8 +43,8 @@ class ActorChecks:
         """Return the role of whoever added a record; nothing if the ledger does not know them."""
         if record.actor in ("machine", "service"):
             return record.actor
-        known = self.introduced.get(record.actor)
-        return "" if known is None else known[1].role
+        introduction = self.introduced.get(record.actor)
+        return "" if introduction is None else introduction[1].role
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         # An introduction comes before whoever it introduces has done anything else.
@@ -342,7 +342,8 @@ class MemberChecks:
             fault = self._key_fault(body, key)
             if fault:
                 yield fault, "a key that its owner took into use."
-            self.keys[body.member] = (key, record.seq)
+            first = self.keys[body.member][1] if body.member in self.keys else record.seq
+            self.keys[body.member] = (key, first)
         elif isinstance(body, kinds.Signed):
             fault = self._fault(record, body)
             if fault:
@@ -459,11 +460,7 @@ class Witnesses:
         for check in self._all:
             try:
                 yield from check.take(record, body)
-            except (
-                LikewiseError,
-                ValueError,
-                OverflowError,
-            ) as error:  # such as a time that is none
+            except (LikewiseError, ValueError, OverflowError) as error:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
     def report(self) -> tuple[list[str], list[str]]:

@@ -496,10 +496,10 @@ def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
     if origin is None:
         return
     labels, reports = origin["labels_before"], origin["reports_before"]
-    known = f", {labels} known outcomes and {reports} reports of the panel"
+    learnt = f", {labels} known outcomes and {reports} reports of the panel"
     yield (
         f"  The chance came from a policy over the class {origin['class']}, which had learned "
-        f"from {origin['rounds_before']:,} rounds{'' if labels is None else known}."
+        f"from {origin['rounds_before']:,} rounds{'' if labels is None else learnt}."
     )
 
 
