@@ -1092,7 +1092,7 @@ class Actor:
 
 # Roles that see the panel at work, and records that only they may notice, and whoever added them.
 SUPERVISORS = ("operator", "regulator")
-UNSEEN = (PanelBody, Signed, SignedIn, SignedOut)
+UNSEEN = (PanelBody, MemberAsked, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 
