@@ -9,7 +9,7 @@ SHARES   := --dist worksteal
 PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 
 .DEFAULT_GOAL := help
-.PHONY: help docs setup demo test check lint types imports doctests tests study lock clean
+.PHONY: help docs setup demo test check lint types imports doctests tests study lock release clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -69,7 +69,14 @@ lock: ## Choose the newest versions of the dependencies and lock them by hash
 	  --group dev --group studies --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-package likewise --no-emit-package likewise-client --python-version 3.11 \
 	  --upgrade --quiet -o requirements.lock
+	@$(VENV)-lock/bin/uv pip compile $(PACKAGES:%=%/pyproject.toml) --extra postgres --universal \
+	  --constraint requirements.lock --generate-hashes --no-emit-index-url --no-emit-package likewise \
+	  --no-emit-package likewise-client --python-version 3.11 --no-header --quiet -o deploy/requirements.txt
 	@rm -rf $(VENV)-lock
+
+release: $(READY) ## Walk through what has to hold before a version is tagged; fills dist/
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check twine==7.0.0
+	@$(BIN)/python -m studies release
 
 clean: ## Remove the environment and everything made by the commands above
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist likewise-demo.html

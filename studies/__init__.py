@@ -11,6 +11,7 @@ register(
         "linear": "studies.baselines.gillen:Linear",
         "turns-strict": "studies.panels_that_change:TurnsStrict",
         "erring": "studies.panels_that_change:ErringLoans",
+        "careless": "studies.panels_that_change:CarelessLoans",
         "admissions": "studies.people.admissions:Admissions",
         "compas-judged": "studies.people.compas:CompasJudged",
         "compas-fitted": "studies.people.compas:CompasFitted",

@@ -143,8 +143,7 @@ def _refuse_elsewhere(spec: Sweep) -> None:
 def _check_here(page: Path) -> None:
     if not page.is_file():
         raise click.UsageError(
-            f"--write puts the tables into {page}, which is not here. Run this in the project's "
-            f"folder, or leave --write out."
+            f"This writes into {page}, which is not here. Run it in the project's folder."
         )
 
 
@@ -293,3 +292,19 @@ def shape() -> None:
     with TemporaryDirectory() as folder:
         for line in shape_lines(Path(folder)):
             click.echo(line)
+
+
+@main.command(short_help="Walk through what has to hold before a version is tagged.")
+@click.option("--lists", is_flag=True, help="Write what each package consists of (SBOM), no more.")
+@click.option("--address", help="Set the project's address in all metadata, no more.")
+def release(lists: bool, address: str | None) -> None:
+    """Check, build twice, and leave in dist/ what the workflow would publish."""
+    from studies.release import set_address, walk, write_lists
+
+    _check_here(Path("CHANGELOG.md"))
+    if address is not None:
+        set_address(address)
+    elif lists:
+        write_lists()
+    else:
+        walk(Path("dist"))

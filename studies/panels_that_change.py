@@ -1,4 +1,6 @@
-"""Worlds of lending in which the panel is not steady: it turns strict, or its members err."""
+"""Worlds of lending in which the panel is not steady: it turns strict, or its members err, or do
+not look.
+"""
 
 from __future__ import annotations
 
@@ -66,3 +68,45 @@ class ErringLoans(Loans):
         encounter = super().encounter(t)
         people, labels, panel = encounter.people, encounter.labels, encounter.panel
         return Erring(people, labels, panel, Stream(self.seed, Purpose.WORLD, t), self.noise)
+
+
+@dataclass(frozen=True, eq=False)
+class Careless(Encounter):
+    """A round in which some auditors respond at random: they object to a pair with chance ½."""
+
+    stream: Stream
+    names: tuple[str, ...]
+
+    @cached_property
+    def distances(self) -> IntArray:
+        distances = super().distances.copy()
+        for name in self.names:
+            place = self.panel.members.index(name)
+            coins = np.triu(self.stream.uniforms(FIRST + place, 1, distances[0].size) < 0.5)
+            apart = np.where(coins.reshape(distances[0].shape), ONE, 0)
+            distances[place] = np.triu(apart, 1) + np.triu(apart, 1).T
+        return distances
+
+
+@dataclass(frozen=True)
+class CarelessLoans(Loans):
+    """``loans``, before a panel of which some members respond at random."""
+
+    careless: int = setting(1, "how many of the five respond at random", low=0, high=4)
+    seated: int = setting(1, "0 leaves them out of the panel", low=0, high=1)
+    name = "careless"
+    summary = "loans, before a panel of which some members respond at random"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Those who respond at random: the last of the five."""
+        return tuple(a.name for a in five_auditors(self.leniency)[5 - self.careless :])
+
+    def encounter(self, t: int) -> Encounter:
+        """The applicants of ``loans``, before a panel with them or without."""
+        encounter = super().encounter(t)
+        people, labels, panel = encounter.people, encounter.labels, encounter.panel
+        if not self.seated:
+            others = [a for a in five_auditors(self.leniency) if a.name not in self.names]
+            return Encounter(people, labels, Panel(others, self.rule))
+        return Careless(people, labels, panel, Stream(self.seed, Purpose.WORLD, t), self.names)

@@ -23,6 +23,7 @@ import pytest
 import likewise
 from likewise.cli.main import SERVICE
 from likewise.errors import EXTRAS, LikewiseError, MissingLibraryError, absent
+from studies.release import bill_of_materials, built_twice
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("likewise", "likewise-client", "likewise-service")
@@ -35,11 +36,11 @@ PROJECT = PROJECTS["likewise"]
 
 # Where each optional library is imported, and nowhere else.
 HOMES = {
-    "fairlearn": {"audits/result.py"},
     "jinja2": {"audits/report.py", "simulate/report.py"},
     "llvmlite": {"learner/compiled/vectors.py"},
     "matplotlib": {"simulate/canvas.py"},
     "narwhals": {"people/frames.py"},
+    "pyarrow": {"people/scans.py"},
     "sklearn": {"sklearn.py"},
     "numba": {"learner/compiled/vectors.py"},
     "scipy": {"simulate/programs.py"},
@@ -339,6 +340,35 @@ def test_a_wheel_carries_what_it_renders_and_a_page_without_links(
     assert beside <= set(names), sorted(beside - set(names))
     assert not re.search(r"\]\(|<a |\]: ", page)
     assert "docs/" not in page
+    (bill,) = (name for name in names if "/sboms/" in name)
+    with zipfile.ZipFile(wheels[name]) as archive:
+        assert archive.read(bill).decode() == bill_of_materials(name)
+
+
+def test_all_metadata_name_one_address() -> None:
+    for project in PROJECTS.values():
+        assert project["urls"] == PROJECT["urls"]
+    home = PROJECT["urls"]["Homepage"]
+    assert all(url.startswith(home) for url in PROJECT["urls"].values())
+    assert f'url: "{home}"' in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_image_and_the_chart_are_of_this_version_and_of_the_lock() -> None:
+    chart = (ROOT / "deploy/chart/Chart.yaml").read_text()
+    assert f"\nversion: {likewise.__version__}\n" in chart
+    assert f'appVersion: "{likewise.__version__}"' in chart
+    pinned = {
+        name: set(re.findall(r"^[a-z][^ ]*==[^ ]+", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("deploy/requirements.txt", "requirements.lock")
+    }
+    assert len(pinned["deploy/requirements.txt"]) > 20
+    assert pinned["deploy/requirements.txt"] <= pinned["requirements.lock"]
+
+
+@pytest.mark.long
+def test_two_builds_have_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert built_twice(tmp_path) == "6 files"
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ import pytest
 from likewise.learner import SelfTuned
 from likewise.simulate.counts import Outcome, beats
 from likewise.simulate.world import MissingDataError
+from studies import intervals
 from studies.sweep.points import Point, by_scenario, fixed_words, points_of
 from studies.sweep.runs import play_run, read_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
+
+# Marks of tables that are written by other studies than sweeps, and have tests of their own.
+OTHERS = ("audits", "benchmark", "elicitation", "gpu", "intervals", "monitoring")
 
 
 def between(text: str, mark: str) -> str:
@@ -50,9 +54,20 @@ def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None
     assert set(STORED) <= set(shipped_sweeps())
     for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for mark in re.findall(r"<!-- ([^:]+): begin -->", path.read_text()):
-            # Those two are written by python -m studies benchmark, and have a test of their own.
-            if mark not in ("benchmark", "gpu"):
+            if mark not in OTHERS:
                 assert (path.relative_to(ROOT).as_posix(), mark) in known
+
+
+def test_the_table_of_intervals_is_made_of_its_rows_and_every_one_covers() -> None:
+    """At least the claim less 1.4 points, twice the standard error in 1,000 repeats."""
+    rows = json.loads((ROOT / intervals.ROWS).read_text())
+    page = (ROOT / intervals.PAGE).read_text()
+    assert between(page, "intervals") == intervals.markdown(rows)
+    assert {(row["kind"], row["share"]) for row in rows} == {
+        (kind, share) for kind in intervals.KINDS for share in intervals.SHARES
+    }
+    assert all(row["repeats"] == 1000 for row in rows)
+    assert min(row["covered"] for row in rows) >= 0.95 - 0.014
 
 
 def assert_played_alike(name: str) -> None:

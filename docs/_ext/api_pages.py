@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 PACKAGES = (
@@ -29,7 +29,7 @@ NAMES = {
     "likewise.learner.oracle": ("ENGINES", "Oracle", "compile_at_once", "load_engine"),
     "likewise.numerics": (
         "fixed_point.ONE", "fixed_point.from_units", "fixed_point.to_units",
-        "intervals.Interval", "intervals.wilson", "randomness.Noise", "randomness.Purpose",
+        "intervals.Interval", "intervals.share", "randomness.Noise", "randomness.Purpose",
         "randomness.Stream",
     ),
     "likewise.registry": (
@@ -39,101 +39,66 @@ NAMES = {
     "likewise.simulate.propose": ("Proposal", "Trial", "propose"),
     "likewise.sklearn": ("LikewiseClassifier",),
 }  # fmt: skip
-WIDEST = 88
-
-
-_EMPTY = inspect.Signature.empty
-
-
-class _Bare:
-    """An annotation that is printed as it was written, without quotes."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _bare(annotation: Any) -> Any:
-    return _Bare(annotation) if isinstance(annotation, str) else annotation
-
-
-def _named(default: Any) -> Any:
-    """A function by its name: its ``repr`` holds an address, which differs from build to build."""
-    return _Bare(default.__name__) if inspect.isroutine(default) else default
-
-
-def _signature(name: str, thing: Any, *, bound: bool = False) -> str:
-    """A call as it is written, a line a parameter where it is long; ``bound`` without the first."""
-    try:
-        signature = inspect.signature(thing)
-    except (TypeError, ValueError):
-        return name
-    parameters = [
-        one.replace(annotation=_bare(one.annotation), default=_named(one.default))
-        for one in signature.parameters.values()
-    ][1 if bound else 0 :]
-    back = _EMPTY if inspect.isclass(thing) else _bare(signature.return_annotation)
-    signature = signature.replace(parameters=parameters, return_annotation=back)
-    if len(line := f"{name}{signature}") <= WIDEST:
-        return line
-    alone = [
-        str(signature.replace(parameters=[one], return_annotation=_EMPTY)) for one in parameters
-    ]
-    lines = [one[1:-1].removesuffix(", /") for one in alone]
-    kinds = [one.kind for one in parameters]
-    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
-        lines = [line.removeprefix("*, ") for line in lines]
-        lines.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
-    arrow = "" if back is _EMPTY else f" -> {inspect.formatannotation(back)}"
-    return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f"){arrow}"
-
-
-def _docstring(thing: Any) -> str:
-    own = inspect.getdoc(thing) if inspect.isclass(thing) or inspect.isroutine(thing) else None
-    return own or ""
-
-
-def _said(call: str, said: str) -> list[str]:
-    """A call, and below it its docstring, as they are written."""
-    return ["```text", call, "```", "", *(["````text", said, "````", ""] if said else [])]
-
-
-def _members(thing: Any) -> list[str]:
-    """Public methods and properties that say what they do, with signatures and parameters."""
-    if not inspect.isclass(thing):
-        return []
-    lines = []
-    for name, value in vars(thing).items():
-        plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-        seen = isinstance(plain, property | cached_property)
-        said = inspect.getdoc(plain)
-        if name.startswith("_") or not said or not (callable(plain) or seen):
-            continue
-        lines += [f"### {thing.__name__}.{name}", ""]
-        if seen:
-            lines += ["````text", said, "````", ""]
-            continue
-        call = f"{thing.__name__}.{name}" if isinstance(value, classmethod | staticmethod) else name
-        lines += _said(_signature(call, plain, bound=not isinstance(value, staticmethod)), said)
-    return lines
 
 
 def page(package: str) -> str:
-    """One page: every public name with its signature, its docstring and its methods."""
+    """One page: what the room is for, an index of its public names, and each of them in full."""
     module = import_module(package)
     first = (inspect.getdoc(module) or package).split("\n\n")[0].replace("\n", " ")
-    lines = [f"# `{package}`", "", first, ""]
-    for name in sorted(NAMES.get(package) or module.__all__, key=str.lower):
-        path, _, last = f"{package}.{name}".rpartition(".")
-        thing = getattr(import_module(path), last)
-        called = callable(thing) and inspect.getmodule(thing) is not None
-        lines += [f"## {name}", ""]
-        if called:
-            lines += _said(_signature(last, thing), _docstring(thing))
-        lines += _members(thing)
+    places = {name: _place(package, name) for name in NAMES.get(package) or module.__all__}
+    names = sorted(places, key=str.lower)
+    lines = [
+        package,
+        "=" * len(package),
+        "",
+        first,
+        "",
+        ".. autosummary::",
+        "   :nosignatures:",
+        "",
+    ]
+    lines += [f"   ~{places[name]}" for name in names] + [""]
+    for name in names:
+        if places[name] == f"{package}.{name}":
+            lines += [name, "-" * len(name), "", *_entry(places[name]), ""]
     return "\n".join(lines)
+
+
+def _place(package: str, name: str) -> str:
+    """Where a name is described: what ``likewise`` itself offers, in its room."""
+    rooms = (room for room in PACKAGES if room.startswith(f"{package}.") and room not in NAMES)
+    home = next((room for room in rooms if name in import_module(room).__all__), package)
+    return f"{home}.{name}"
+
+
+def _entry(name: str) -> list[str]:
+    path, _, last = name.rpartition(".")
+    thing = getattr(import_module(path), last)
+    if inspect.isroutine(thing):
+        return [f".. autofunction:: {name}"]
+    if not inspect.isclass(thing) or isinstance(thing, GenericAlias):
+        return [
+            f".. py:data:: {name}",
+            "",
+            f"   ``{thing!r}``" if isinstance(thing, GenericAlias) else "",
+        ]
+    return [f".. autoclass:: {name}", "   :members:"]
+
+
+def escape_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001
+    """Keep |H| what it is, the size of H: reST would look for a substitution of that name."""
+    example = False
+    for place, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example:
+            parts = line.split("``")
+            parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+            lines[place] = "``".join(parts)
+
+
+def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool:  # noqa: ARG001
+    """Leave out methods that scikit-learn adds; it describes them itself."""
+    return skip or str(getattr(thing, "__module__", "")).startswith("sklearn")
 
 
 def _toctree(names: list[str]) -> str:
@@ -159,10 +124,10 @@ def write_pages(app: Any) -> None:
     toctree = _toctree(listed)
     if others := _other_pages(Path(app.srcdir)):
         toctree += f"\n\n## Other pages\n\n{_toctree(others)}"
-    pages = {"index": f"# API reference\n\nEvery public name.\n\n{toctree}\n"}
-    pages |= {name: page(package) for name, package in zip(listed, PACKAGES, strict=True)}
+    pages = {"index.md": f"# API reference\n\nEvery public name.\n\n{toctree}\n"}
+    pages |= {f"{name}.rst": page(package) for name, package in zip(listed, PACKAGES, strict=True)}
     for name, text in pages.items():
-        path = folder / f"{name}.md"
+        path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -170,4 +135,6 @@ def write_pages(app: Any) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx when to write the pages."""
     app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-skip-member", skip_foreign)
     return {"parallel_read_safe": True}

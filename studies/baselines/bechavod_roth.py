@@ -267,7 +267,7 @@ class FixedTradeOff(EncodedPredecessor):
     def hear(self, event: Audited | Labelled | Any) -> None:
         """Charge lam for a report, and 1/k for an error."""
         if isinstance(event, Labelled):
-            self._charge(self._places[event.person], (1 - 2 * event.label) * ONE // self.k)
+            self._charge(self._places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
             self._squares += 1.0 / self.k
         elif isinstance(event, Audited) and event.pairs:
             lam = to_units(self.price) // len(event.pairs)

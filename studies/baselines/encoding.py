@@ -200,7 +200,7 @@ class EncodedPredecessor(Predecessor):
                 self._charge(low, cost // len(event.pairs))
         elif isinstance(event, Labelled):
             place = self._places[event.person]
-            self._charge(place, self.charges.label(event.label, round_.weights[place]))
+            self._charge(place, self.charges.label(int(event.label), round_.weights[place]))
 
     def _charge(self, place: int, cost: int) -> None:
         points = self._now()[0]

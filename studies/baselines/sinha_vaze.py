@@ -141,7 +141,7 @@ class SinhaVaze(EncodedPredecessor):
         scores = self._now()[1].scores
         if isinstance(event, Labelled):
             place = self._places[event.person]
-            self._charge(place, (1 - 2 * event.label) * ONE // self.k)
+            self._charge(place, (1 - 2 * int(event.label)) * ONE // self.k)
             self._incurred += abs(int(scores[place]) - event.label * ONE) / (ONE * self.k)
         elif isinstance(event, Audited) and event.pairs:
             pairs = [(self._places[over], self._places[under]) for over, under in event.pairs]

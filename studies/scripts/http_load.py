@@ -4,7 +4,8 @@
     python studies/scripts/http_load.py --rounds 200 --kills 10
 
 With ``--kills`` the whole server is killed (SIGKILL) at random moments and started again; clients
-send what was not acknowledged once more, with the same idempotency keys.
+send what was not acknowledged once more, with the same idempotency keys. With ``--turns 1`` members
+are asked one after another.
 """
 
 from __future__ import annotations
@@ -139,11 +140,13 @@ class Load:
         """Review what is left for the members, when all rounds are open."""
         from likewise_client.client import Client
 
-        for name in ("ada", "bob"):
-            with Client(self.address, self.tokens[name]) as member:
-                while waiting := member.reviews(DOCKET):
-                    for review in waiting:
-                        self._timed("review", lambda r=review, m=member: _done(m, r.id))
+        with (
+            Client(self.address, self.tokens["ada"]) as ada,
+            Client(self.address, self.tokens["bob"]) as bob,
+        ):
+            while waiting := [(m, r) for m in (ada, bob) for r in m.reviews(DOCKET)]:
+                for member, review in waiting:
+                    self._timed("review", lambda r=review, m=member: _done(m, r.id))
 
 
 def _done(member: Any, review_id: str) -> Any:
@@ -168,9 +171,11 @@ def tokens(url: str) -> dict[str, str]:
     return made
 
 
-def run(url: str, processes: int, clients: int, rounds: int, kills: int = 0) -> dict[str, Any]:
+def run(
+    url: str, processes: int, clients: int, rounds: int, kills: int = 0, turns: int = 0
+) -> dict[str, Any]:
     """Serve, load, kill now and then; and check the ledger afterwards."""
-    make_docket(url)
+    make_docket(url, turns=bool(turns))
     server = Server(url, processes)
     server.start()
     try:
@@ -211,4 +216,4 @@ def _lost(url: str, receipts: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(run, kills=0))
+    sys.exit(main(run, kills=0, turns=0))

@@ -28,7 +28,7 @@ from typing import Any
 DOCKET = "load"
 
 
-def make_docket(url: str) -> None:
+def make_docket(url: str, *, turns: bool = False) -> None:
     from likewise import Feature, FeatureSchema, Learner, Segments
     from likewise_service.dockets.rounds import open_docket
     from likewise_service.dockets.spec import DocketSpec
@@ -39,7 +39,7 @@ def make_docket(url: str) -> None:
     )
     lender = Segments(schema, score="score", cuts=range(400, 800, 100))
     learner = Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1, attention="everything")
-    spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any")
+    spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any", turns=turns)
     store = Store.open(url)
     open_docket(store, DOCKET, spec, seed=5)
     store.close()

@@ -167,10 +167,18 @@ def _played(run: Run, game: Game, stage: _Stage) -> Iterator[Row]:
 
 
 def first_rounds(played: Transcript, rounds: int) -> Transcript:
-    """The first rounds of a game whose learner does not know the horizon."""
+    """The first rounds of a game whose learner does not know the horizon.
+
+    The state at its end is not theirs: without it nobody certifies the whole game by mistake.
+    """
+    if rounds == played.rounds:
+        return played
     columns = {name: getattr(played, name)[:rounds] for name in played.COLUMNS}
     moments = tuple(moment for moment in played.moments if moment.t <= rounds)
-    return replace(played, moments=moments, encounters=played.encounters[:rounds], **columns)
+    return replace(
+        played, moments=moments, encounters=played.encounters[:rounds], last_state=None,
+        evidence=None, **columns,
+    )  # fmt: skip
 
 
 def _play(

@@ -171,6 +171,7 @@ EXAMPLES: dict[str, Call] = {
         FeatureSchema.from_frame, frame=FRAME, ids="person", leave_out=("age",)
     ),
     "make_frame": call(make_frame, columns={"a": [1]}, backend="pandas"),
+    "FeatureSchema.scan": call(SCHEMA.scan, source=FRAME, ids="person"),
     "FeatureSchema.encoded": call(SCHEMA.encoded, rows=REFERENCE, ids=["ann", "bo", "cy"]),
     "FeatureSchema.place": call(SCHEMA.place, name="age"),
     "FeatureSchema.from_spec": call(FeatureSchema.from_spec, spec=SCHEMA.spec()),

@@ -29,7 +29,7 @@ from likewise.learner.events import Arrived, Audited, Person, Sealed
 from likewise.learner.fold import possible_pairs
 from likewise.learner.rounds import Deployment
 from likewise.learner.state_files import dump_state, parse_state, state_from_json
-from likewise.numerics.fixed_point import ONE
+from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.reports import FirstPair
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema
@@ -137,7 +137,7 @@ def test_answers_to_what_was_not_asked_are_refused() -> None:
         encounter = WORLD.encounter(t)
         state, deployment = deploy(state, encounter.people)
         asked, name = asking(state, deployment.round), deployment.round
-        others = possible_pairs(state.open[name], state.learner).ids()
+        others = possible_pairs(state.open[name], state.learner, asked.sensitivity).ids()
         others = [pair for pair in others if not asked.asks(pair)]
         if not asked.looked_at and not asked.quiet:
             with pytest.raises(EventRefused, match="not put before the panel"):
@@ -169,8 +169,8 @@ def test_what_is_asked_depends_on_the_scores_of_everybody() -> None:
         ("model:0", r"least must be in \[0.001, 1\]; got 0.*have no bound on what nobody saw"),
         ("share:0", r"share must be in \[0.001, 1\]"),
         ("share:2", r"share must be in \[0.001, 1\]"),
-        ("possible:1", "attention must be a name, or a name and a number; got 'possible:1'"),
-        ("model:much", "attention must be a name, or a name and a number"),
+        ("possible:1", "attention must be a name, or a name and numbers; got 'possible:1'"),
+        ("model:much", "attention must be a name, or a name and numbers"),
         ("nothing", "attention must be one of everything, share, possible"),
         (None, "attention must be"),
     ],
@@ -257,3 +257,35 @@ def test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise() ->
     after = model.learn(memory, Response(near, asked, ~asked, True))
     assert model.chance(after) == ONE
     assert model.fits(after, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text", ["model:x", "model:least=", "possible:3", "model:least=0.1,least=0.2", "model:0.1,0.2",
+             "model:steps=2.5", "model:follows=2", "model:shoe=1"],
+)  # fmt: skip
+def test_parameters_that_mean_nothing_are_refused(text: str) -> None:
+    with pytest.raises(ParameterError):
+        attention_named(text)
+
+
+def test_parameters_are_read_by_name() -> None:
+    expected = PanelModel(least=0.1, patience=5.0, steps=2, follows=True)
+    assert attention_named("model:least=0.1,patience=5,steps=2,follows=1") == expected
+    assert attention_named("model:0.1,steps=2") == PanelModel(least=0.1, steps=2)
+
+
+@pytest.mark.parametrize(("late", "expected"), [(0, ONE), (3, ONE // 4)])
+def test_a_report_is_followed_by_a_whole_round(late: int, expected: int) -> None:
+    """Once: until a round has been shown whole; and not where nothing was reported."""
+    model = PanelModel(follows=True, patience=0.01)
+    pairs = pairs_of((20, 0, 1, 0), (60, 0, 1, 0), scores=[0, ONE])
+    yes, no = np.ones(len(pairs), np.bool_), np.zeros(len(pairs), np.bool_)
+    sure = model.learn(model.start(SCHEMA), Response(pairs, yes, no, True))
+    assert model.chance(sure) == to_units(model.least)
+    reported = model.learn(sure, Response(pairs, yes, yes, False, late))
+    assert model.chance(reported) == expected
+    quiet = model.learn(reported, Response(pairs, yes, no, False))
+    assert model.chance(quiet) == expected
+    assert model.chance(model.learn(quiet, Response(pairs, yes, no, True))) < expected
+    without = replace(model, follows=False)
+    assert without.chance(without.learn(sure, Response(pairs, yes, yes, False))) < expected

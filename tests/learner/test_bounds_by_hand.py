@@ -150,7 +150,7 @@ def test_a_quarter_audited() -> None:
 
 def test_bursts_of_several_terms_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two terms with two and with three parts: b = 2·0.7·0.5 + 3·0.3·0.5, C likewise."""
-    terms = (Term(1.0, 0.7, 0.5, parts=2), Term(1.0, 0.3, 0.5, parts=3))
+    terms = (Term(1.0, (0.7,) * 2, 0.5), Term(1.0, (0.3,) * 3, 0.5))
     monkeypatch.setattr(ContextFTPL, "terms", lambda *_, **__: terms)
     c = sqrt(2) * (2 + 0.35) + sqrt(3) * (2 + 0.15) + 8 / (LABEL * 0.5) + 8 * 2**-31 * ROOT
     b = 2 * 0.7 * 0.5 + 3 * 0.3 * 0.5

@@ -106,6 +106,21 @@ def test_a_second_report_is_charged_at_the_lam_its_round_was_opened_with() -> No
     assert sorted(after.costs[after.costs != 0].tolist()) == [-157286, 157286]
 
 
+def test_a_gap_of_exactly_the_sensitivity_is_no_violation() -> None:
+    """Dies for the mutant that lets it pass."""
+    for gap, fits in ((0, False), (1, True)):
+        state = apply(start(k=2), Arrived("r1", (ANN, BO)))
+        high = state.learner.sensitivity + gap
+        scores = (Decision("ann", True, high), Decision("bo", False, 0))
+        state = fold(state, Decided("r1", scores), Sealed("r1", "panel"))
+        report = Audited("r1", "report", (("ann", "bo"),))
+        if fits:
+            assert apply(state, report).reports == 1
+        else:
+            with pytest.raises(EventRefused, match="asked for gaps above"):
+                apply(state, report)
+
+
 def test_several_pairs_are_averaged() -> None:
     state = start(k=3)
     state = fold(uneven(state), Audited("r1", "report", (("ann", "bo"),)), Closed("r1"))
@@ -300,7 +315,7 @@ def test_an_event_that_does_not_fit_an_unsealed_round_is_refused(
         (Sealed("r1", "other"), "a panel is fixed then"),
         (Labelled("r1", "zoe", 1), "no person 'zoe' to label"),
         (Labelled("r1", "ann", 2), "a label must be 0 or 1; got 2"),
-        (Labelled("r1", "ann", float("nan")), "a label must be 0 or 1"),  # type: ignore[arg-type]
+        (Labelled("r1", "ann", float("nan")), "a label must be 0 or 1"),
         (Audited("r1", "report", (("ann", "zoe"),)), "no person 'zoe' to report"),
         (Audited("r1", "report", (("bo", "ann"),)), "Name the favoured person first"),
         (Audited("r1", "report", (("ann", "bo"), ("ann", "bo"))), "reported twice"),

@@ -107,7 +107,7 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
 
 ASKING = {
     "pairs": None, "possible": 99, "whole": True, "chance": 1, "looked_at": True, "memory": "",
-    "everything": False,
+    "everything": False, "sensitivity": 250_000,
 }  # fmt: skip
 
 
@@ -119,6 +119,8 @@ ASKING = {
         (("lam",), "0.5", "lam must be a number"),
         (("lam",), -0.5, "lam must be at least 0"),
         (("lam",), ..., "lam is missing"),
+        (("kappa",), -0.1, r"kappa must be in \[0, 0.0975\]"),
+        (("kappa",), 0.1, r"kappa must be in \[0, 0.0975\]"),
         (("opened",), 2.0, "opened must be an integer"),
         (("opened",), True, "opened must be an integer"),
         (("opened",), 3, "opened must be at least 4"),
@@ -169,6 +171,8 @@ ASKING = {
         (("open", 0, "draws"), 3, r"open\['new'\].*draws must be 0 in round 1"),
         (("open", 0, "asking"), ASKING, r"asking must be what the panel of a sealed"),
         (("open", 2, "asking"), None, r"open\['sealed'\].*asking must be what the panel of"),
+        (("open", 2, "asking", "sensitivity"), 99, "asking.sensitivity must be in"),
+        (("open", 2, "asking", "sensitivity"), 314_574, "asking.sensitivity must be in"),
         (("open", 2, "asking"), ASKING, r"open\['sealed'\].*asking must be of the \d+ possible"),
         (("looks", "log_chances"), 1.0, "looks must have chances of at most 1"),
         (("looks", "rounds"), 99, "looks must count at most"),
@@ -323,7 +327,7 @@ def test_costs_are_read_only_in_every_state(state: State) -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
     costs = state.learner.hypotheses.no_costs()
-    State(state.learner, costs)
+    State(state.learner, costs, state.kappa)
     costs[0] = 1  # the caller's own array stays the caller's
 
 

@@ -25,6 +25,8 @@ EXEMPT = {
     "cli": "prints",
     "learner/bounds.py": "is shown to people",
     "learner/certificate.py": "is shown to people",
+    "learner/evidence.py": "is shown to people",
+    "numerics/intervals.py": "is shown to people",
     "simulate/canvas.py": "draws",
     "simulate/counts.py": "judges games that have been played",
     "simulate/demo.py": "tabulates games",

@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
-from likewise.learner import Learner, State, learn
-from likewise.learner.fold import upcoming
+from likewise.learner import Learner, State, apply
+from likewise.learner.events import Audited, Closed, Outcome
+from likewise.learner.fold import label, upcoming
 from likewise.learner.players import Draws, Frozen, NestedFTPL
 from likewise.learner.rounds import deploy
+from likewise.learner.state import OpenRound
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import BestFair, Faced, best_fair_policy
@@ -79,6 +81,7 @@ class Played:
     lams: list[float] = field(default_factory=list)
     scales: list[FloatArray] = field(default_factory=list)
     ranges: list[float] = field(default_factory=list)
+    closed: list[OpenRound] = field(default_factory=list)
     violations: int = 0
     errors: float = 0.0
 
@@ -153,11 +156,15 @@ def hostile_game(learner: Learner, setting: Setting, against: str, rounds: int =
         labels = (policy < 0.5 if against == "the policy" else kinds == 0).astype(np.int64)
         state, deployment = deploy(state, people)
         excess = deployment.units[:, None] - deployment.units[None, :]
-        excess = excess - distances - learner.sensitivity
+        excess = excess - distances - state.sensitivity
         over, under = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
         pair = (over, under) if excess[over, under] > 0 else None
         actual = [(people.ids[over], people.ids[under])] if pair else []
-        state = learn(state, deployment, labels=labels.tolist(), report=actual)
+        outcome: Outcome = "report" if actual else "quiet"
+        state = apply(state, Audited(deployment.round, outcome, tuple(actual)))
+        state = label(state, deployment.round, dict(zip(people.ids, labels.tolist(), strict=True)))
+        played.closed.append(state.open[deployment.round])
+        state = apply(state, Closed(deployment.round))
         played.faced.append(Faced(points, labels, distances))
         played.policies.append(policy)
         played.scores.append(deployment.units)

@@ -9,7 +9,7 @@ interval, or half its log(1/delta).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -27,12 +27,15 @@ from likewise.learner.attention import (
 )
 from likewise.learner.bounds import bounds
 from likewise.learner.certificate import certificate, unseen_reports
+from likewise.learner.costs import Additive
 from likewise.learner.state import Looks, changed
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.reports import choose_report
 from likewise.simulate.loans import Loans
 from likewise.simulate.rounds import shown_pairs
-from tests.paper.test_audit_share import HYPOTHESES, ROUNDS, Shared, X
+from tests.paper.test_audit_share import HYPOTHESES, ROUNDS, TABLE, Shared, X
+
+KINDS = TABLE.T[[2, 0]]
 
 
 @dataclass(frozen=True)
@@ -159,11 +162,102 @@ def test_the_program_states_the_theorem_with_its_constants(eta: float) -> None:
 
 
 def test_nothing_is_promised_that_is_not_proved() -> None:
+    """Late audits and rounds that take no step together; one-sided labels that are late."""
     late = learner_of(0, PanelModel(), 1.0)
     assert bounds(late, 100, delay=3) == ()
-    seen = Learner(HYPOTHESES, 2, 0.3, 0.3, 1, attention="model", feedback="one-sided")
-    assert bounds(seen, 100) == ()
+    one_sided = replace(learner_of(0, PanelModel(steps=1), 1.0), feedback="one-sided")
+    assert bounds(one_sided, 100, delay=3) == ()
     assert certificate(State.start(late), delay=0).holds == "surely"
+
+
+def test_late_feedback_is_covered_where_every_round_steps_or_steps_do_not_matter() -> None:
+    every = learner_of(0, PanelModel(steps=1), 1.0)
+    (bound,) = bounds(every, 100, delay=3)
+    (whole,) = bounds(replace(every, attention=EveryPossiblePair()), 100, delay=3)
+    assert 1 < bound.regret / whole.regret < 1.01  # sqrt(T + 1) for sqrt(T)
+    assert "those in what the panel saw" in bound.holds
+    never = replace(learner_of(0, PanelModel(), 1.0), dual=Additive(0.01))
+    assert bounds(never, 100, delay=3)[0].source.startswith("Theorem E and F")
+    # and every round does step, when its audit comes or when nobody is asked
+    state = State.start(replace(every, attention=Sure1()))
+    people = HYPOTHESES.schema.people(KINDS.astype(float))
+    for _ in range(40):
+        state, deployment = deploy(state, people)
+        asked = asking(state, deployment.round)
+        state = learn(
+            state, deployment, labels=[1, 0], report=() if asked.looked_at or asked.quiet else None
+        )
+    assert state.audits == 40
+
+
+@dataclass(frozen=True)
+class Sure1(Sure):
+    """Asks about nothing, and every round steps."""
+
+    steps: int = 1
+    name = "sure-1"
+
+
+@pytest.mark.parametrize("attention", [Sure(), PanelModel(), PanelModel(steps=0)])
+@pytest.mark.parametrize("eta", [0.25, 1.0])
+def test_the_bound_with_one_sided_labels_holds_whatever_the_attention_does(
+    attention: Attention, eta: float
+) -> None:
+    """What the attention changes in Theorem C′'s proof, on every path: max S ≤ 20·eta²·T + 4·Λ′,
+    and the dual lemma for the rounds that step and one more; and the program's own constants.
+    """
+    learner = replace(learner_of(3, attention, eta), feedback="one-sided")
+    beta, rounds = learner.margins.beta, 120
+    state, people, rng = (
+        State.start(learner),
+        HYPOTHESES.schema.people(KINDS.astype(float)),
+        np.random.default_rng(2),
+    )
+    steps: list[tuple[float, bool]] = []
+    for _ in range(rounds):
+        before = state
+        state, deployment = deploy(state, people)
+        asked = asking(state, deployment.round)
+        over = int(deployment.units.argmax())
+        wide = int(np.ptp(deployment.units)) > learner.sensitivity
+        pair = (people.ids[over], people.ids[1 - over])
+        shown = asked.looked_at and asked.asks(pair)
+        report = [pair] if wide and shown else () if asked.looked_at or asked.quiet else None
+        labels = (rng.random(2) < [0.8, 0.2]).astype(int).tolist()
+        seen = zip(people.ids, labels, deployment.approved, strict=True)
+        state = learn(state, deployment, labels={p: y for p, y, yes in seen if yes}, report=report)
+        if state.audits > before.audits:
+            steps.append((before.lam, bool(report)))
+    squares = sum(lam * lam for lam, _ in steps) + state.lam**2
+    largest = float(state.opening().peak[0])
+    assert largest <= 20 * eta**2 * (rounds + 1) + 4 * squares + 1e-3
+    root, paid = math.sqrt(len(steps) + 1), sum(beta * lam for lam, report in steps if report)
+    count = sum(report for _, report in steps)
+    for lam in (0.0, 0.1, beta * count / (2 * root), 3.0):
+        right = lam * beta * count - lam**2 * root + squares / (4 * root) - beta**2 * root
+        assert paid >= right - 1e-9
+    (bound,) = bounds(learner, 100)
+    c = learner.primal.terms(HYPOTHESES, X, estimated=True)[0].constant()
+    w = c * eta * math.sqrt(20 * 100) + (4 * c**2 + beta**2) * math.sqrt(101)
+    assert bound.regret == pytest.approx(2 / eta * w, rel=1e-3)
+    assert bound.source.startswith("Theorem C' and F")
+
+
+def test_unseen_reports_are_more_where_auditors_overlook_some() -> None:
+    """All coins and slips of five rounds: the estimate is 1 − nu of what nobody saw."""
+    nu, p = 0.3, to_units(0.4) / ONE
+    unseen = estimated = 0.0
+    for rounds in product(product((False, True), repeat=2), repeat=5):
+        weight, looks, missed = 1.0, Looks(), 0
+        for t, (shown, slips) in enumerate(rounds):
+            report = (t + missed + looks.surprises) % 3 != 1
+            weight *= (p if shown else 1 - p) * (nu if slips else 1 - nu)
+            missed += report and not shown
+            if report and shown and not slips:
+                looks = looks.surprised(to_units(p))
+        unseen += weight * missed
+        estimated += weight * looks.unseen
+    assert estimated == pytest.approx((1 - nu) * unseen, rel=1e-12)
 
 
 def test_unseen_reports_have_an_unbiased_estimate() -> None:

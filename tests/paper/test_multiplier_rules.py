@@ -13,6 +13,7 @@ from likewise.learner.costs import (
     DUALS,
     LARGEST_LAM,
     Additive,
+    Bounded,
     Dual,
     Geometric,
     GradientAscent,
@@ -42,7 +43,7 @@ def test_a_multiplier_stops_where_sums_of_costs_would_overflow() -> None:
     assert Additive(2.0**19).step(2.0**20, reported=True, beta=0.1, mu=1.0) == LARGEST_LAM
 
 
-@pytest.mark.parametrize("dual", [*RULES, GradientAscent()], ids=lambda d: d.name)
+@pytest.mark.parametrize("dual", [*RULES, GradientAscent(), Bounded(0.5)], ids=lambda d: d.name)
 def test_a_dual_player_is_read_back_from_its_json(dual: Dual) -> None:
     assert dual_from_spec(dual.spec()) == dual
     assert DUALS[dual.name] is type(dual)
@@ -51,7 +52,7 @@ def test_a_dual_player_is_read_back_from_its_json(dual: Dual) -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"dual": "cubic"}, "dual must be one of gradient, additive, geometric"),
+        ({"dual": "cubic"}, "dual must be one of gradient, additive, geometric, bounded"),
         ({}, "dual must be one of"),
         ("gradient", "must be an object"),
         ({"dual": "gradient", "gamma": 1}, "gamma is unknown"),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from likewise.hypotheses import Pool
 from likewise.learner import Learner, SelfTuned
 from likewise.learner.bounds import bounds, theorem_e_geometric
-from likewise.learner.costs import Additive, Dual, Geometric
+from likewise.learner.costs import Additive, Bounded, Dual, Geometric
 from tests.paper.games import EXACT, INTEGRABLE, ROUNDS, Setting, hostile_game, log_inverse
 from tests.paper.referee import OFF
 
@@ -32,7 +32,9 @@ def learner_of(setting: Setting, player: str, dual: Dual | str, eta: float, eps:
 
 
 @pytest.mark.parametrize("against", ["the policy", "fairness"])
-@pytest.mark.parametrize("dual", [Additive(0.02), Geometric(0.1, 0.05)], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "dual", [Additive(0.02), Geometric(0.1, 0.05), Bounded(0.4)], ids=lambda d: d.name
+)
 @pytest.mark.parametrize(("eta", "eps"), [(1.0, 0.3), (0.25, 0.1)])
 @pytest.mark.parametrize("player", ["pool", "segments", "three on two", "coins"])
 def test_theorem_e_holds_in_hostile_games(
@@ -61,6 +63,43 @@ def test_theorem_e_holds_in_hostile_games(
     for promised in bounds(learner, ROUNDS):
         assert played.errors - best.error <= promised.regret
         assert len(charged) <= promised.violations
+
+
+@given(
+    reported=st.lists(st.booleans(), min_size=1, max_size=200),
+    largest=st.floats(0.01, 5), beta=st.floats(0.05, 0.5),
+)  # fmt: skip
+def test_a_bounded_multiplier_catches_up_with_its_largest_value(
+    reported: list[bool], largest: float, beta: float
+) -> None:
+    """Σ_reports lam_t ≥ largest·(N − (3/2)·sqrt(T))."""
+    dual, lam, paid = Bounded(largest), 0.0, 0.0
+    for t, report in enumerate(reported, start=1):
+        paid += lam if report else 0.0
+        lam = dual.step(lam, reported=report, beta=beta, mu=1 / math.sqrt(t))
+        assert 0 <= lam <= largest
+    assert paid >= largest * (sum(reported) - 1.5 * math.sqrt(len(reported))) - 1e-9
+
+
+def test_the_bounds_of_a_bounded_multiplier_by_hand() -> None:
+    """|H| = 2, flat prior, k = 1, alpha = eps = 0.5, kappa = 0.1, eta = 1, x = 0.5, largest = 2.
+
+    m = 0.4, C = 0.8465736; T = 10,000, L = 84.65736. Regret: L + 2·(2C + C²/m) = 91.6271.
+    Reports: (2/(2·m))·(T + L + 2·(2C + 2C²/m)) + 1.5·100 = 25388.02.
+    """
+    pool = Pool.from_table([[0], [1]]).with_prior("flat")
+    schedule = SelfTuned(eta=1.0, x=0.5, kappa=0.1)
+    learner = Learner(pool, 1, 0.5, 0.5, 1, schedule, dual=Bounded(2.0))
+    (bound,) = bounds(learner, 10_000)
+    assert bound.source.startswith("Theorem E")
+    assert bound.regret == pytest.approx(91.6271, rel=1e-3)
+    assert bound.violations == pytest.approx(25388.02, rel=1e-3)
+    root = bounds(replace(learner, dual=Bounded(0.4 / 0.85 * 100)), 10_000)[0]
+    assert root.violations < 1500
+    assert root.regret < 300
+    for other in ({"feedback": "one-sided"}, {"attention": "share:0.5"}):
+        assert bounds(replace(learner, **other), 10_000) == ()  # type: ignore[arg-type]
+    assert bounds(learner, 10_000, delay=1) == ()
 
 
 def test_the_inequality_is_close_in_these_games() -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from likewise.hypotheses import HypothesisClass, Points, Segments
+from likewise.learner import Learner, SelfTuned, State, certificate
 from likewise.learner.players import (
     ContextFTPL,
     Draws,
@@ -19,9 +21,11 @@ from likewise.learner.players import (
     Frozen,
     NestedFTPL,
     Player,
+    Term,
 )
-from likewise.learner.state import Tuning
-from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.learner.state import Tuning, changed
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.people import Feature, FeatureSchema
 from tests.paper.referee import opened, perturbed_coins
 from tests.paper.runs import (
     ADVERSARIES,
@@ -72,10 +76,49 @@ def test_a_product_pays_for_its_parts_one_by_one(
     # Each part's S is the square of the last bound and what it has paid itself.
     assert (tuning.peak <= largest**2 + tuning.squares + 1e-6).all()
     (term,) = player.terms(hypotheses, x)
-    assert term.parts == parts
-    assert term.gain == pytest.approx(gain)
+    assert term.gains == pytest.approx((gain,) * parts)
     together = term.constant() * math.sqrt(total) + term.burst() * largest
     assert float((spread + gain * scales).sum()) <= together + 1e-3
+
+
+class Unequal(Segments):
+    """79 coins in 16 parts: 64 of them in one, and one in each of the others."""
+
+    @property
+    def parts(self) -> int:
+        return 16
+
+    def part_of(self, points: Points) -> IntArray:
+        return np.asarray(np.maximum(points - 63, 0))
+
+    @property
+    def part_log_sizes(self) -> FloatArray:
+        return HypothesisClass.part_log_sizes.fget(self)  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_product_with_unequal_parts_pays_for_each_as_large_as_it_is() -> None:
+    """64 people a round, all of one part, whose labels never change: Context-FTPL is known in
+    closed form, and has more regret than parts of the mean size would allow.
+    """
+    rounds, k = 4096, 64
+    levels = tuple(f"l{i}" for i in range(79))
+    schema = FeatureSchema((Feature("score"), Feature("kind", "category", levels=levels)))
+    lender = Unequal(schema, score="score", cuts=[], by=["kind"])
+    assert lender.part_noise_gains.tolist() == [32.0] + [0.5] * 15
+    assert lender.part_log_sizes == pytest.approx([64 * math.log(2)] + [math.log(2)] * 15)
+    learner = Learner(
+        lender, k, 0.3, 0.3, 1, SelfTuned(eta=1.0, x=1.0), "context-ftpl", scales="per-part"
+    )
+    t = np.arange(rounds)
+    wrong = perturbed_coins(t / k, np.sqrt(t + 1.0))  # π^t of a coin whose label is 0
+    regret = k * float(wrong.sum())
+    state = changed(State.start(learner), opened=rounds)
+    allowed = certificate(state, delay=0).from_largest_lam
+    assert allowed is not None
+    mean = Term(1.0, (39.5 / 16,) * 16, 1.0)
+    assert k * (mean.constant() * math.sqrt(rounds) + mean.burst()) < regret <= allowed
+    # in its largest part the bound is met within a factor of two
+    assert allowed < 2.5 * regret
 
 
 def test_a_part_that_nothing_happens_to_keeps_its_scale() -> None:

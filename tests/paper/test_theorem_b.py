@@ -183,6 +183,23 @@ def test_theorem_b_holds_for_exponential_weights(
 
 @AGAINST
 @SETTINGS
+@pytest.mark.parametrize("shrink", [0.2, 0.9])
+def test_theorem_b_holds_where_kappa_varies(
+    shrink: float, eta: float, eps: float, x: float | None, against: str
+) -> None:
+    """beta is that of the largest kappa. Broken on purpose: with a kappa that grows beyond it the
+    audit lemma fails.
+    """
+    setting = EXACT["pool"]
+    schedule = SelfTuned(eta=eta, x=x, kappa=eps / 2, shrink=shrink)
+    learner = Learner(setting.hypotheses, 3, 0.3, eps, 1, schedule, "exponential-weights")
+    played = hostile_game(learner, setting, against)
+    off = 2.0**-19 * sum(played.ranges)
+    check(played, played.bound(1 / 8, log_inverse(learner)), off)
+
+
+@AGAINST
+@SETTINGS
 @pytest.mark.parametrize("name", INTEGRABLE)
 def test_theorem_b_holds_for_context_ftpl_where_its_policy_can_be_integrated(
     name: str, eta: float, eps: float, x: float | None, against: str

@@ -66,8 +66,10 @@ class Clock:
 
 def small_spec(members: tuple[str, ...] = ("ada", "bob"), **more: Any) -> DocketSpec:
     """A docket of a tiny class."""
-    learner = {name: more.pop(name) for name in ("feedback", "attention", "k") if name in more}
-    made = Learner(LENDER, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN, **{"k": 3, **learner})
+    names = ("feedback", "attention", "k", "schedule")
+    learner: dict[str, Any] = {"k": 3, "schedule": OUTSPOKEN}
+    learner |= {name: more.pop(name) for name in names if name in more}
+    made = Learner(LENDER, alpha=0.3, eps=0.3, seed=1, **learner)
     return DocketSpec.of("Small loans", made, members, **more)
 
 

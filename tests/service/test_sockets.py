@@ -91,6 +91,32 @@ def test_a_body_that_never_comes_is_not_waited_for(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+def test_slow_bodies_do_not_hold_all_others_off(start: Start) -> None:
+    """Who comes when all connections are taken gets the place of the slowest."""
+    live = start(connection_limit=8, body_seconds=600.0)
+    head = (
+        f"POST /v1/dockets/loans/rounds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+        f"{live.tokens['client']}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+    )
+    with ExitStack() as stack:
+        slow = [stack.enter_context(closing(connect(live))) for _ in range(8)]
+        for one in slow:
+            one.sendall(head.encode())
+        until(lambda: healthy(live))
+        assert any(_open(one) for one in slow), "they were not waited for"
+
+
+def _open(one: socket.socket) -> bool:
+    one.setblocking(False)
+    try:
+        one.recv(1)
+    except BlockingIOError:
+        return True
+    except ConnectionError:
+        return False
+    return False
+
+
 def _requests(caplog: pytest.LogCaptureFixture) -> list[int]:
     said = [getattr(record, "said", {}) for record in caplog.records]
     return [one["status"] for one in said if one.get("event") == "request"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import ParameterError
+from likewise.errors import LikewiseError, ParameterError
 from likewise.learner import Learner, Paper, SelfTuned
 from likewise.learner.oracle import Oracle
 from likewise.numerics.fixed_point import ONE, to_units
@@ -24,7 +24,7 @@ from likewise.simulate import (
     best_fair_policy,
     faced_rounds,
 )
-from likewise.simulate.counts import summarise, trace_csv
+from likewise.simulate.counts import certificate_of, summarise, trace_csv
 from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
 from studies.sweep.runs import first_rounds
@@ -119,6 +119,10 @@ def test_the_first_rounds_of_a_long_game_are_a_short_game(world: Steady) -> None
     long, short = (play(world, learner(world, "auto"), n) for n in (60, 25))
     assert (first_rounds(long, 25).error == short.error).all()
     assert (first_rounds(long, 25).lam == short.lam).all()
+    # Nobody certifies the whole game for its first rounds.
+    with pytest.raises(LikewiseError, match="these are the first rounds of a longer game"):
+        certificate_of(first_rounds(long, 25))
+    assert certificate_of(first_rounds(long, long.rounds)) == certificate_of(long)
 
 
 @pytest.mark.usefixtures("kernels")

@@ -134,3 +134,17 @@ def test_who_cannot_or_need_not_do_otherwise_is_not_warned_about() -> None:
     found = near_constant(Learner(POOL, 3, 0.3, 0.3, 1), summary(0.0, error=0.39))
     assert found is not None
     assert "nothing needs to" in found.text
+
+
+@pytest.mark.parametrize(("excess", "violations"), [(5e-8, 0), (2e-7, 1)])
+def test_what_a_solver_leaves_is_no_violation(
+    monkeypatch: pytest.MonkeyPatch, excess: float, violations: int
+) -> None:
+    """Dies for the mutant that counts every excess above 0."""
+    alike = np.zeros((2, 2), dtype=np.int64)
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    pair = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
+    weights = np.array([1.0 - excess, excess, 0.0])
+    monkeypatch.setattr("studies.priced._best_policy", lambda *_: weights)
+    (policy,) = priced_policies(pool, [pair], 0.0, [1.0])
+    assert policy.violations == violations

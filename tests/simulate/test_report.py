@@ -264,12 +264,12 @@ def test_markup_in_a_feature_or_an_id_is_shown_as_text(demo: Demo) -> None:
     shown = "".join(reader.text)
     assert "<script>alert(1)</script>" in shown
     assert "<b>&amp;" in shown
-    assert ids[case_of(demo.moment, 0).over] in shown
+    assert ids[case_of(demo.moment).over] in shown
 
 
 def test_a_reported_round_names_both_people_their_chances_and_the_pivot(demo: Demo) -> None:
     learner, moment = demo.shown[-1].learner, demo.moment
-    case, text = case_of(moment, learner.sensitivity), text_of(explain(moment, learner))
+    case, text = case_of(moment), text_of(explain(moment, learner))
     assert case.reported
     for i in (case.over, case.under):
         assert moment.encounter.people.ids[i] in text

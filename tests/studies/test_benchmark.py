@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from likewise import audit
 from likewise.errors import ParameterError
 from likewise.hypotheses import ExactWeights
 from likewise.numerics.fixed_point import ONE
-from studies.benchmark import gpu
+from studies.benchmark import audits, gpu
 from studies.benchmark.items import Asked, Item, Skipped, markdown
 from studies.benchmark.rounds import PlainList, PlainSegments, _contests
 from studies.benchmark.run import run_benchmark
@@ -45,6 +46,26 @@ def test_the_page_shows_the_figures_of_the_run_that_is_stored() -> None:
 
 def test_the_page_shows_the_figures_of_the_gpu_that_are_stored() -> None:
     assert between("gpu") == markdown(stored(GPU_FIGURES)).strip()
+
+
+def test_the_page_shows_the_figures_of_audits_that_are_stored() -> None:
+    figures = json.loads(audits.FIGURES.read_text(encoding="utf-8"))
+    assert between("audits") == audits.markdown(figures)
+    assert audits.merged(figures, figures[:1]) == figures
+    for row in figures:
+        assert row["gigabytes"] < (2.0 if row["people"] > 10**7 else 1.0)
+        assert row["kinds"] is None or row["looked_at"] == row["pairs"]
+        assert row.get("same", True)
+
+
+@pytest.mark.parametrize("discrete", [True, False])
+def test_the_rows_of_the_benchmark_are_audited(discrete: bool) -> None:
+    """The same by a stream that is generated, and by all people in memory."""
+    figures = audits.one("generated", 2500, discrete, Path())
+    table = audits.stream(2500, discrete).read_all()
+    people = audits.SCHEMA.people(table.drop(["id", "score"]))
+    exact = audit(people, table["score"], audits.PANEL, alpha=0.1)
+    assert figures["reported"] == exact.reported.value
 
 
 def test_the_stored_run_is_no_quick_one() -> None:

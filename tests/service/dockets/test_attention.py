@@ -11,6 +11,7 @@ import pytest
 
 from likewise.errors import ParameterError
 from likewise.learner.attention import Asking, PanelModel, attention_from_spec
+from likewise.numerics.fixed_point import ONE, to_units
 from likewise_client.errors import Refused
 from likewise_client.responses import ReviewPair, ReviewResponse
 from likewise_service.auth.tokens import create_token
@@ -75,7 +76,7 @@ def test_members_are_shown_exactly_the_pairs_on_record(live: Live, store: Store)
             for summary in waiting:
                 review = client.review("asked", summary.id)
                 assert summary.pairs == len(review.pairs) == opened.pairs_asked
-                aliases = key.aliases(review.id, docket.refresh().round(opened.id).shown())
+                aliases = key.aliases(review.id, docket.refresh().round(opened.id).shown(member))
                 assert {pair.over for pair in review.pairs} | {
                     pair.under for pair in review.pairs
                 } == {person.id for person in review.people}
@@ -130,10 +131,34 @@ def _the_numbers_are_those_of_the_record(
     unseen = numbers["unseen"]
     assert unseen["low"] <= unseen["estimate"] <= unseen["high"] <= 70
     assert unseen["estimate"] == docket.state.looks.unseen
+    _other_chances_are_those_of_the_record(numbers, docket, asked)
     page = live.http.get("/metrics", headers={"Authorization": f"Bearer {live.tokens['operator']}"})
     lines = page.text.splitlines()
     assert f'likewise_looked_at{{docket="asked"}} {float(len(looked_at))}' in lines
     assert f'likewise_unseen_reports_high{{docket="asked"}} {float(unseen["high"])}' in lines
+
+
+def _other_chances_are_those_of_the_record(
+    numbers: dict[str, Any], docket: Docket, asked: dict[str, Asking]
+) -> None:
+    """What rounds would cost at another smallest chance, in expectation; at 1, everything."""
+    rows = {row["least"]: row for row in numbers["leasts"]}
+    assert [least for least, row in rows.items() if row["own"]] == [0.1]
+    for least, row in rows.items():
+        pairs = unseen = 0.0
+        for name, asking in asked.items():
+            certain = asking.possible if asking.pairs is None else len(asking.pairs)
+            chance = asking.chance / ONE
+            other = least if asking.chance <= to_units(MODEL.least) else max(least, chance)
+            pairs += certain + other * (asking.possible - certain)
+            if not all(map(asking.expected, docket.projection.round(name).pairs)):
+                unseen += (1 - other) / chance
+        assert row["minutes"] == pytest.approx(pairs / 70 * 1000 * 4 / 60, abs=1e-3)
+        assert row["unseen"] == pytest.approx(unseen, abs=1e-4)
+    possible = sum(asking.possible for asking in asked.values())
+    assert rows[1.0]["minutes"] == pytest.approx(possible / 70 * 1000 * 4 / 60)
+    assert rows[1.0]["unseen"] == 0
+    assert rows[0.1]["unseen"] == pytest.approx(numbers["unseen"]["estimate"], abs=1e-4)
 
 
 def play(docket: Docket, first: int, last: int, chance: random.Random) -> None:

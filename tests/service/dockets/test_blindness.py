@@ -22,7 +22,7 @@ from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.export import write_export
-from tests.service.live import replay_store
+from tests.service.live import Live, people, replay_store
 
 Begin = Callable[..., Docket]
 People = Callable[..., list[Applicant]]
@@ -69,7 +69,9 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
     reviews.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)
     (digest,) = [
-        d for pairs in docket.projection.round("r1").objections.values() for d in pairs.values()
+        o.reason
+        for pairs in docket.projection.round("r1").objections.values()
+        for o in pairs.values()
     ]
     assert digest is not None
     with docket.store.view("loans") as view:
@@ -149,3 +151,32 @@ def test_replay_finds_what_was_said_after_the_deadline(
     replayed = replay_store(docket.store, "loans")
     assert not replayed.holds
     assert [difference.seq for difference in replayed.differences] == [docket.projection.head.seq]
+
+
+def test_receipts_and_numbers_do_not_tell_when_others_object(live: Live) -> None:
+    """Who does not see the panel at work sees the ledger grow by other records, and their own."""
+    bank, ann, bob = (live.client(who) for who in ("client", "auditor", "auditor-bob"))
+    bank.open_round("loans", people(1, 3))
+    reviews = {c: c.review("loans", c.reviews("loans")[0].id) for c in (ann, bob)}
+
+    def seen() -> tuple[object, ...]:
+        receipts = [client.receipt("loans").seq for client in (bank, bob)]
+        numbers = bank.metrics("loans")
+        docket, round_ = bank.docket("loans"), bank.round("loans", "r1")
+        given = [docket.receipt.seq, round_.receipt.seq, numbers["receipt"]["seq"]]
+        return (*receipts, *given, numbers["recorded"])
+
+    before, all_of_it = seen(), live.client("operator").receipt("loans").seq
+    pair = (reviews[ann].pairs[0].over, reviews[ann].pairs[0].under)
+    own = ann.flag("loans", reviews[ann].id, pair, "alike")
+    assert own.seq > all_of_it
+    assert ann.receipt("loans").seq == own.seq, "their own they know"
+    ann.finish("loans", reviews[ann].id)
+    assert live.client("operator").receipt("loans").seq > own.seq
+    assert seen() == before
+    made_up = f"likewise-receipt/1:loans:{own.seq}:{'0' * 64}"
+    for client, number in ((bank, own.seq), (bank, own.seq + 99)):
+        checked = client.check_receipt("loans", made_up.replace(f":{own.seq}:", f":{number}:"))
+        assert "not signed" in checked.message, "nobody finds out by making receipts up"
+    bob.finish("loans", reviews[bob].id)
+    assert seen() != before, "the audit has ended, which everybody may know"

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
 from likewise.cli.main import main
+from likewise.learner import state_files
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.board import ReviewBoard
-from likewise_service.dockets.docket import Docket, check_snapshot, content_of
+from likewise_service.dockets.docket import (
+    Docket,
+    content_of,
+    opened_snapshot,
+    sealed_snapshot,
+)
 from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
+from likewise_service.dockets.worker import Workers
 from likewise_service.errors import later
 from likewise_service.ledger.database import snapshots
+from likewise_service.ledger.records import Head
+from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
 from tests.service.live import Clock, every_review, replay_store, shown_again, some_people
 
 Begin = Callable[..., Docket]
@@ -132,7 +145,8 @@ def test_whoever_is_erased_is_erased_from_snapshots(
         with store.reading() as connection:
             contents = connection.execute(sa.select(snapshots.c.content)).scalars().all()
         assert contents
-        return sum(zlib.decompress(content).count(b"[790.0,37.0,") for content in contents)
+        plain = [zlib.decompress(content.partition(b"\n")[2]) for content in contents]
+        return sum(content.count(b"[790.0,37.0,") for content in plain)
 
     assert occurrences() > 0
     erase(docket, "r2", "x1-0")
@@ -193,16 +207,11 @@ def test_a_snapshot_that_was_changed_is_found(begin: Begin, store: Store, clock:
     checked = check_snapshot(store, "loans")
     assert checked is not None
     assert (checked.seq in _snapshots(store), checked.differing) == (True, ())
-    newest = snapshots.c.seq == checked.seq
-    with store.reading() as connection:
-        content = connection.execute(sa.select(snapshots.c.content).where(newest)).scalar_one()
+    content = _content(store)
     address = store.url.render_as_string(hide_password=False)
     for part, change in CHANGES.items():
-        data = json.loads(zlib.decompress(content))
-        data[part] = change(data[part])
-        harmed = zlib.compress(json.dumps(data).encode())
-        with store.changing() as connection:
-            connection.execute(snapshots.update().where(newest).values(content=harmed))
+        # By somebody who has the installation's key.
+        _put(store, {**content, part: change(content[part])}, store.keys.current())
         checked = check_snapshot(store, "loans")
         assert checked is not None
         assert checked.differing == (part,)
@@ -213,3 +222,74 @@ def test_a_snapshot_that_was_changed_is_found(begin: Begin, store: Store, clock:
             assert f"otherwise about {part}" in result.output
     _forget_snapshots(store)
     assert check_snapshot(store, "loans") is None
+
+
+def _newest(store: Store) -> tuple[Head, bytes]:
+    with store.view("loans") as view:
+        newest = view.newest_snapshot()
+    assert newest is not None
+    return newest
+
+
+def _content(store: Store) -> dict[str, Any]:
+    content: dict[str, Any] = opened_snapshot("loans", *_newest(store), store.keys)
+    return content
+
+
+def _put(store: Store, content: dict[str, Any], key: PrivateKey) -> None:
+    """Put another content into the newest snapshot."""
+    head = _newest(store)[0]
+    stored = sealed_snapshot("loans", head, content, key)
+    with store.changing() as connection:
+        same = snapshots.c.seq == head.seq
+        connection.execute(snapshots.update().where(same).values(content=stored))
+
+
+def _disfavoured(content: dict[str, Any]) -> dict[str, Any]:
+    """The snapshot of a learner that decides something else: all of its costs are nothing."""
+    state = state_files.parse_state(content["state"].encode())
+    other = replace(state, costs=np.zeros_like(state.costs), lam=0.0)
+    return {**content, "state": state_files.dump_state(other).decode()}
+
+
+def _scores(docket: Docket, name: str) -> list[int]:
+    return [d.score for d in open_round(docket, some_people(name))[0].decisions.values()]
+
+
+def test_no_server_decides_from_a_snapshot_that_was_changed(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    play(begin(rule="any"), clock, 0, 14)
+    _put(store, _disfavoured(_content(store)), PrivateKey.fresh())
+    docket = Docket(store, "loans", clock)
+    assert docket._snapshot == 0, "it is not believed, and the records are read instead"
+    _scores(docket, "next")
+    assert replay_store(store, "loans").holds
+
+
+def test_a_snapshot_changed_by_somebody_with_the_key_is_found_in_the_background(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    """What was decided from it is found too, and the docket is folded anew before it goes on."""
+    play(begin(rule="any"), clock, 0, 14)
+    harmed = _disfavoured(_content(store))
+    _put(store, harmed, store.keys.current())
+    reports: list[tuple[int, int]] = []
+
+    async def serve() -> None:
+        workers, stop = Workers(store, Settings()), asyncio.Event()
+        await workers.run("loans", lambda w: _scores(w.docket, "wrong"))
+        task = asyncio.create_task(workers.recompute(stop, lambda _, *n: reports.append(n)))
+        worker = workers._workers["loans"]
+        while not worker.distrusted:
+            await asyncio.sleep(0.01)
+        await workers.run("loans", lambda w: _scores(w.docket, "right"))
+        stop.set()
+        await task
+        await workers.close()
+
+    asyncio.run(asyncio.wait_for(serve(), 60))
+    assert max(differences for _, differences in reports) >= 1
+    differing = {d.seq for d in replay_store(store, "loans").differences}
+    wrong = [r.seq for r in store.records("loans") if r.kind == "decided"][-2:]
+    assert (wrong[0] in differing, wrong[1] in differing) == (True, False)

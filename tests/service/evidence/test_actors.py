@@ -14,6 +14,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.store import Store
@@ -67,7 +68,7 @@ def test_every_record_says_who_acted_and_tokens_are_introduced(store: Store) -> 
     ]  # fmt: skip
     found = replay_store(store, "loans")
     assert found.holds, found.text()
-    assert "says who acted, by 3 tokens" in found.text()
+    assert "of 3 that the ledger itself lists" in found.text()
 
 
 def test_a_second_token_for_a_member_is_visible(store: Store) -> None:
@@ -97,14 +98,26 @@ def test_whoever_is_not_introduced_or_is_somebody_else_is_found(store: Store) ->
 
 
 def test_a_token_that_has_ended_acts_no_more(store: Store, applicants: Any) -> None:
-    token = create_token(store, "client", "late", "loans")[1]
-    revoke_token(store, token.id)
+    """A request may be under way when its token is revoked: the ledger's order decides."""
+    docket, token = Docket(store, "loans"), create_token(store, "client", "late", "loans")[1]
     with acting(token.actor):
-        open_round(Docket(store, "loans"), applicants("b"))
-    # It introduces itself anew, which is plain to see; without that it is a difference.
-    kinds = [(r.kind, r.actor) for r in store.records("loans")][-5:]
-    assert kinds[0] == ("token-ended", "machine")
-    assert about(replay_store(store, "loans")) == {"actor"}
+        open_round(docket, applicants("b"))
+    revoke_token(store, token.id)
+    head = store.head("loans")
+    with acting(token.actor):
+        with pytest.raises(ServiceError, match="Your token was revoked"):
+            open_round(docket, applicants("c"))
+        with pytest.raises(ServiceError, match="Your token was revoked"):
+            create_token(store, "client", "another", "loans")
+    assert store.head("loans") == head
+    assert replay_store(store, "loans").holds
+    # Written by hand, it is found.
+    evidence = evidence_of(store, "loans")
+    last = evidence.records[-1]
+    body = {"round": "r2", "person": "b0", "label": 1}
+    more = Record.following("loans", last.head, last.at, "labelled", body, token.actor.id)
+    forged = replace(evidence, records=[*evidence.records, more])
+    assert about(replay_evidence(forged)) == {"actor"}
 
 
 def test_sign_ins_are_in_the_ledger_with_their_end(store: Store) -> None:
@@ -118,13 +131,34 @@ def test_sign_ins_are_in_the_ledger_with_their_end(store: Store) -> None:
     assert replay_store(store, "loans").holds
     evidence = evidence_of(store, "loans")
 
-    def later(record: Record) -> Record:
+    def late(record: Record) -> Record:
         far = "2999-01-01T00:00:00.000000Z"
         return (
             replace(record, at=far, actor=last[0].actor) if record.kind == "signed-out" else record
         )
 
-    assert "actor" in about(replay_evidence(rehashed(evidence, later)))
+    assert "actor" in about(replay_evidence(rehashed(evidence, late)))
+
+
+def test_a_sign_in_lasts_although_the_ledger_is_ahead_for_longer(
+    store: Store, applicants: Any
+) -> None:
+    """The clock was two days ahead, and is right again; whoever is signed in goes on."""
+    docket, clock = Docket(store, "loans"), now
+    token, _ = create_token(store, "auditor", "bob", "loans")
+    cookie, session = begin_session(store, token, 60)
+    docket.clock = lambda: later(now(), 2 * 86_400)
+    round_, _ = open_round(docket, applicants("b"))
+    docket.clock = clock
+    with acting(session.actor):
+        flag(docket, Seat(round_.id, "bob"), round_.reportable[0][:2])
+    kinds = [r.kind for r in store.records("loans")][-3:]
+    assert kinds == ["clock-behind", "signed-in", "flagged"]
+    end_session(store, cookie)
+    with acting(session.actor), pytest.raises(ServiceError, match="You are signed out"):
+        finish(docket, Seat(round_.id, "bob"))
+    found = replay_store(store, "loans")
+    assert found.holds, found.text()
 
 
 def test_tokens_of_all_dockets_are_in_all_ledgers(sqlite_url: str, spec: Any) -> None:

@@ -16,6 +16,7 @@ from likewise_service import anchors as targets
 from likewise_service.anchors import Anchoring, TimeStampTarget, record_failure, targets_from
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.errors import later, now
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import TimeStamp, read_certificates
 from likewise_service.ledger.store import Store
@@ -78,17 +79,22 @@ def test_a_time_stamp_bounds_when_records_were_written(
         assert word in about(replay_evidence(rehashed(evidence, change), trusted)), word
 
 
-def test_times_before_an_anchor_are_bounded_even_where_hashes_are_left_alone(
-    docket: Docket, tmp_path: Path
-) -> None:
-    """A server whose clock is ahead writes times that its own anchors contradict."""
+def test_a_clock_that_was_ahead_and_is_right_again(docket: Docket, tmp_path: Path) -> None:
+    """The ledger says what happened, and holds; who leaves that out is found."""
     [target] = targets_from(f"file:{tmp_path / 'heads.jsonl'}")
-    docket.clock = lambda: "2999-01-01T00:00:00.000000Z"
+    clock = docket.clock
+    docket.clock = lambda: later(now(), 2 * 86_400)
     open_round(docket, some_people("late"))
+    docket.clock = clock
+    open_round(docket, some_people("later"))
     anchor(docket, target)
-    found = replay_evidence(evidence_of(docket.store, "loans"))
-    assert about(found) == {"time"}
-    assert "post-dated" in found.text()
+    open_round(docket, some_people("last"))
+    evidence = evidence_of(docket.store, "loans")
+    found = replay_evidence(evidence)
+    assert found.holds, found.text()
+    assert "some clock was wrong, the furthest by 2,880.0 minutes" in found.text()
+    stated = [r.seq for r in evidence.records if r.kind == "clock-behind"]
+    assert len(stated) == 1, "it is said once"
 
 
 def test_a_time_stamp_of_a_foreign_authority_is_refused(

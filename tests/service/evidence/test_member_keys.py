@@ -54,6 +54,7 @@ def test_a_member_who_signs(start: Any, key: MemberKey) -> None:
     found = replay_evidence(evidence, trusted)
     assert found.holds, found.text()
     assert "6 acts were signed by members themselves" in found.text()
+    assert "'ann' said what" not in found.text(), "nothing of hers rests on the operator's word"
     _refused(live, store, review.id, pair)
     _found(evidence, trusted)
     other = replay_evidence(evidence, Trusted({"ann": MemberKey.fresh().public.text}))

@@ -25,6 +25,7 @@ from likewise_service.errors import ServiceError
 from likewise_service.ledger.records import features_of
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import (
     chances,
@@ -75,7 +76,7 @@ def evidence(store: Store) -> Evidence:
 
 
 def test_a_packet_has_everything_and_nobody_else(evidence: Evidence, store: Store) -> None:
-    packet = packet_content(evidence, "r6", "n6-1")
+    packet = packet_content(history_of(evidence, "r6", "n6-1"))
     assert [f["value"] for f in packet["features"]] == ["310", "31", "car"]
     decision = packet["decision"]
     assert decision["overridden"] is not decision["approved"]
@@ -86,7 +87,7 @@ def test_a_packet_has_everything_and_nobody_else(evidence: Evidence, store: Stor
     assert {o["reason"] for o in packet["objections"]} >= {"much the same debt"}
     assert any(o["taken_back"] for o in packet["objections"])
     assert packet["reported"][0]["treated"] == "less favourably"
-    text = json.dumps(packet) + packet_words(give_packet(store, "loans", "r6", "n6-1"))
+    text = json.dumps(packet) + packet_words(give_packet(Docket(store, "loans"), "r6", "n6-1"))
     for other in ("n6-0", "n6-2", "n5-1", '"790"', '"510"'):
         assert other not in text, other
 
@@ -94,18 +95,18 @@ def test_a_packet_has_everything_and_nobody_else(evidence: Evidence, store: Stor
 def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
     """Brute force: the chance with every other value of a feature, from the same draws."""
     found = history_of(evidence, "r6", "n6-1")
-    assert found.state is not None
+    assert found.policy is not None
     assert found.payload is not None
     own = features_of(found.payload.content)
-    [score] = chances(found.state, "r6", [own])
+    [score] = chances(found, [own])
     assert score == found.round.decisions["n6-1"].score, "the same draws give the same score"
-    packet = packet_content(evidence, "r6", "n6-1")
+    packet = packet_content(history_of(evidence, "r6", "n6-1"))
     reasons = {one["feature"]: one for one in packet["reasons"]}
-    schema = found.state.learner.hypotheses.schema
+    schema = found.learner.hypotheses.schema
     for place, name in enumerate(schema.names):
         values = values_of(schema[name], own[place])
         rows = [(*own[:place], value, *own[place + 1 :]) for value in values]
-        others = [chances(found.state, "r6", [row])[0] for row in rows]
+        others = [chances(found, [row])[0] for row in rows]
         expected = (score - sum(others) / len(others)) / ONE
         assert reasons[name]["moved"] == pytest.approx(expected, abs=1e-12)
         assert reasons[name]["best"] == (max(others) - score) / ONE
@@ -117,7 +118,7 @@ def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
 
 def test_a_person_reads_what_was_decided_and_why(store: Store) -> None:
     """The decision that stands comes first; a reason is that of whoever decided."""
-    packet = give_packet(store, "loans", "r6", "n6-1")
+    packet = give_packet(Docket(store, "loans"), "r6", "n6-1")
     assert packet["decision"]["overridden"] is not None
     lines = packet_words(packet).splitlines()
     stands = "approved" if packet["decision"]["stands"] else "rejected"
@@ -145,7 +146,7 @@ def test_where_the_institution_decides_no_policy_is_named(tmp_path: Path) -> Non
     features = {"score": 400, "debt": 10, "purpose": "car"}
     people = [Applicant(name, features, score) for name, score in (("ann", 0.2), ("bo", 0.9))]
     open_round(Docket(made, "ours"), people)
-    packet = give_packet(made, "ours", "r1", "ann")
+    packet = give_packet(Docket(made, "ours"), "r1", "ann")
     assert (packet["chance_from"], packet["reasons"], packet["letter"]) == (None, [], [])
     text = packet_words(packet)
     assert "The institution rejected, at a chance of approval of 20.0 %." in text
@@ -184,7 +185,7 @@ def test_a_packet_is_verified_and_derived_again(store: Store, tmp_path: Path) ->
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_is_changed_in_a_packet_is_refused(store: Store, data: st.DataObject) -> None:
-    packet = give_packet(store, "loans", "r4", "n4-0")
+    packet = give_packet(Docket(store, "loans"), "r4", "n4-0")
     changed: Any = copy.deepcopy(packet)
     name = data.draw(st.sampled_from(sorted(packet)))
     changed[name] = data.draw(st.none() | st.integers() | st.text() | st.just({}) | st.just([]))
@@ -193,7 +194,7 @@ def test_whatever_is_changed_in_a_packet_is_refused(store: Store, data: st.DataO
 
 
 def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store) -> None:
-    packet, key = give_packet(store, "loans", "r4", "n4-1"), store.keys.current()
+    packet, key = give_packet(Docket(store, "loans"), "r4", "n4-1"), store.keys.current()
     evidence = evidence_of(store, "loans")
     assert check_packet(packet, None, evidence) == []
     from likewise_service.ledger.records import canonical
@@ -210,15 +211,17 @@ def test_whoever_was_erased_has_no_features_any_more(tmp_path: Path, applicants:
     open_docket(made, "loans", small_spec(), seed=5)
     docket = Docket(made, "loans")
     open_round(docket, applicants("a"))
-    before = give_packet(made, "loans", "r1", "a0")
+    before = give_packet(Docket(made, "loans"), "r1", "a0")
     erase(docket, "r1", "a0")
     evidence = evidence_of(made, "loans")
     assert check_packet(before, None, evidence) == [], "it was right when it was given"
-    after = packet_content(evidence, "r1", "a0")
+    after = packet_content(history_of(evidence, "r1", "a0"))
     assert (after["features"], after["reasons"], bool(after["erased"])) == ([], [], True)
-    assert "The features were erased" in packet_words(give_packet(made, "loans", "r1", "a0"))
+    assert "The features were erased" in packet_words(
+        give_packet(Docket(made, "loans"), "r1", "a0")
+    )
     with pytest.raises(ServiceError, match="nobody named"):
-        packet_content(evidence, "r1", "nobody")
+        history_of(evidence, "r1", "nobody")
     made.close()
 
 
@@ -228,3 +231,48 @@ def test_the_api_gives_packets(live: Live) -> None:
     keys = KnownKeys.named([live.client("client").keys()[0].public])
     assert check_packet(given.packet, keys) == []
     assert "The decision on x1-0" in given.words
+
+
+def test_a_client_sees_nothing_of_the_panel_at_work(live: Live) -> None:
+    """Nor afterwards who said what: that is for those who supervise."""
+    bank, ann = live.client("client"), live.client("auditor")
+    bank.open_round("loans", people(1, 3))
+    review = ann.review("loans", ann.reviews("loans")[0].id)
+    pair = (review.pairs[0].over, review.pairs[0].under)
+    ann.flag("loans", review.id, pair, "so alike")
+    for stage in ("open", "closed"):
+        for person in people(1, 3):
+            given = bank.packet("loans", "r1", person)
+            text = json.dumps(given.packet) + given.words
+            for secret in ("ann", "bob", "so alike", "flagged", "finished", "objected"):
+                assert secret not in text, (stage, secret)
+            assert (given.packet["panel"]["seats"], given.packet["objections"]) == (None, None)
+        seen = live.client("regulator").packet("loans", "r1", "x1-0").packet
+        assert set(seen["panel"]["seats"]) == {"ann", "bob"}
+        if stage == "open":
+            ann.finish("loans", review.id)
+            bob = live.client("auditor-bob")
+            bob.finish("loans", bob.reviews("loans")[0].id)
+    given = bank.packet("loans", "r1", "x1-0")
+    assert given.packet["outcome"] == "report"
+    assert "The panel reported pairs of this round" in given.words
+    store = Store.open(live.settings.database)
+    evidence = evidence_of(store, "loans")
+    assert check_packet(given.packet, None, evidence) == []
+    store.close()
+
+
+def test_a_packet_reads_the_records_of_one_round(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docket, whole = Docket(store, "loans"), evidence_of(store, "loans")
+
+    def refuse(*_: object, **__: object) -> Any:
+        raise AssertionError("it reads other records")
+
+    for name in ("records", "rows"):
+        monkeypatch.setattr(LedgerView, name, refuse)
+    packet = give_packet(docket, "r2", "n2-1")
+    monkeypatch.undo()
+    assert packet["reasons"]
+    assert check_packet(packet, None, whole) == []

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.errors import LikewiseError
@@ -94,12 +95,17 @@ class Client:
             await asyncio.to_thread(append, self.asked, key)
             await self.work_on(await self.open_round(key))
 
+    async def awaited(self, round_id: str) -> str | None:
+        """Somebody whom the round waits for."""
+        round_ = await self.round(round_id)
+        return next((m for m, seat in round_.seats.items() if seat == "asked"), None)
+
     async def work_on(self, round_id: str) -> None:
         """Objections, reviews and labels; another process may have done some of it before."""
-        for member in (await self.round(round_id)).seats:
+        while member := await self.awaited(round_id):
             seat = Seat(round_id, member)
             try:
-                pairs = (await self.round(round_id)).reportable
+                pairs = (await self.round(round_id)).asked_of(member)
                 if pairs and self.random.random() < 0.6:
                     pair = pairs[0][:2]
                     said = partial(reviews.flag, seat=seat, pair=pair, reason="why")
@@ -147,7 +153,11 @@ def main(url: str, name: str, folder: Path) -> None:
     note_groups(folder)
     store = Store.open(url)
     learner = Learner(CLASS, k=3, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN, attention=MODEL)
-    spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any", repeat_share=0.0)
+    panel: dict[str, Any] = {"members": ("ada", "bob"), "rule": "any"}
+    if name.startswith("turns"):
+        five = ("ada", "bob", "cy", "dee", "eva")
+        panel = {"members": five, "rule": "majority", "turns": True, "together_share": 0.1}
+    spec = DocketSpec.of("Under load", learner, repeat_share=0.0, **panel)
     try:
         open_docket(store, name, spec, seed=5)
     except ServiceError as error:

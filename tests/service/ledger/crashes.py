@@ -24,14 +24,16 @@ from typing import IO
 
 import sqlalchemy as sa
 
-from likewise_service.dockets.docket import Docket, DocketAt, check_snapshot, content_of
+from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.recomputation import Recomputation, check_snapshot
+from likewise_service.dockets.reviews import Seat
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.records import Receipt, chained
 from likewise_service.ledger.store import Store
 from tests.service.live import fresh_database, replay_store
 
 WORKER = Path(__file__).parent / "crash_worker.py"
-KILLS_A_DOCKET = 10
+KILLS_A_DOCKET = 20
 
 
 class Harness:
@@ -87,9 +89,9 @@ def check_ledger(store: Store, docket: str, receipts: Iterable[str]) -> int:
     people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
     assert set(people.values()) <= {1}, "a request that was sent again was carried out twice"
     once = Counter(
-        (r.kind, r.body.get("round"), r.body.get("person"))
+        (r.kind, r.body.get("round"), r.body.get("person"), r.body.get("member"))
         for r in records
-        if r.kind in ("decided", "sealed", "audited", "labelled", "closed")
+        if r.kind in ("asked", "decided", "sealed", "audited", "labelled", "closed")
     )
     assert set(once.values()) <= {1}
     if records:
@@ -103,14 +105,26 @@ def check_start(store: Store, docket: str) -> None:
     """The snapshot that was left says what the records say, and so does a start from it."""
     checked = check_snapshot(store, docket)
     assert checked is None or not checked.differing, checked
-    started, read = Docket(store, docket), DocketAt(store, docket, store.head(docket).seq)
+    started, read = Docket(store, docket), Recomputation(store, docket)
+    while read.advance(10_000):
+        pass
+    assert read.differences == []
     one, other = (content_of(d.projection, d.seating, d.state) for d in (started, read))
     assert one == other
     check_asked(started)
 
 
 def check_asked(docket: Docket) -> None:
-    """Members are asked about the pairs on record, and about nothing that they have answered."""
+    """Members are asked about the pairs on record, and about nothing that they have answered.
+
+    A round that asks in turn has one member whose turn it is, and none is forgotten.
+    """
+    for round_ in docket.projection.open_rounds():
+        awaited = [who for who, seat in round_.seats.items() if seat == "asked"]
+        assert not round_.in_turn or len(awaited) == (round_.outcome is None)
+        for who in awaited if round_.outcome is None else ():
+            name = docket.seating.key.review_id(Seat(round_.id, who))
+            assert name in docket.seating.members[who].opened, "forgotten"
     asked = {
         record.body["round"]: record.body["asking"]
         for record in docket.store.records(docket.name)
@@ -120,11 +134,12 @@ def check_asked(docket: Docket) -> None:
         for review in member.opened.values():
             round_ = docket.projection.round(review.seat.round)
             assert round_.outcome is None
-            assert name in round_.seats
-            shown = [(over, under) for over, under, _ in round_.reportable]
+            assert round_.seats[name] in ("asked", "finished")
+            shown = [(over, under) for over, under, _ in round_.asked_of(name)]
             recorded = asked[round_.id]
             assert len(shown) == len(set(shown)) > 0
-            if not recorded["whole"]:
+            assert set(shown) <= {pair[:2] for pair in round_.reportable}
+            if not recorded["whole"] and not round_.in_turn:
                 assert set(shown) == set(map(tuple, recorded["pairs"]))
         assert not docket.archive.ended(list(member.opened)), "asked again, after it had ended"
 
@@ -140,7 +155,7 @@ def kill_often(url: str, folder: Path, kills: int) -> str:
     began, number = time.monotonic(), 0
     try:
         while number < kills or (number < 20 * kills and not _tested(store, folder)):
-            docket = f"crash-{number // KILLS_A_DOCKET}"
+            docket = f"{('crash', 'turns')[number % 2]}-{number // KILLS_A_DOCKET}"
             logs = folder / docket
             logs.mkdir(exist_ok=True)
             at_work, after = chance.random() < 0.7, chance.uniform(0.0, 0.6)

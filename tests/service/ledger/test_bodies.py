@@ -42,13 +42,14 @@ STORED: dict[str, dict[str, Any]] = {
         ],
     },
     "sealed": {
-        "round": "r1", "members": ["ada"], "rule": "any", "due": None,
+        "round": "r1", "members": ["ada"], "rule": "any", "due": None, "in_turn": True,
         "asking": {
             "pairs": [["a", "b"]], "possible": 2, "whole": False, "chance": 52428,
-            "looked_at": True, "memory": "ab", "everything": False,
+            "looked_at": True, "memory": "ab", "everything": False, "sensitivity": 157_286,
         },
     },
-    "flagged": {"round": "r1", "member": "ada", "pair": ["a", "b"], "reason": None},
+    "asked": {"round": "r1", "member": "ada", "pairs": [["a", "b"]], "due": None},
+    "flagged": {"round": "r1", "member": "ada", "pair": ["a", "b"], "reason": None, "limit": 5},
     "withdrawn": {"round": "r1", "member": "ada", "pair": ["a", "b"]},
     "finished": {"round": "r1", "member": "ada"},
     "reopened": {"round": "r1", "member": "ada"},
@@ -59,9 +60,9 @@ STORED: dict[str, dict[str, Any]] = {
     "closed": {"round": "r1"},
     "repeated": {
         "member": "ada", "round": "r1", "finished": True,
-        "objections": [{"pair": ["a", "b"], "reason": "d"}],
+        "objections": [{"pair": ["a", "b"], "reason": "d", "limit": None}],
     },
-    "erased": {"round": "r1", "person": "a", "digest": None},
+    "erased": {"round": "r1", "person": "a", "digest": None, "forgets": True},
     "seed-revealed": {"seed": "7", "salt": "00"},
     "key-published": {"key": "k", "replaces": "k0", "signature": None, "compromised": False},
     "token-issued": {"token": "t", "role": "client", "name": "b", "seat": None, "created": AT},
@@ -74,7 +75,7 @@ STORED: dict[str, dict[str, Any]] = {
     "member-key-set": {"member": "ada", "key": "k", "proof": "p", "consent": None},
     "signed": {
         "member": "ada", "key": "k", "review": "r", "act": "flag", "pair": ["p1", "p2"],
-        "reason": None, "at": AT, "signature": "s",
+        "reason": None, "at": AT, "signature": "s", "limit": None,
     },
     "anchored": {"target": "file", "receipt": "r", "fixed": AT, "proof": None},
     "anchor-failed": {"target": "file", "why": "no space"},
@@ -86,6 +87,7 @@ STORED: dict[str, dict[str, Any]] = {
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
     "learner-given": {"learner": {"k": 3}},
     "guidelines-set": {"text": "Look at the debts first."},
+    "clock-behind": {"clock": AT},
 }  # fmt: skip
 
 

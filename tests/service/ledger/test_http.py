@@ -35,6 +35,9 @@ def test_four_processes_and_32_clients_lose_nothing_over_http(postgres_url: str)
     print(json.dumps(figures["milliseconds"]), figures["rounds_a_second"], "rounds a second")
 
 
-def test_a_server_that_is_killed_under_load_loses_no_answer_that_it_gave(database: str) -> None:
-    figures = load(database, processes=2, clients=8, rounds=200, kills=12)
+@pytest.mark.parametrize("turns", [0, 1])
+def test_a_server_that_is_killed_under_load_loses_no_answer_that_it_gave(
+    database: str, turns: int
+) -> None:
+    figures = load(database, processes=2, clients=8, rounds=200, kills=12, turns=turns)
     assert figures["kills"] == 12

@@ -16,8 +16,17 @@ from joserfc.jwk import KeySet, RSAKey
 
 from likewise.errors import ParameterError
 from likewise_service.auth import sign_ins as providers
-from likewise_service.auth.sign_ins import LOGOUT, Attempt, Provider, identity_claims, provider_from
+from likewise_service.auth.sign_ins import (
+    LOGOUT,
+    Attempt,
+    Provider,
+    begin_sign_on,
+    identity_claims,
+    provider_from,
+)
+from likewise_service.auth.tokens import create_token, revoke_token
 from likewise_service.errors import ServiceError
+from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
 KEY = RSAKey.generate_key(2048, {"kid": "one"})
@@ -115,6 +124,42 @@ def test_an_honest_token_is_taken(hostile: Hostile) -> None:
     assert f"state={ATTEMPT.state}" in where
     assert "code_challenge_method=S256" in where
     assert ATTEMPT.verifier not in where
+
+
+def test_keys_that_the_provider_has_changed_are_fetched_again_but_not_all_the_time(
+    hostile: Hostile,
+) -> None:
+    provider, other = client(hostile), RSAKey.generate_key(2048, {"kid": "two"})
+    hostile.token = hostile.sign()
+    provider.claims(ATTEMPT, "code", "back")
+    hostile.keys = KeySet([other]).as_dict(private=False)
+    hostile.token = {
+        "id_token": jwt.encode({"alg": "RS256", "kid": "two"}, hostile.claims(), other)
+    }
+    assert provider.claims(ATTEMPT, "code", "back")["sub"] == "ann"
+    fetched = hostile.asked.count("/keys")
+    assert fetched == 2
+    for name in ("three", "four"):
+        header = {"alg": "RS256", "kid": name}
+        hostile.token = {"id_token": jwt.encode(header, hostile.claims(), other)}
+        with pytest.raises(ServiceError, match="does not hold"):
+            provider.claims(ATTEMPT, "code", "back")
+    assert hostile.asked.count("/keys") == fetched
+
+
+def test_who_was_revoked_stays_so_whatever_they_are_called_next(sqlite_url: str) -> None:
+    store, settings = Store.open(sqlite_url), Settings()
+    create_token(store, "operator", "olga", None)
+    claims = {"iss": "https://id.example", "sub": "17", "likewise_role": "regulator",
+              "preferred_username": "ann"}  # fmt: skip
+    _, session = begin_sign_on(store, settings, claims, ())
+    begin_sign_on(store, settings, {**claims, "sub": "18"}, ())
+    revoke_token(store, session.identity.id)
+    for change in ({}, {"preferred_username": "anna"}, {"likewise_role": "operator"}):
+        with pytest.raises(ServiceError, match="was revoked"):
+            begin_sign_on(store, settings, {**claims, **change}, ())
+    begin_sign_on(store, settings, {**claims, "sub": "18", "preferred_username": "bo"}, ())
+    store.close()
 
 
 MINUTE = 60

@@ -9,30 +9,36 @@ from typing import Any
 
 import pytest
 
+from likewise import Feature
 from likewise_client.responses import (
+    DecisionResponse,
     DocketResponse,
     DocketSummary,
     Fact,
     ObjectionResponse,
+    PairResponse,
     ReceiptResponse,
     ReportedPair,
     ReviewPair,
     ReviewPerson,
     ReviewResponse,
     ReviewSummary,
+    RoundResponse,
     RoundSummary,
 )
 from likewise_service.api.metrics import (
     AgreementResponse,
     ConsistencyResponse,
+    LeastResponse,
     MemberMetrics,
     MetricsResponse,
     Series,
     UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
-from likewise_service.dockets.board import unseen
-from likewise_service.web.rendering import PageContext, practice_review, render
+from likewise_service.web.practice import GOLD
+from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
+from likewise_service.web.rendering import PageContext, pair_key, render
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -45,16 +51,26 @@ HOSTILE = (
     "&lt;b&gt; & so on",
 )
 ROWS = (
-    (0.82, "712", "24 % of income", "car", "6 years", "no"),
-    (0.51, "698", "26 % of income", "home", "6 years", "no"),
-    (0.27, "690", "25 % of income", "car", "5 years", "no"),
-    (0.62, "655", "41 % of income", "home", "11 years", "no"),
-    (0.31, "655", "38 % of income", "home", "2 years", "yes"),
-    (0.74, "760", "12 % of income", "car", "9 years", "no"),
-    (0.004, "540", "63 % of income", "home", "1 year", "yes"),
-    (0.45, "610", "33 % of income", "car", "3 years", "no"),
+    (0.82, "712", "24 % of income", "car", "6 years", "no", "3,200 €", "none", "renting", "14"),
+    (0.51, "698", "26 % of income", "home", "6 years", "no", "2,900 €", "one", "owner", "9"),
+    (0.27, "690", "25 % of income", "car", "5 years", "no", "3,150 €", "none", "renting", "12"),
+    (0.62, "655", "41 % of income", "home", "11 years", "no", "2,400 €", "two", "owner", "22"),
+    (0.31, "655", "38 % of income", "home", "2 years", "yes", "2,350 €", "two", "renting", "21"),
+    (0.74, "760", "12 % of income", "car", "9 years", "no", "4,100 €", "none", "owner", "17"),
+    (0.004, "540", "63 % of income", "home", "1 year", "yes", "1,700 €", "three", "renting", "3"),
+    (0.45, "610", "33 % of income", "car", "3 years", "no", "2,600 €", "one", "with parents", "6"),
 )
-TITLES = ("Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment")
+TITLES = (
+    "Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment", "Monthly income",
+    "Dependants", "Housing", "Years since the oldest account",
+)  # fmt: skip
+FEATURES = (
+    Feature("score", "integer", 300, 850, label="Bureau score"),
+    Feature("debt", unit="% of income"),
+    Feature("purpose", "category", levels=("car", "home", "boat")),
+    Feature("secret", "flag", visible=False),
+)
+FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
 KEY = "5f2a" * 8
 RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
@@ -88,7 +104,11 @@ class Samples:
             ReviewPair(
                 people[over].id, people[under].id, ROWS[over][0] - ROWS[under][0],
                 place in flags,
-                {f"f{j}": "differs" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]},
+                {
+                    f"f{j}": "9 apart, 2\u202f% of the range"
+                    for j in FACTS
+                    if ROWS[over][j + 1] != ROWS[under][j + 1]
+                },
             )
             for place, (over, under) in enumerate(PAIRS)
         ]  # fmt: skip
@@ -134,6 +154,8 @@ class Samples:
             docket="loans", at="2026-11-15T06:00:00Z", shadow=False, rounds=rounds,
             people=8 * rounds, open=3, in_audit=2, oldest_open_seconds=93_000.0,
             reports=rounds // 5, quiet=0, unaudited=0, looked_at=rounds // 4, pairs_shown=rounds,
+            members_asked=rounds // 2, member_pairs=2 * rounds,
+            leasts=[LeastResponse(p, p == 0.05, 40 + 500 * p, 9 / p - 9) for p in (0.05, 0.5, 1.0)],
             minutes=67.0, unseen=UnseenResponse(12.0, 3, 40, 0.95), labels=1894,
             missing=26, overrides=4,
             error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,
@@ -162,7 +184,7 @@ class Samples:
             name="loans", title=self.page.title, shadow=False, notice=None, features=[], k=8,
             alpha=0.3, feedback="full", members=[], quorum=1, deadline=None, seed_commitment="",
             audit_only=False, learner_from=None,
-            rule=self.word("veto(ethicist) or at_least(80%)", 0), receipt=RECEIPT,
+            rule='veto("ethicist") or at_least(80%)', receipt=RECEIPT,
         )  # fmt: skip
 
     def rounds(self) -> list[RoundSummary]:
@@ -173,20 +195,55 @@ class Samples:
             RoundSummary(other, 240, "in audit", opened, opened, None, None, None, 8, 8, 2, 0),
         ]
 
+    def round(self) -> RoundResponse:
+        """One round as the operator sees it."""
+        ids = [self.word(f"x{i}", i) + f"-{i}" for i in range(3)]
+        opened = "2026-11-14T04:10:00Z"
+        return RoundResponse(
+            self.word("r238", 0), 238, "awaiting labels", opened, opened, None, "report", None,
+            False, None, "veto(ann) or at_least(2)", True, 3,
+            [DecisionResponse(name, i == 0, 0.8 - 0.3 * i, 0) for i, name in enumerate(ids)],
+            [PairResponse(ids[0], ids[2])], {ids[0]: 1}, {ids[1]: True}, [ids[2]],
+            {self.word("ann", 3): "finished", "bob": "absent"},
+            [ObjectionResponse(ids[0], ids[2], self.word("ann", 3), self.word("alike", 6), 0.2)],
+            RECEIPT,
+        )  # fmt: skip
+
+    def operations(self) -> dict[str, str]:
+        """The operator's way from a figure to a round to a person."""
+        page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
+        listed = {"outcome": "", "first": 100, "count": 240, "following": 200, "earlier": 0}
+        first, packet = self.round().decisions[0], self.word("The decision on x0:\n\nApproved.", 1)
+        person = {"round": self.round(), "decision": first}
+        return {
+            "rounds-listed": render("dashboard/rounds.html", page, rounds=self.rounds(), **listed),
+            "rounds-listed-none": render("dashboard/rounds.html", page, rounds=[], **listed),
+            "round": render("dashboard/round.html", page, round=self.round()),
+            "person": render("dashboard/person.html", page, packet="", **person),
+            "person-packet": render("dashboard/person.html", page, packet=packet, **person),
+        }
+
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
         values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
-    def shown(
-        self, review: ReviewResponse, position: int = 1, marks: dict[str, str] | None = None
-    ) -> str:
-        known = marks or {}
-        names = [(f"{pair.over}.{pair.under}", pair.flagged) for pair in review.pairs]
-        return render(
-            "console/review.html", self.page, review=review, position=position, marks=known,
-            unseen=unseen(names, known),
-        )  # fmt: skip
+    def queue(self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1) -> Queue:
+        """A queue of one review, behind the pair at a place."""
+        pairs = [QueuedPair(review, pair, pair_key(pair) in (fines or ())) for pair in review.pairs]
+        left = sum(not (queued.fine or queued.pair.flagged) for queued in pairs)
+        waiting = [q for q in pairs[first - 1 :] if first > 1 or not (q.fine or q.pair.flagged)]
+        return Queue(waiting, {review.id: left} if left else {})
+
+    def asked(self, queue: Queue, last: str = "", word: str = "") -> str:
+        values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
+        return render("console/queue.html", self.page, **values)
+
+    def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
+        """One round as a whole."""
+        left = sum(self.queue(review, fines).left.values())
+        values = {"review": review, "fines": fines or set(), "left": left}
+        return render("console/review.html", self.page, **values)
 
     def pages(self) -> dict[str, str]:
         """Every page there is, rendered."""
@@ -201,15 +258,22 @@ class Samples:
             "sign-in-refused": render("sign_in.html", nobody, problem=refused, sign_on=True),
             "signed-on": render("signed_on.html", nobody, where="#main", name="ada"),
             "signed-out": render("signed_out.html", nobody, where="#main"),
-            "awaiting": render("console/awaiting.html", page, reviews=self.waiting()),
-            "awaiting-none": render("console/awaiting.html", page, reviews=[]),
-            "review": self.shown(self.review()),
-            "review-flagged": self.shown(self.flagged(), 2),
-            "review-done": self.shown(self.flagged(status="waiting"), 7),
-            "review-closed": self.shown(closed, 2),
-            "review-erased": self.shown(self.erased()),
-            "review-no-pair": self.shown(self.review(pairs=[])),
-            "practice": self.shown(practice_review()),
+            "queue": self.asked(self.queue(self.review())),
+            "queue-flagged": self.asked(self.queue(self.flagged(), first=2), f"{KEY}.p1.p3"),
+            "queue-erased": self.asked(self.queue(self.erased())),
+            "queue-graded": self.asked(self.queue(self.review(graded=True, final=True))),
+            "queue-none": self.asked(Queue([], complete=1)),
+            "practice": self.asked(practice_queue(FEATURES, 1), word=GOLD[0].word("fine")),
+            "practice-done": self.asked(practice_queue(FEATURES, 4), word=GOLD[3].word("flag")),
+            "rounds": render(
+                "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1}
+            ),
+            "rounds-none": render("console/rounds.html", page, reviews=[], left={}),
+            "review": self.whole(self.flagged(), {"p6.p3"}),
+            "review-done": self.whole(self.flagged(status="waiting")),
+            "review-closed": self.whole(closed),
+            "review-erased": self.whole(self.erased()),
+            "review-no-pair": self.whole(self.review(pairs=[])),
             "seats": render(
                 "console/seats.html", page, current="a", problem=refused, seats=[
                     Identity("a", "auditor", self.word("ann", 1), "loans", ""),
@@ -217,7 +281,7 @@ class Samples:
                 ],
             ),
             "guidelines": render(
-                "console/guidelines.html", page, practised=True, practice="0" * 32,
+                "console/guidelines.html", page,
                 guidelines=[self.word("Look at the debts first.", 1)],
             ),
             "history": render("console/history.html", page, reviews=self.past(), older=7),
@@ -229,6 +293,7 @@ class Samples:
             "dockets": render("dashboard/dockets.html", page, dockets=dockets),
             "dashboard": self.dashboard(),
             "dashboard-none": self.dashboard(0, metrics=nothing, rounds=[]),
+            **self.operations(),
         }  # fmt: skip
 
     def erased(self) -> ReviewResponse:
@@ -242,7 +307,7 @@ def made(word: Callable[[str, int], str]) -> Samples:
     """Samples whose every text has been through ``word``."""
     page = PageContext(
         base="/console", csrf="c5rf", title=word("Car and home loans", 1), who=word("Ethicist", 4),
-        receipt=RECEIPT.text, now="2026-11-15T06:00:00Z",
+        receipt=RECEIPT.text, seat="5ea7", now="2026-11-15T06:00:00Z",
     )  # fmt: skip
     return Samples(word, page)
 

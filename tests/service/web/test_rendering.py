@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from likewise_client.responses import ReviewResponse
 from likewise_service.web.rendering import render
 
 if TYPE_CHECKING:
@@ -21,15 +20,20 @@ PAGES = (
     "sign-in-refused",
     "signed-on",
     "signed-out",
-    "awaiting",
-    "awaiting-none",
+    "queue",
+    "queue-flagged",
+    "queue-erased",
+    "queue-graded",
+    "queue-none",
+    "practice",
+    "practice-done",
+    "rounds",
+    "rounds-none",
     "review",
-    "review-flagged",
     "review-done",
     "review-closed",
     "review-erased",
     "review-no-pair",
-    "practice",
     "seats",
     "guidelines",
     "history",
@@ -38,6 +42,11 @@ PAGES = (
     "dockets",
     "dashboard",
     "dashboard-none",
+    "rounds-listed",
+    "rounds-listed-none",
+    "round",
+    "person",
+    "person-packet",
 )
 KEY = "5f2a" * 8
 
@@ -129,56 +138,66 @@ def test_hostile_text_is_shown_as_text(
 def test_all_hostile_words_reach_the_reader(
     hostile: Samples, hostile_words: tuple[str, ...]
 ) -> None:
-    text = Seen(hostile.shown(hostile.flagged(), 2)).text
+    text = Seen(hostile.whole(hostile.flagged())).text
     assert [word for word in hostile_words if word not in text] == []
 
 
 def test_pairs_are_shown_in_the_given_order(samples: Samples) -> None:
     plain = samples.review()
     for pairs in (plain.pairs, plain.pairs[::-1]):
-        page = samples.shown(samples.review(pairs=pairs))
-        rail = page.split('<nav class="rail"')[1].split("</nav>")[0]
+        page = samples.whole(samples.review(pairs=pairs))
+        rail = page.split('<ol class="rail')[1].split("</ol>")[0]
         names = re.findall(r"<bdi>Person (.*?)</bdi>", rail)
         assert names == [name[1:] for pair in pairs for name in (pair.over, pair.under)]
 
 
 def test_the_pair_in_focus(samples: Samples) -> None:
-    text = Seen(samples.shown(samples.flagged(), 7)).text
-    assert "Pair 7 of 7, 1 flagged" in text
+    text = Seen(samples.asked(samples.queue(samples.flagged(), first=7))).text
+    assert "6 left" in text
     assert "31 percentage points apart" in text
-    assert re.search(r"62\s% chance of approval", text)
-    assert "under 1\u202f%" in text  # 0.4 % is not "never"
+    assert "under 1\u202f%" in Seen(samples.whole(samples.review())).text  # 0.4 % is not "never"
 
 
 def test_differences_are_said_in_words(samples: Samples) -> None:
-    page = samples.shown(samples.review(), 7)
+    page = samples.asked(samples.queue(samples.review(), first=7))
     rows = re.findall(r'<tr class="(differs|same)"[^>]*>(.*?)</tr>', page, re.DOTALL)
-    assert [mark for mark, _ in rows] == ["same", "differs", "same", "differs", "differs"]
-    assert all(mark in Seen(row).text for mark, row in rows)
+    alike = [mark == "same" for mark, _ in rows]
+    assert alike == [True, False, True, False, False, False, True, False, False]
+    words = {"same": "same", "differs": "9 apart"}
+    assert all(words[mark] in Seen(row).text for mark, row in rows)
     pair = replace(samples.review().pairs[6], differences={"f1": "3 % apart"})
-    page = samples.shown(samples.review(pairs=[pair]), 1)
+    page = samples.asked(samples.queue(samples.review(pairs=[pair])))
     assert "3 % apart" in Seen(page).text, "how far, not only that there is a difference"
 
 
 def test_nothing_is_said_about_somebody_who_was_erased(samples: Samples) -> None:
-    page = samples.shown(samples.erased())
+    page = samples.asked(samples.queue(samples.erased()))
     rows = re.findall(r'<tr class="unknown"[^>]*>(.*?)</tr>', page, re.DOTALL)
-    assert len(rows) == 5
+    assert len(rows) == 9
     assert all("erased" in row for row in rows)
     assert "712" not in page
 
 
 def test_what_can_be_done_follows_the_status(samples: Samples) -> None:
-    def ends(review: ReviewResponse) -> list[str]:
-        return re.findall(rf'action="/console/rounds/{KEY}/(\w+)"', samples.shown(review))
+    def ends(page: str) -> list[str]:
+        return re.findall(rf'action="/console/rounds/{KEY}/(\w+)"', page)
 
-    assert ends(samples.review()) == ["flag", "marks", "withdraw", "finish"]
-    assert 'id="unflag-form"' in samples.shown(samples.review({0: "why"}))
-    assert ends(samples.flagged(status="waiting")) == ["reopen"]
-    for closed in samples.past():
-        assert ends(closed) == []
-    assert "Nothing to report</button>" in samples.shown(samples.review())
-    assert "hand in 1 objection</button>" in samples.shown(samples.flagged())
+    assert ends(samples.asked(samples.queue(samples.review()))) == ["flag", "fine", "undo"]
+    assert ends(samples.whole(samples.review())) == ["finish"]
+    for review in (samples.flagged(status="waiting"), *samples.past()):
+        assert ends(samples.whole(review)) == []
+    assert "Nothing to report</button>" in samples.whole(samples.review())
+    assert "Hand in 1 objection</button>" in samples.whole(samples.flagged())
+    for review in samples.past():
+        assert "/console/?pair=" not in samples.whole(review), "a closed round cannot be changed"
+
+
+def test_every_form_of_a_member_says_for_which_seat(samples: Samples) -> None:
+    for name in ("queue", "queue-flagged", "queue-none", "review"):
+        forms = re.findall(r"<form\b[^>]*>(.*?)</form>", samples.pages()[name], re.DOTALL)
+        acts = [body for body in forms if "Sign out" not in body]
+        assert acts
+        assert all('name="seat" value="5ea7"' in body for body in acts)
 
 
 def test_history_says_when_a_round_closed_and_what_became_of_it(samples: Samples) -> None:
@@ -192,15 +211,16 @@ def test_history_says_when_a_round_closed_and_what_became_of_it(samples: Samples
 
 
 def test_an_id_cannot_leave_its_place_in_a_path(samples: Samples) -> None:
-    page = samples.shown(samples.review(id='a"/../x?y#z'))
-    assert "/console/rounds/a%22/../x%3Fy%23z" in page
+    review = samples.review(id='a"/../x?y#z')
+    for page in (samples.whole(review), samples.asked(samples.queue(review))):
+        assert "/console/rounds/a%22/../x%3Fy%23z" in page
 
 
 def test_the_dashboard_says_what_the_metrics_say(samples: Samples) -> None:
     text = " ".join(Seen(samples.dashboard()).text.split())
     for words in (
         "Rounds 240 decided", "Reports 48 0.200 a round", "Error 0.352 on 1,894 known labels",
-        "Lam 0.150", "Open rounds 3 oldest open for 1 day", "Missing labels 26",
+        "Weight of a report 0.150", "Open rounds 3 oldest open for 1 day", "Missing labels 26",
         "Agreement 0.612", "Consistency – nothing shown twice yet", "Record 5120, written",
     ):  # fmt: skip
         assert words in text
@@ -210,4 +230,4 @@ def test_unknown_names_in_templates_are_errors(samples: Samples) -> None:
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError):
-        render("console/awaiting.html", samples.page)
+        render("console/rounds.html", samples.page)

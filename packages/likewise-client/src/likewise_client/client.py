@@ -36,8 +36,9 @@ class MemberKey(Protocol):
     """A member's own key; ``likewise_service`` reads one from a file."""
 
     def sign_act(
-        self, docket: str, member: str, review: str, act: Any, pair: Any = (), reason: Any = None
-    ) -> Json: ...
+        self, docket: str, member: str, review: str, act: Any, pair: Any = (), reason: Any = None,
+        limit: Any = None,
+    ) -> Json: ...  # fmt: skip
 
     def possession(self, docket: str, member: str, before: Any) -> Json: ...
 
@@ -174,9 +175,13 @@ class Client:
         return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
 
     def flag(
-        self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
-    ) -> Receipt:
-        return self._act(docket, review_id, "flag", "objections", pair=list(pair), reason=reason)
+        self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None, *,
+        limit: float | None = None,
+    ) -> Receipt:  # fmt: skip
+        """Flag a pair; ``limit`` is the largest gap you would accept, if the docket is graded."""
+        graded = {} if limit is None else {"limit": limit}
+        body: Json = {"pair": list(pair), "reason": reason, **graded}
+        return self._act(docket, review_id, "flag", "objections", **body)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
         return self._act(docket, review_id, "withdraw", "withdrawals", pair=list(pair))

@@ -74,6 +74,8 @@ class DocketResponse(DocketSummary):
 
     Features are as in the specification of a learner. In an ``audit_only`` docket the institution
     decides; ``learner_from`` is the record from which on a learner does, if it was given one later.
+    With ``turns`` members are asked one after another, but for a ``together_share`` of the rounds;
+    if ``graded``, a flag may have a limit.
     """
 
     notice: str | None
@@ -89,6 +91,9 @@ class DocketResponse(DocketSummary):
     audit_only: bool
     learner_from: int | None
     receipt: ReceiptResponse
+    turns: bool = False
+    together_share: float = 0.0
+    graded: bool = False
 
 
 class DecisionResponse(Response):
@@ -108,17 +113,22 @@ class PairResponse(Response):
 
 
 class ObjectionResponse(PairResponse):
-    """A member's objection; ``reason`` is missing if none was given, or it was erased."""
+    """A member's objection; ``reason`` is missing if none was given, or it was erased.
+
+    ``limit`` is the largest gap that the member would accept, in a docket that asks for it.
+    """
 
     member: str
     reason: str | None
+    limit: float | None = None
 
 
 class RoundState(Response):
     """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
 
-    Only the operator and regulators see ``seats``, ``finished`` and ``objections``. ``looked_at``
-    tells if a panel was asked; in shadow, ``notice`` says that decisions must not be used.
+    Only the operator and regulators see ``seats`` (unasked, asked, finished or absent),
+    ``finished`` and ``objections``. ``looked_at`` tells if a panel was asked; in shadow, ``notice``
+    says that decisions must not be used.
     """
 
     id: str
@@ -209,7 +219,10 @@ class ReportedPair(PairResponse):
 
 
 class ReviewResponse(ReviewState):
-    """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended."""
+    """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended.
+
+    If ``graded``, a flag may have a limit; if ``final``, nothing is taken back after finishing.
+    """
 
     shadow: bool
     reason_limit: int
@@ -219,6 +232,8 @@ class ReviewResponse(ReviewState):
     outcome: str | None
     reported: list[ReportedPair]
     receipt: ReceiptResponse
+    graded: bool = False
+    final: bool = False
 
 
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:

@@ -23,9 +23,10 @@ from likewise_service.dockets.worker import Workers
 from likewise_service.errors import LOG, later, now, seconds_between
 from likewise_service.ledger import kinds, records, signatures
 
-# Seconds that a target may take; and that an authority's clock may differ from ours.
+# Seconds that a target may take; and that an authority's clock may differ from ours. With those by
+# which a ledger may be ahead of our clock, they are fewer than a verifier allows.
 PATIENCE = 10.0
-CLOCKS = 300.0
+CLOCKS = 200.0
 LARGEST = 100_000
 
 
@@ -222,6 +223,8 @@ def record_anchor(
     docket: Docket, target: AnchorTarget, receipt: records.Receipt, fixed: Fixed
 ) -> None:
     with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
+        # It is later than the anchor, whatever our clock says now; what the clock said then counts.
+        work.at, work.clock = max(work.at, fixed.at), min(work.clock, fixed.at)
         work.add(kinds.Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 
 

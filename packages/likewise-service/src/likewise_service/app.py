@@ -89,7 +89,7 @@ def create_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="Likewise", version="1", description=DESCRIPTION, openapi_url="/v1/openapi.json",
         docs_url=None, redoc_url=None, redirect_slashes=False,
-        lifespan=lambda _: _background(workers, settings, anchoring),
+        lifespan=lambda _: _background(workers, settings, anchoring, telemetry),
         generate_unique_id_function=deps.operation_id,
     )  # fmt: skip
     page_limits = tokens.Buckets(settings.rate, settings.burst)
@@ -110,11 +110,12 @@ def create_app(settings: Settings) -> FastAPI:
 
 @asynccontextmanager
 async def _background(
-    workers: Workers, settings: Settings, anchoring: anchors.Anchoring
+    workers: Workers, settings: Settings, anchoring: anchors.Anchoring, telemetry: Telemetry
 ) -> AsyncIterator[None]:
     stop = asyncio.Event()
     jobs = [
         workers.tick(settings.tick_seconds, stop),
+        workers.recompute(stop, telemetry.recomputed),
         _every(RETENTION_SECONDS, stop, lambda: _retain(workers)),
     ]
     if anchoring.targets:

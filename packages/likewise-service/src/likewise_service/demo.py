@@ -87,8 +87,9 @@ class Simulation:
         people = self.world.encounter(round_.number).people
         objections = Panel([auditor], "any").objections(people, scores, round_.sensitivity)
         seat = Seat(round_.id, auditor.name)
-        for pair in filter(round_.can_report, objections.members[auditor.name].pairs):
-            panel.flag(docket, seat, pair)
+        for pair in objections.members[auditor.name].pairs:
+            if round_.can_report(pair, auditor.name):
+                panel.flag(docket, seat, pair)
         panel.finish(docket, seat)
         return True
 

@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import json
 import logging
+import math
 import re
 import resource
 import socket
@@ -112,6 +113,8 @@ class Peers:
         self._socket = None
 
 
+# Seconds after which a request that is still coming in makes room for others, if there is none.
+SLOW = 1.0
 # Descriptors that are left for databases, files and logs.
 SPARE = 64
 # The event loop where there are several processes.
@@ -126,11 +129,13 @@ LATE = (
 class GuardedProtocol(HttpToolsProtocol):
     """HTTP with limits on connections, and on the seconds for the head and body of a request.
 
-    A connection too many is closed at once and not logged: somebody who opens thousands must
+    A connection too many takes the place of the one whose request has been coming in for longest;
+    where none is slow it is closed at once and not logged: somebody who opens thousands must
     neither use up the descriptors nor fill the disk. Their number is logged once a minute.
     """
 
     _timer: asyncio.TimerHandle | None = None
+    _since: float | None = None  # when a connection, or a request, began of which more must come
     _rejected = False
     _receiving = False  # a request has begun, and is not complete
     _received = b""  # what another process has read of the connection
@@ -139,7 +144,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Accept a connection, or close it if there are too many."""
-        if len(self.connections) >= most_connections(self.config.settings):
+        full = len(self.connections) >= most_connections(self.config.settings)
+        if full and not self._end_slowest():
             self._rejected = True
             REJECTED.count()
             transport.abort()
@@ -213,9 +219,24 @@ class GuardedProtocol(HttpToolsProtocol):
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
+    def _end_slowest(self) -> bool:
+        """End the request that has been coming in for longest; False if none takes long."""
+        slow = [p for p in self.connections if isinstance(p, GuardedProtocol)]
+        waiting = [(p._since, p) for p in slow if p._since is not None]
+        since, slowest = min(waiting, key=lambda item: item[0], default=(math.inf, self))
+        if self.loop.time() - since < SLOW:
+            return False
+        slowest._too_late()
+        slowest.connections.discard(slowest)
+        return True
+
     def _wait(self, seconds: float | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if seconds is None:
+            self._since = None
+        elif self._since is None:
+            self._since = self.loop.time()
         self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_late)
 
     def _too_late(self) -> None:

@@ -136,9 +136,9 @@ EXTRAS = {
     "fast": ("numba",),
     "gpu": ("torch", "triton"),
     "frames": ("narwhals",),
+    "scan": ("narwhals", "pyarrow"),
     "models": ("narwhals", "scikit-learn"),
     "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
-    "groups": ("fairlearn",),
     "study": ("jinja2", "matplotlib", "scipy"),
 }
 # Libraries that are imported under another name than they are installed by.

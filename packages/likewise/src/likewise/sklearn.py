@@ -60,24 +60,24 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     Rows are met in their order, ``k`` at a time: a round each. In :meth:`fit` a ``panel`` of
     metric auditors may look at every round; reports of people come with :meth:`partial_fit`.
 
-    Parameters
-    ----------
-    hypotheses: a function from the schema and the people of the first call to a hypothesis class;
-        by default stumps with ``cuts`` cuts a column, texts of categories being flags. Where a
-        frame has missing values, the median of the first rows is used, and a flag says so.
-    panel: a panel of metric auditors on the columns, or None.
-    alpha, eps: the size of a violation; the learner competes with policies fair at alpha − eps.
-    eta: the weight of the error against reports.
-    k: the most people in a round.
-    cuts: cuts a column.
-    seed: of everything random.
-    schema: the features of a frame, whose other columns are left out; proposed from the first rows
-        where none is given.
-    unseen: the rule for a level that the first rows did not have, and for a missing value where
-        they had none: ``missing``, with a warning (a level counts as a missing value, and a missing
-        value as the median), or ``refuse``.
-    favourable: the class that is a favourable decision; needed where classes are not 0 and 1, and a
-        panel or reports say who is favoured.
+    Args:
+        hypotheses: a function from the schema and the people of the first call to a hypothesis
+            class; by default stumps with ``cuts`` cuts a column, texts of categories being flags.
+            Where a frame has missing values, the median of the first rows is used, and a flag says
+            so.
+        panel: a panel of metric auditors on the columns, or None.
+        alpha, eps: the size of a violation; the learner competes with policies fair at alpha − eps.
+        eta: the weight of the error against reports.
+        k: the most people in a round.
+        cuts: cuts a column.
+        seed: of everything random.
+        schema: the features of a frame, whose other columns are left out; proposed from the first
+            rows where none is given.
+        unseen: the rule for a level that the first rows did not have, and for a missing value where
+            they had none: ``missing``, with a warning (a level counts as a missing value, and a
+            missing value as the median), or ``refuse``.
+        favourable: the class that is a favourable decision; needed where classes are not 0 and 1,
+            and a panel or reports say who is favoured.
 
     >>> x = np.arange(100.0)[:, None]
     >>> model = LikewiseClassifier(k=10).fit(x, x[:, 0] >= 50)
@@ -180,7 +180,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             if reports is not None:
                 report = [tuple(_ids(batch, pair)) for pair in reports]
             elif self.panel is not None:
-                sensitivity = state.learner.sensitivity
+                sensitivity = state.sensitivity
                 report = self.panel.audit(batch, deployed.units, sensitivity).pairs
             state = learn(state, deployed, labels=labels[places].tolist(), report=report)
         self.state_ = state  # only now: a round that was refused leaves everything as it was

@@ -27,6 +27,7 @@ class TwoTemperatures(Player):
 
     name = "two-temperatures"
     exact = True
+    proved = frozenset(("full",))
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """3/16, and 3/8 for estimated costs."""

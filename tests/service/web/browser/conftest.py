@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from likewise_service.web.rendering import POLICY
+from likewise_service.web.queue import Queue, queue_data
+from likewise_service.web.rendering import POLICY, pair_key
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -43,25 +44,27 @@ class Stage:
     samples: Samples
     pages: dict[str, str]
     flags: dict[str, str] = field(default_factory=dict)
-    marks: dict[str, str] = field(default_factory=dict)
-    status: str = "asked"
+    fines: set[str] = field(default_factory=set)
     refuse: str = ""
+    seat: str = "5ea7"
+    graded: bool = False
     posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     url: str = ""
 
     def reset(self) -> None:
         """Forget everything."""
         self.flags.clear()
-        self.marks.clear()
+        self.fines.clear()
         self.posts.clear()
-        self.status = "asked"
-        self.refuse = ""
+        self.refuse, self.seat, self.graded = "", "5ea7", False
 
-    def review(self, place: int) -> str:
-        """The round as it stands."""
-        pairs = [f"{pair.over}.{pair.under}" for pair in self.samples.review().pairs]
-        flags = {pairs.index(key): reason for key, reason in self.flags.items()}
-        return self.samples.shown(self.samples.review(flags, status=self.status), place, self.marks)
+    def queue(self, focus: str = "") -> Queue:
+        """The queue as it stands."""
+        names = [pair_key(pair) for pair in self.samples.review().pairs]
+        flags = {names.index(key): reason for key, reason in self.flags.items()}
+        first = names.index(focus[33:]) + 1 if focus else 1
+        review = self.samples.review(flags, graded=self.graded)
+        return self.samples.queue(review, self.fines, first)
 
     def get(self, path: str, query: dict[str, str]) -> tuple[int, str, bytes]:
         """Status, kind and content of a page or file."""
@@ -74,33 +77,42 @@ class Stage:
         if path == "/dashboard/loans/data":
             data = asdict(self.samples.metrics(241))
             return 200, "application/json", json.dumps(data).encode()
-        if path.startswith("/console/rounds/"):
-            text = self.review(int(query.get("pair", "1")))
+        if path == "/console/queue.json" and self.refuse.startswith("/"):
+            return 401, "application/json", b"{}"
+        if path == "/console/queue.json":
+            page = replace(self.samples.page, seat=self.seat)
+            data = queue_data(self.queue(), page)
+            return 200, "application/json", json.dumps(data).encode()
+        if path == "/console/":
+            text = self.samples.asked(self.queue(query.get("pair", "")), query.get("last", ""))
         elif path.startswith("/page/"):
             text = self.pages[path.removeprefix("/page/")]
         else:
             fresh = path == "/dashboard/loans/"
-            text = self.samples.dashboard(241) if fresh else self.pages["awaiting"]
+            text = self.samples.dashboard(241) if fresh else self.pages["rounds"]
         return 200, "text/html; charset=utf-8", text.encode()
+
+    def status(self, form: dict[str, str]) -> int:
+        """The status of a request: refused, of nobody, of another seat, or done."""
+        if self.refuse:
+            return 401 if self.refuse.startswith("/") else 409
+        return 200 if form.get("seat", self.seat) == self.seat else 403
 
     def post(self, path: str, form: dict[str, str]) -> str:
         """Do what a form asks, and say where to go next; empty where it is refused."""
         verb = path.rsplit("/", 1)[1]
         self.posts.append((verb, form))
-        if self.refuse:
+        if self.status(form) != 200:
             return self.refuse if self.refuse.startswith("/") else ""
         if verb == "flag":
             self.flags[form["pair"]] = form["reason"]
-        elif verb == "marks":
-            for word in form["marks"].split():
-                pair, _, mark = word.partition("=")
-                self.marks[pair] = mark
-        elif verb == "withdraw":
+        else:
             self.flags.pop(form["pair"], None)
-        elif verb in {"finish", "reopen"}:
-            self.status = "waiting" if verb == "finish" else "asked"
-            return "/console/" if verb == "finish" else path.removesuffix("/reopen")
-        return f"{path.rsplit('/', 1)[0]}?pair={form.get('place', '1')}#pair"
+        self.fines.discard(form["pair"])
+        if verb == "fine":
+            self.fines.add(form["pair"])
+        place = f"{path.split('/')[3]}.{form['pair']}"
+        return f"/console/?{'pair' if verb == 'undo' else 'last'}={place}"
 
 
 class Server(ThreadingHTTPServer):
@@ -132,10 +144,10 @@ def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
             form = {k: v[-1] for k, v in parse_qs(body, keep_blank_values=True).items()}
             target = stage.post(self.path, form)
             if self.headers["Accept"] == "application/json":
-                refused = 401 if stage.refuse.startswith("/") else 409 if stage.refuse else 200
-                said = {"error": {"message": "Nothing was changed."}} if refused != 200 else {}
+                status = stage.status(form)
+                said = {} if status == 200 else {"error": {"message": "Nothing was changed."}}
                 kind = {"Content-Type": "application/json"}
-                self.response(refused, kind, json.dumps(said).encode())
+                self.response(status, kind, json.dumps(said).encode())
             elif target:
                 self.response(303, {"Location": target})
             else:

@@ -94,7 +94,7 @@ def test_the_policy_is_in_force(browser: Browser, stage: Stage) -> None:
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
     watch = Watch(page, stage.url)
-    page.goto(f"{stage.url}/page/awaiting")
+    page.goto(f"{stage.url}/page/queue")
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">')")
     assert [text for text in watch.wrong if "Content Security Policy" in text]
     page.close()

@@ -140,7 +140,7 @@ class DocketAccess:
     @property
     def sees_panel(self) -> bool:
         """Tell whether the caller may see what members say and do."""
-        return self.caller.role in ("operator", "regulator")
+        return self.actor.sees_panel
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
@@ -192,16 +192,29 @@ def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAcc
     return check
 
 
+def _roles(kind: type[kinds.Body]) -> tuple[Role, ...]:
+    return tuple(role for role in ROLES if role in kinds.MAY[kind.kind])
+
+
+def adds(kind: type[kinds.Body]) -> Any:
+    """Admit callers to a docket who may add that kind of record, as a verifier will check."""
+    return Depends(_access(*_roles(kind)))
+
+
+def caller_adds(kind: type[kinds.Body]) -> Any:
+    """Admit callers who may add that kind of record, in whatever docket."""
+    return Depends(_caller(*_roles(kind)))
+
+
+_SUPERVISORS = tuple(role for role in ROLES if role in kinds.SUPERVISORS)
 AnyCaller = Annotated[Identity, Depends(_caller(*ROLES))]
 OperatorCaller = Annotated[Identity, Depends(_caller("operator"))]
-SupervisorCaller = Annotated[Identity, Depends(_caller("operator", "regulator"))]
+SupervisorCaller = Annotated[Identity, Depends(_caller(*_SUPERVISORS))]
 
 AnyAccess = Annotated[DocketAccess, Depends(_access(*ROLES))]
-ClientAccess = Annotated[DocketAccess, Depends(_access("operator", "client"))]
 ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regulator"))]
-SupervisorAccess = Annotated[DocketAccess, Depends(_access("operator", "regulator"))]
-AuditorAccess = Annotated[DocketAccess, Depends(_access("auditor"))]
-OperatorAccess = Annotated[DocketAccess, Depends(_access("operator"))]
+SupervisorAccess = Annotated[DocketAccess, Depends(_access(*_SUPERVISORS))]
+AuditorAccess = Annotated[DocketAccess, adds(kinds.Flagged)]
 
 
 HEADERS = {

@@ -10,11 +10,19 @@ from pydantic import Field
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.auth.tokens import Role, check_member, create_token, list_tokens, revoke_token
+from likewise_service.auth.tokens import (
+    Identity,
+    Role,
+    check_member,
+    create_token,
+    list_tokens,
+    revoke_token,
+)
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
@@ -45,6 +53,15 @@ class DocketBody(deps.Body):
         bool, Field(description="You decide, and scores come with people; learner needs schema.")
     ] = DocketSpec.audit_only
     repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
+    turns: Annotated[
+        bool, Field(description="Members are asked one after another, until the rule is settled.")
+    ] = DocketSpec.turns
+    together_share: Annotated[
+        float, Field(ge=0, le=1, description="With turns: rounds that all members see at once.")
+    ] = DocketSpec.together_share
+    graded: Annotated[
+        bool, Field(description="A flag may have a limit: the largest gap a member accepts.")
+    ] = DocketSpec.graded
 
 
 class LearnerBody(deps.Body):
@@ -117,7 +134,9 @@ async def list_dockets(caller: deps.AnyCaller, app: deps.App) -> DocketList:
 
 @router.post("", status_code=201)
 async def create_docket(
-    body: DocketBody, caller: deps.OperatorCaller, app: deps.App
+    body: DocketBody,
+    caller: Annotated[Identity, deps.caller_adds(kinds.DocketOpened)],
+    app: deps.App,
 ) -> responses.DocketResponse:
     """Begin a docket. Its settings stay as they are, except for members and rule."""
 
@@ -151,37 +170,49 @@ async def get_docket(access: deps.AnyAccess) -> responses.DocketResponse:
 
 
 @router.post("/{docket}/members")
-async def add_member(body: MemberBody, access: deps.OperatorAccess) -> Written:
+async def add_member(
+    body: MemberBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberJoined)]
+) -> Written:
     """Add a member to the panel, for rounds that are sealed from now on."""
     return await access.write(panel.join, body.member)
 
 
 @router.delete("/{docket}/members/{member}")
-async def remove_member(member: MemberName, access: deps.OperatorAccess) -> Written:
+async def remove_member(
+    member: MemberName, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberLeft)]
+) -> Written:
     """Remove a member from the panel; rounds that are under way keep them."""
     return await access.write(panel.leave, member)
 
 
 @router.put("/{docket}/rule")
-async def set_rule(body: RuleBody, access: deps.OperatorAccess) -> Written:
+async def set_rule(
+    body: RuleBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.RuleChanged)]
+) -> Written:
     """Set the rule for rounds that are sealed from now on."""
     return await access.write(panel.change_rule, body.rule)
 
 
 @router.put("/{docket}/guidelines")
-async def set_guidelines_(body: GuidelinesBody, access: deps.OperatorAccess) -> Written:
+async def set_guidelines_(
+    body: GuidelinesBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.GuidelinesSet)]
+) -> Written:
     """Tell the members of the panel what to look for."""
     return await access.write(panel.set_guidelines, body.text)
 
 
 @router.put("/{docket}/learner")
-async def set_learner(body: LearnerBody, access: deps.OperatorAccess) -> Written:
+async def set_learner(
+    body: LearnerBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.LearnerGiven)]
+) -> Written:
     """Let a learner decide from now on, in a docket that was audit-only."""
     return await access.write(rounds.give_learner, body.learner)
 
 
 @router.post("/{docket}/erasures")
-async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> Written:
+async def erase_person(
+    body: deps.PersonBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.Erased)]
+) -> Written:
     """Erase a person's features, and the reasons about them."""
     response = await access.write(erasure.erase, body.round, body.person)
     await asyncio.to_thread(access.app.store.scrub_soon)
@@ -189,7 +220,9 @@ async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> Wr
 
 
 @router.post("/{docket}/seed")
-async def publish_seed(body: RevealBody, access: deps.OperatorAccess) -> Written:
+async def publish_seed(
+    body: RevealBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.SeedRevealed)]
+) -> Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
         raise ServiceError(
@@ -232,7 +265,7 @@ async def get_tokens(_: deps.OperatorCaller, app: deps.App) -> TokenList:
 
 @tokens.post("/tokens", status_code=201)
 async def new_token(
-    body: TokenBody, caller: deps.OperatorCaller, app: deps.App
+    body: TokenBody, caller: Annotated[Identity, deps.caller_adds(kinds.TokenIssued)], app: deps.App
 ) -> responses.NewToken:
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
     if body.docket is not None:
@@ -248,7 +281,9 @@ async def new_token(
 
 @tokens.delete("/tokens/{token_id}")
 async def delete_token(
-    token_id: TokenId, caller: deps.OperatorCaller, app: deps.App
+    token_id: TokenId,
+    caller: Annotated[Identity, deps.caller_adds(kinds.TokenEnded)],
+    app: deps.App,
 ) -> responses.TokenResponse:
     """Revoke a token."""
     with acting(caller.actor):

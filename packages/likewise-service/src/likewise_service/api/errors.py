@@ -18,9 +18,11 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise_client.responses import ReceiptResponse, Response
+from likewise.numerics.fixed_point import from_units
+from likewise_client.responses import ObjectionResponse, ReceiptResponse, Response
 from likewise_service.auth.tokens import TooMany
 from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
+from likewise_service.ledger.kinds import Objection
 from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
 
 T = TypeVar("T", bound=Response)
@@ -55,10 +57,14 @@ def written(receipt: Receipt) -> Written:
     return Written(receipt_response(receipt))
 
 
-def reason_text(payloads: Mapping[str, Payload], digest: str | None) -> str | None:
-    """Return the text of a reason; None if there was none, or it was erased."""
-    payload = None if digest is None else payloads.get(digest)
-    return None if payload is None else str(payload.content["text"])
+def objection_response(
+    member: str, pair: tuple[str, str], objection: Objection, payloads: Mapping[str, Payload]
+) -> ObjectionResponse:
+    """Return an objection with the text of its reason, unless there was none or it was erased."""
+    payload = None if objection.reason is None else payloads.get(objection.reason)
+    text = None if payload is None else str(payload.content["text"])
+    limit = None if objection.limit is None else from_units(objection.limit)
+    return ObjectionResponse(*pair, member, text, limit)
 
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
@@ -164,10 +170,18 @@ DOCKETS = {
     "lam": "The multiplier, the price of a report.",
     "looked_at": "Rounds that a panel was asked about.",
     "pairs_shown": "Pairs put before the members of panels, each counted once.",
+    "members_asked": "Members who were asked, over all rounds.",
+    "member_pairs": "Pairs put before a member, for each member.",
     "unseen_reports": "Estimate of the reports that nobody was asked about.",
     "unseen_reports_low": "Its lower end, with 95 % probability at all times.",
     "unseen_reports_high": "Its upper end, with 95 % probability at all times.",
     "ledger_records": "Records of the ledger.",
+}
+
+
+RECOMPUTED = {
+    "recomputed_records": "Records up to which the ledger has been recomputed in the background.",
+    "recomputed_differences": "Records and snapshots that differ: any at all is an alarm.",
 }
 
 
@@ -187,9 +201,16 @@ class Telemetry:
             "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
             registry=registry, multiprocess_mode="livesum",
         )  # fmt: skip
+        recomputed, differences = (
+            prometheus.Gauge(
+                f"likewise_{name}", text, ["docket"], registry=registry, multiprocess_mode="livemax"
+            )
+            for name, text in RECOMPUTED.items()
+        )
         # Finding a counter by its labels takes longer than counting; there are few of them.
         self._requests = lru_cache(maxsize=None)(requests.labels)
         self._waiting = lru_cache(maxsize=None)(waiting.labels)
+        self._recomputed, self._differences = recomputed, differences
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
         self._requests(route, method, str(status), role).inc()
@@ -197,6 +218,10 @@ class Telemetry:
 
     def waiting(self, docket: str, number: int) -> None:
         self._waiting(docket).set(number)
+
+    def recomputed(self, docket: str, records: int, differences: int) -> None:
+        self._recomputed.labels(docket).set(records)
+        self._differences.labels(docket).set(differences)
 
     def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
         """Return all numbers in Prometheus's text format, with those of the dockets."""

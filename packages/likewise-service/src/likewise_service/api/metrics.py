@@ -5,15 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from likewise.learner.certificate import unseen_reports
-from likewise.numerics.fixed_point import from_units
+from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
 from likewise_client.responses import PairResponse, ReceiptResponse, Response
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.figures import WINDOW, Curves, RoundFigures, summed
+from likewise_service.dockets.figures import LEASTS, WINDOW, Curves, RoundFigures, summed
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import seconds_between
+from likewise_service.ledger.kinds import current_actor
 
 POINTS = 400
 LARGEST = 10
@@ -83,13 +84,30 @@ class UnseenResponse(Response):
     confidence: float
 
 
+class LeastResponse(Response):
+    """The cost of another smallest chance (p_min), had the attention known the same.
+
+    ``minutes`` are a member's for 1,000 rounds, ``unseen`` the reports that nobody would have seen
+    so far; both are expectations. ``own`` marks the docket's chance.
+    """
+
+    least: float
+    own: bool
+    minutes: float | None
+    unseen: float
+
+
 class MetricsResponse(Response):
     """A docket in numbers. Only the operator and regulators see the panel's part.
 
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
     the mean distance of the chance from the label. Gaps, agreement and members are of the last
-    ``window`` rounds. ``looked_at`` counts rounds that a panel was asked about, ``pairs_shown`` the
-    pairs in them; a member then needs ``minutes`` for 1,000 rounds, at four seconds a pair.
+    ``window`` rounds; where members are asked in turn, agreement and decisive votes are of those
+    that were put before all of them at once. ``looked_at`` counts rounds that a panel was asked
+    about, ``pairs_shown`` the pairs in them, ``members_asked`` their members who were asked, and
+    ``member_pairs`` the pairs put before a member, for each of them; a member then needs
+    ``minutes`` for 1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances
+    would cost, where rounds are shown whole by chance.
     ``recorded`` is the time of the last record.
     """
 
@@ -106,7 +124,10 @@ class MetricsResponse(Response):
     unaudited: int
     looked_at: int
     pairs_shown: int
+    members_asked: int
+    member_pairs: int
     minutes: float | None
+    leasts: list[LeastResponse] | None
     unseen: UnseenResponse
     labels: int
     missing: int
@@ -142,7 +163,11 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     metrics, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
-    metrics = replace(metrics, at=moment, oldest_open_seconds=oldest)
+    seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
+    recorded = metrics.recorded if seen is None else seen.at
+    metrics = replace(
+        metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
+    )
     if with_panel:
         return metrics
     return replace(metrics, agreement=None, consistency=None, members=None)
@@ -163,9 +188,9 @@ def _count(docket: Docket) -> MetricsResponse:
         in_audit=sum(round_.status == "in audit" for round_ in open_rounds),
         oldest_open_seconds=None,
         reports=counts["report"],
-        looked_at=counts["looked_at"],
-        pairs_shown=counts["pairs_shown"],
-        minutes=_minutes(counts["pairs_shown"], counts["rounds"]),
+        **{n: counts[n] for n in ("looked_at", "pairs_shown", "members_asked", "member_pairs")},
+        minutes=_minutes(counts, counts["pairs_shown"]),
+        leasts=_leasts(projection),
         unseen=fill(UnseenResponse, unseen_reports(state)),
         labels=labels,
         missing=state.missing,
@@ -184,8 +209,26 @@ def _count(docket: Docket) -> MetricsResponse:
     )
 
 
-def _minutes(pairs: int, rounds: int) -> float | None:
-    return pairs / rounds * 1000 * SECONDS / 60 if rounds else None
+def _minutes(counts: Counter[str], pairs: float) -> float | None:
+    """Return a member's minutes for 1,000 rounds with so many pairs, of which they see a share."""
+    if not counts["rounds"]:
+        return None
+    every = counts["pairs_shown"] * counts["seats"]
+    share = counts["member_pairs"] * counts["looked_at"] / every if every else 1.0
+    return pairs * share / counts["rounds"] * 1000 * SECONDS / 60
+
+
+def _leasts(projection: Projection) -> list[LeastResponse] | None:
+    settings, leasts = projection.settings, projection.tallies.leasts
+    if settings.least == ONE:
+        return None
+    return [
+        LeastResponse(
+            least, to_units(least) == settings.least,
+            _minutes(projection.counts, from_units(shown)), from_units(unseen),
+        )
+        for least, shown, unseen in zip(LEASTS, leasts.shown, leasts.unseen, strict=True)
+    ]  # fmt: skip
 
 
 def _largest(rounds: Iterable[RoundFigures]) -> list[Gap]:

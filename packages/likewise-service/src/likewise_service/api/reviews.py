@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -16,7 +15,7 @@ from likewise.panel.reports import decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import Written, fill, reason_text, receipt_response, written
+from likewise_service.api.errors import Written, fill, objection_response, receipt_response, written
 from likewise_service.dockets import panel
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
@@ -29,6 +28,11 @@ router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 Status = Literal["asked", "waiting", "closed", "missed"]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
+
+
+Limit = Annotated[
+    float, Field(ge=0, le=1, description="If graded: the largest gap that you would accept.")
+]
 
 
 class SignatureBody(deps.Body):
@@ -56,6 +60,7 @@ class ObjectionBody(WithdrawalBody):
     """An objection: two people are similar, yet treated differently."""
 
     reason: deps.Reason | None = None
+    limit: Limit | None = None
 
 
 class ReviewList(responses.Response):
@@ -73,8 +78,8 @@ def review_list(
 
 def _summary(review: Review) -> responses.ReviewSummary:
     return fill(
-        responses.ReviewSummary, review, people=len(review.round.shown()),
-        pairs=len(review.round.reportable), objections=len(review.target.objections),
+        responses.ReviewSummary, review, people=len(review.aliases),
+        pairs=len(review.target.pairs), objections=len(review.target.objections),
         asked=review.target.asked, due=review.target.due,
     )  # fmt: skip
 
@@ -83,13 +88,16 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
     """Return a round as a member sees it: no labels, nothing of others before the panel closes."""
     round_, aliases, objections = review.round, review.aliases, review.target.objections
     values, features = _values(docket, round_), docket.schema.features
-    payloads = docket.payloads(objections.values())
+    payloads = docket.payloads(objection.reason for objection in objections.values())
+    settings, outcome = docket.projection.settings, review.target.outcome if review.ended else None
     return fill(
         responses.ReviewResponse,
         review,
         asked=review.target.asked,
         due=review.target.due,
-        shadow=docket.projection.settings.shadow,
+        shadow=settings.shadow,
+        graded=settings.graded,
+        final=settings.turns,
         reason_limit=docket.reason_limit,
         people=[
             responses.ReviewPerson(
@@ -103,17 +111,17 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
                 aliases[over], aliases[under], from_units(gap), Pair(over, under) in objections,
                 differences(features, values[over], values[under]),
             )
-            for over, under, gap in round_.reportable
+            for over, under, gap in review.target.pairs
         ],
         objections=[
-            responses.ObjectionResponse(
-                aliases[over], aliases[under], review.target.member, reason_text(payloads, digest)
+            objection_response(
+                review.target.member, (aliases[over], aliases[under]), objection, payloads
             )
-            for pair, digest in objections.items()
+            for pair, objection in objections.items()
             for over, under in [round_.favoured_first(pair)]
         ],
-        outcome=review.target.outcome.outcome if review.ended else None,
-        reported=_reported(review) if review.ended else [],
+        outcome=None if outcome is None else outcome.outcome,
+        reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
 
@@ -141,33 +149,19 @@ def differences(
 ) -> dict[str, str]:
     """Say by feature how far two people differ; nothing if one of them was erased."""
     return {
-        feature.name: _apart(feature, abs(first - second))
+        feature.name: feature.say_difference(first, second)
         for feature, first, second in zip(features, over, under, strict=False)
         if feature.visible and first != second and feature.say(first) != feature.say(second)
     }
 
 
-def _apart(feature: Feature, amount: float) -> str:
-    """Say how large a difference is: 579 against 581 is not 579 against 200.
-
-    >>> _apart(Feature("score", low=300, high=850), 3.0), _apart(Feature("debt"), 3.0)
-    ('3 apart, under 1\\u202f% of the range', '3 apart')
-    """
-    if feature.kind in ("category", "flag") or math.isnan(amount):
-        return "differs"
-    low, high = feature.limits
-    if not math.isfinite(high - low):
-        return f"{feature.say(amount)} apart"
-    share = amount / (high - low)
-    percent = "under 1" if share < 0.01 else f"{100 * share:.0f}"
-    return f"{feature.say(amount)} apart, {percent}\u202f% of the range"
-
-
-def _reported(review: Review) -> list[responses.ReportedPair]:
-    """List the reported pairs, and the member's part in each."""
+def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[responses.ReportedPair]:
+    """List the reported pairs that the member was asked about, and their part in each."""
     round_, aliases, objections = review.round, review.aliases, review.round.panel_objections()
     pairs = []
-    for over, under in review.target.outcome.pairs:
+    for over, under in reported:
+        if over not in aliases or under not in aliases:
+            continue
         mine = Pair(over, under) in review.target.objections
         alone = mine and review.target.member in decisive(round_.rule, objections, (over, under))
         pairs.append(responses.ReportedPair(aliases[over], aliases[under], mine, alone))
@@ -202,7 +196,7 @@ class OwnReview:
 
     async def act(
         self, act: signatures.Act, command: Callable[..., records.Receipt], body: ActBody | None,
-        **options: str | None,
+        **options: str | float | None,
     ) -> Written:  # fmt: skip
         """Run a command on the review, with the member's signature if there is one."""
         pair = body.pair if isinstance(body, WithdrawalBody) else None
@@ -233,8 +227,8 @@ Own = Annotated[OwnReview, Depends(_own_review)]
 
 @router.post("/{review_id}/objections")
 async def flag_pair(body: ObjectionBody, own: Own) -> Written:
-    """Flag a pair, or change the reason."""
-    return await own.act("flag", panel.flag, body, reason=body.reason)
+    """Flag a pair, or change the reason or the limit."""
+    return await own.act("flag", panel.flag, body, reason=body.reason, limit=body.limit)
 
 
 @router.post("/{review_id}/withdrawals")

@@ -11,11 +11,12 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
-from likewise_service.api.errors import Written, fill, reason_text, receipt_response
+from likewise_service.api.errors import Written, fill, objection_response, receipt_response
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
 
 router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
@@ -119,14 +120,12 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
 
 
 def _objections(docket: Docket, round_: Round) -> list[responses.ObjectionResponse]:
-    objections = round_.objections.items()
-    payloads = docket.payloads(d for _, digests in objections for d in digests.values())
+    members = round_.objections.items()
+    payloads = docket.payloads(o.reason for _, pairs in members for o in pairs.values())
     return [
-        responses.ObjectionResponse(
-            *round_.favoured_first(pair), member, reason_text(payloads, digest)
-        )
-        for member, digests in objections
-        for pair, digest in digests.items()
+        objection_response(member, round_.favoured_first(pair), objection, payloads)
+        for member, pairs in members
+        for pair, objection in pairs.items()
     ]
 
 
@@ -176,7 +175,9 @@ async def list_rounds(
 
 @router.post("/rounds", status_code=201)
 async def start_round(
-    body: RoundBody, access: deps.ClientAccess, key: deps.IdempotencyKey = None
+    body: RoundBody,
+    access: Annotated[deps.DocketAccess, deps.adds(kinds.PeopleArrived)],
+    key: deps.IdempotencyKey = None,
 ) -> responses.RoundResponse:
     """Open a round and decide on its people at once."""
     people = _applicants(access, body.people)
@@ -198,7 +199,7 @@ async def get_round(round_id: deps.RoundId, access: deps.ReadAccess) -> response
 async def join_round(
     round_id: deps.RoundId,
     body: PeopleBody,
-    access: deps.ClientAccess,
+    access: Annotated[deps.DocketAccess, deps.adds(kinds.PeopleArrived)],
     key: deps.IdempotencyKey = None,
 ) -> responses.RoundResponse:
     """Add people to a round that is not sealed."""
@@ -209,14 +210,18 @@ async def join_round(
 
 
 @router.post("/rounds/{round_id}/seal")
-async def seal_round(round_id: deps.RoundId, access: deps.ClientAccess) -> responses.RoundResponse:
+async def seal_round(
+    round_id: deps.RoundId, access: Annotated[deps.DocketAccess, deps.adds(kinds.RoundSealed)]
+) -> responses.RoundResponse:
     """Seal a round: nobody else joins it, and the panel is asked."""
     return await _respond(access, lambda docket: rounds.seal(docket, round_id)[0])
 
 
 @router.post("/rounds/{round_id}/overrides")
 async def override_decision(
-    round_id: deps.RoundId, body: OverrideBody, access: deps.ClientAccess
+    round_id: deps.RoundId,
+    body: OverrideBody,
+    access: Annotated[deps.DocketAccess, deps.adds(kinds.Overridden)],
 ) -> Written:
     """Record that somebody decided otherwise on a person."""
     return await access.write(rounds.override, round_id, body.person, body.approved, body.reason)
@@ -224,14 +229,16 @@ async def override_decision(
 
 @router.post("/rounds/{round_id}/close")
 async def close_round(
-    round_id: deps.RoundId, body: ClosedBody, access: deps.ClientAccess
+    round_id: deps.RoundId,
+    body: ClosedBody,
+    access: Annotated[deps.DocketAccess, deps.adds(kinds.Closed)],
 ) -> Written:
     """Close a round; labels that are missing stay missing.
 
     Only an operator may end an audit that is under way (``unaudited``): those whom a panel audits
     must not silence it.
     """
-    if body.unaudited and access.caller.role != "operator":
+    if body.unaudited and access.caller.role not in kinds.MAY["audited"]:
         raise ServiceError(
             "wrong-role", 403,
             "Only the operator may end an audit before the panel is done. Ask the operator, or "
@@ -241,7 +248,9 @@ async def close_round(
 
 
 @router.post("/labels")
-async def add_labels(body: LabelsBody, access: deps.ClientAccess) -> Written:
+async def add_labels(
+    body: LabelsBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.Labelled)]
+) -> Written:
     """Record labels of people of any rounds: all of them, or none."""
     check_count("labels", body.labels, access.app.settings.labels_limit)
     return await access.write(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import secrets
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -22,7 +25,7 @@ from likewise.errors import ParameterError
 from likewise_service.auth.tokens import ROLES, Identity, Role, create_token, identity_of, recognise
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.database import seats, sessions, tokens
-from likewise_service.ledger.kinds import Actor, SignedIn, SignedOut, acting
+from likewise_service.ledger.kinds import SERVICE, Actor, SignedIn, SignedOut, acting
 from likewise_service.ledger.store import Store, notify
 from likewise_service.settings import Settings
 
@@ -62,6 +65,11 @@ def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Sessio
             "This token is not known, or was revoked. Copy all of it, or ask the operator for "
             "another.",
         )  # fmt: skip
+    if identity.role not in PEOPLE:
+        raise ServiceError(
+            "program", 403,
+            "This is a program's token; it opens the API, and no page. Use your own.",
+        )  # fmt: skip
     return open_session(store, identity, seconds)
 
 
@@ -87,7 +95,7 @@ def open_session(
         )  # fmt: skip
         if identity.docket is not None:
             with acting(session.actor):
-                notify(connection, identity.docket, (), session.signed_in)
+                notify(connection, identity.docket, None)
     return cookie, session
 
 
@@ -117,18 +125,23 @@ def end_session(store: Store, cookie: str) -> None:
 
 def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
     """End sessions, and record it in the ledger of each one's docket; return their number."""
+    _record_ends(connection, condition)
+    ended = sa.select(sessions.c.hash).where(condition)
+    connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
+    return connection.execute(sessions.delete().where(condition)).rowcount
+
+
+def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> None:
     query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
     rows = connection.execute(
         query.join(tokens, tokens.c.id == sessions.c.token)
         .where(condition)
         .order_by(tokens.c.docket)
     ).all()
-    for row in rows:
-        if row.docket is not None and row.expires > now():
-            notify(connection, row.docket, (), SignedOut(row.id))
-    ended = sa.select(sessions.c.hash).where(condition)
-    connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
-    return connection.execute(sessions.delete().where(condition)).rowcount
+    with acting(SERVICE):
+        for row in rows:
+            if row.docket is not None and row.expires > now():
+                notify(connection, row.docket, SignedOut(row.id))
 
 
 def cookie_hash(cookie: str) -> str:
@@ -182,21 +195,28 @@ def begin_sign_on(
 def _identity(
     store: Store, issuer: str, subject: str, role: Role, name: str, docket: str | None
 ) -> Identity:
-    parts = "\n".join((issuer, subject, role, name, docket or ""))
-    token_id = f"sso-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
+    person = f"sso-{_digest(issuer, subject)[:16]}"
+    token_id = f"{person}-{_digest(role, name, docket or '')[:8]}"
     with store.reading() as connection:
-        row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).first()
-    if row is not None and row.revoked is not None:
+        query = sa.select(tokens).where(tokens.c.id.startswith(person))
+        rows = {row.id: row for row in connection.execute(query)}
+    # Who was revoked stays so, whatever role and name they come back with.
+    if any(row.revoked is not None for row in rows.values()):
         raise ServiceError("revoked", 403, "Your access was revoked. Ask the operator.")
-    if row is not None:
-        return identity_of(row)
+    if token_id in rows:
+        return identity_of(rows[token_id])
     try:
         # Nobody gets to know this token: the sign-on opens the pages.
-        return create_token(store, role, name, docket, token_id)[1]
+        with acting(SERVICE):
+            return create_token(store, role, name, docket, token_id)[1]
     except sa.exc.IntegrityError:
         return _identity(store, issuer, subject, role, name, docket)
     except ParameterError as error:
         raise ServiceError("no-role", 403, f"{error} Ask your organisation.") from error
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> int:
@@ -218,6 +238,8 @@ LARGEST = 200_000
 # Seconds for which the provider's configuration is cached, and by which clocks may differ.
 CACHED = 300.0
 LEEWAY = 60
+# Seconds between two requests for keys because a token names one that is not known.
+KEYS_AGAIN = 30.0
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 
@@ -242,6 +264,7 @@ class Provider:
     def __init__(self, issuer: str, client_id: str, client_secret: str) -> None:
         self.issuer, self.client_id, self.client_secret = issuer, client_id, client_secret
         self._cached: tuple[float, Mapping[str, Any], KeySet] | None = None
+        self._fetched_again = -math.inf
 
     def address(self, attempt: Attempt, back: str) -> str:
         """Return the provider's page to which the browser is sent."""
@@ -285,7 +308,7 @@ class Provider:
         self, token: str, params: dict[str, str], *, logout: bool = False
     ) -> Mapping[str, Any]:
         try:
-            decoded = jwt.decode(token, self._describe()[1], algorithms=ALGORITHMS)
+            decoded = jwt.decode(token, self._keys_for(token), algorithms=ALGORITHMS)
             options = {
                 "iss": {"essential": True, "value": self.issuer},
                 "aud": {"essential": True, "value": self.client_id},
@@ -295,10 +318,19 @@ class Provider:
             if logout:
                 claims.setdefault("sub", "")  # a logout token may name the session alone
             claims.validate(leeway=LEEWAY)
-        except (JoseError, ValueError, KeyError, TypeError) as error:
+        except (JoseError, ValueError, KeyError, TypeError, AttributeError) as error:
             fault = f"{type(error).__name__}: {error}"
             raise _refused(f"The provider's token does not hold ({fault})") from error
         return dict(decoded.claims)
+
+    def _keys_for(self, token: str) -> KeySet:
+        """Return the provider's keys, fetched again if it seems to have changed them."""
+        keys, name = self._describe()[1], _key_id(token)
+        there = name is None or any(key.kid == name for key in keys.keys)
+        if not there and time.monotonic() - self._fetched_again > KEYS_AGAIN:
+            self._cached, self._fetched_again = None, time.monotonic()
+            keys = self._describe()[1]
+        return keys
 
     def _endpoint(self, name: str) -> str:
         return _address(self._describe()[0], name)
@@ -345,6 +377,13 @@ class Provider:
         if not isinstance(document, dict):
             raise _refused("The provider's response is no JSON object")
         return document
+
+
+def _key_id(token: str) -> str | None:
+    """Return the name of the key that a token says it is signed by."""
+    header = token.partition(".")[0]
+    name = json.loads(urlsafe_b64decode(header + "=" * (-len(header) % 4))).get("kid")
+    return name if isinstance(name, str) else None
 
 
 def _refused(fault: str) -> ServiceError:
@@ -421,5 +460,6 @@ def choose_seat(store: Store, cookie: str, token_id: str) -> None:
     session = sessions.c.hash == cookie_hash(cookie)
     with store.changing() as connection:
         # Another seat is another sign-in: a ledger knows each by one id.
+        _record_ends(connection, session)
         values = {"token": token_id, "id": secrets.token_hex(8)}
         connection.execute(sessions.update().where(session).values(values))

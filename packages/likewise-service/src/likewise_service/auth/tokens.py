@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, proxy
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise.numerics.fixed_point import to_units
 from likewise.panel.rules import checked_name
 from likewise.validation import choice
 from likewise_service.dockets.spec import checked_docket_name
@@ -76,7 +77,7 @@ def create_token(
     identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
         connection.execute(tokens.insert().values(hash=_hash(token), **asdict(identity)))
-        notify(connection, docket, store.dockets_of(connection), identity.issued)
+        notify(connection, docket, identity.issued)
     return token, identity
 
 
@@ -184,8 +185,8 @@ def revoke_token(store: Store, token_id: str) -> Identity:
                 "This is the last operator's token; without it nobody could create another. "
                 "Create one first.",
             )  # fmt: skip
+        notify(connection, row.docket, kinds.TokenEnded(token_id))
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
-        notify(connection, row.docket, store.dockets_of(connection), kinds.TokenEnded(token_id))
         identity = identity_of(connection.execute(select).one())
     TokenCache.of(store).forget()
     return identity
@@ -250,13 +251,15 @@ class MemberKey(signatures.PrivateKey):
 
     def sign_act(
         self, docket: str, member: str, review: str, act: signatures.Act, pair: Sequence[str] = (),
-        reason: str | None = None,
+        reason: str | None = None, limit: float | None = None,
     ) -> dict[str, str]:  # fmt: skip
         """Sign one act; the reason enters by its salted digest, so that it can be erased."""
         salt, moment = secrets.token_bytes(16), now()
         digest = records.Payload(salt, {"text": reason}).digest if reason else None
         aliases = (pair[0], pair[1]) if pair else None
-        statement = signatures.act_statement(docket, member, review, act, aliases, digest, moment)
+        units = None if limit is None else to_units(limit)
+        content = (review, act, aliases, digest, moment, units)
+        statement = signatures.act_statement(docket, member, *content)
         signature = self.sign("member", statement)
         return {"key": self.public.id, "at": moment, "salt": salt.hex(), "signature": signature}
 

@@ -95,8 +95,9 @@ def _json_object(path: Path) -> dict[str, Any]:
 @docket.command("create", short_help="Begin a docket.")
 @click.argument("name")
 @click.option("--spec", "spec_file", required=True, type=FILE,
-              help="Its settings: JSON with title, members, rule, learner (hypotheses, k, alpha, "
-                   "eps, attention, …), ….")  # fmt: skip
+              help="Its settings: JSON with title, members, rule, quorum, deadline, turns (members "
+                   "one after another), graded (flags with a limit), learner (hypotheses, k, "
+                   "alpha, eps, attention, …), ….")  # fmt: skip
 @serve.DATABASE
 def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""

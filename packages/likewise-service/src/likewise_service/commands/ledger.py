@@ -134,12 +134,13 @@ def export(
 def _write_packet(
     store: Store, docket: str, round_id: str, person: str, folder: Path
 ) -> list[Path]:
+    from likewise_service.dockets.docket import Docket
     from likewise_service.verify.packets import give_packet, packet_words
 
     paths = [folder / "packet.json", folder / "packet.txt"]
     if present := [path for path in paths if path.exists()]:
         raise click.ClickException(f"{present[0]} is there already; name another folder.")
-    packet = give_packet(store, docket, round_id, person)
+    packet = give_packet(Docket(store, docket), round_id, person)
     folder.mkdir(parents=True, exist_ok=True)
     texts = (json.dumps(packet, ensure_ascii=False, indent=2) + "\n", packet_words(packet))
     for path, text in zip(paths, texts, strict=True):

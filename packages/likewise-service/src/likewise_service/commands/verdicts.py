@@ -4,14 +4,14 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from likewise.errors import LikewiseError
-from likewise_service.dockets.docket import check_snapshot
+from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import records, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
@@ -71,9 +71,22 @@ def _trust(
     return KnownKeys.named(keys) if keys else None, governance.Trusted(members, roots)
 
 
-def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None:
-    """Check an export's own signature; there is none for a database or a ledger alone."""
-    return None if folder is None or not folder.is_dir() else check_manifest(folder, keys)
+def _exported(
+    folder: Path | None, keys: KnownKeys | None, ledger: evidence.Evidence
+) -> ExportCheck:
+    """Check an export's own signature, and that the ledger's key is one that was named.
+
+    A database has no signature of its own, nor has a ledger without its folder; where a key is
+    named, the second is a fault.
+    """
+    check = ExportCheck(False, (), "")
+    if folder is not None:
+        check = check_manifest(folder if folder.is_dir() else folder / "without", keys)
+    last = ["", *keys_in(ledger.records).keys][-1]
+    if keys is None or last in keys.keys:
+        return check
+    fault = f"Its receipts are signed by the key {last or '(none)'}, which is none that you named."
+    return replace(check, signed=False, faults=(*check.faults, fault))
 
 
 def export(store: Store, docket: str, folder: Path, *, personal: bool, seed: bool) -> list[Path]:
@@ -92,14 +105,11 @@ def replayed(
             raise LikewiseError(f"{folder} holds the docket {ledger.docket!r}, not {docket!r}.")
         keys, trusted = _trust(**trust)
         findings = replay.replay_evidence(ledger, trusted)
-        exported = _exported(folder, keys)
-        if exported is not None:
-            faults = [
-                evidence.Difference(0, "export", fault, "as signed.") for fault in exported.faults
-            ]
-            findings.differences[:0] = faults
-            if exported.sentence:
-                (findings.kept if exported.signed else findings.unkept).append(exported.sentence)
+        exported = _exported(folder, keys, ledger)
+        faults = [evidence.Difference(0, "export", f, "as signed.") for f in exported.faults]
+        findings.differences[:0] = faults
+        if exported.sentence:
+            (findings.kept if exported.signed else findings.unkept).append(exported.sentence)
         if snapshot:
             if folder is not None or database is None:
                 raise LikewiseError("Snapshots are in a database: give --database.")
@@ -157,7 +167,7 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
             outcomes.append(_print_contradictions(receipts, trusted_keys, alone=ledger is None))
             if ledger is not None:
                 outcomes.append(_print_receipts(ledger, receipts, trusted_keys))
-                outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys)))
+                outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys, ledger)))
     return FAILS if FAILS in outcomes else max(outcomes)
 
 
@@ -247,7 +257,7 @@ def _print_receipts(
 
 
 def _print_ledger(
-    ledger: evidence.Evidence, trusted: governance.Trusted, exported: ExportCheck | None
+    ledger: evidence.Evidence, trusted: governance.Trusted, exported: ExportCheck
 ) -> int:
     """Print if chain, signatures, anchors and actors of the ledger itself hold."""
     witnesses = governance.Witnesses(ledger, trusted)
@@ -256,10 +266,9 @@ def _print_ledger(
         faults += [] if difference is None else [str(difference)]
         faults += map(str, witnesses.take(record))
     proved, unproved = witnesses.report()
-    if exported is not None:
-        faults[:0] = exported.faults
-        if exported.sentence:
-            (proved if exported.signed else unproved).append(exported.sentence)
+    faults[:0] = exported.faults
+    if exported.sentence:
+        (proved if exported.signed else unproved).append(exported.sentence)
     if faults:
         click.echo("THE LEDGER DOES NOT HOLD.")
     else:

@@ -5,21 +5,16 @@ before: a lottery, which the docket's secret allows to check afterwards, draws w
 Neither the id nor the order of the people, nor any time, tells them from the others.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 
-import sqlalchemy as sa
-
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, ReviewTarget, Seat
 from likewise_service.dockets.round import Round
-from likewise_service.errors import ServiceError, now
-from likewise_service.ledger import database as db
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import transaction
-from likewise_service.ledger.store import Store
 
 # Statuses of reviews that have not ended, and of those that have.
 OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
@@ -43,7 +38,7 @@ class Review:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        return self.key.aliases(self.id, self.round.shown())
+        return self.key.aliases(self.id, self.round.shown(self.seat.member))
 
     @property
     def round(self) -> Round:
@@ -122,50 +117,3 @@ class ReviewBoard:
             Review(row.id, seat.target(projection), row.number, seat, row.status, row.ended, key)
             for row, seat in zip(rows, seats, strict=True)
         ]
-
-
-_MARK = re.compile(r"(p[0-9]{1,4}\.p[0-9]{1,4})=(seen|fine)\Z")
-
-
-def parse_marks(text: str) -> dict[str, str]:
-    """Read marks as a page sends them.
-
-    >>> parse_marks("p1.p2=seen p1.p3=fine")
-    {'p1.p2': 'seen', 'p1.p3': 'fine'}
-    """
-    matches = [_MARK.match(word) for word in text.split()]
-    if None in matches:
-        raise ServiceError("no-mark", 422, "This form names no mark. Load the page again.")
-    return {match[1]: match[2] for match in matches if match is not None}
-
-
-def read_marks(store: Store, docket: str, review: str) -> dict[str, str]:
-    with store.reading() as connection:
-        query = sa.select(db.marks.c.pair, db.marks.c.mark).where(_of(docket, review))
-        return {row.pair: row.mark for row in connection.execute(query)}
-
-
-def keep_marks(store: Store, docket: str, review: str, changes: Mapping[str, str]) -> None:
-    if not changes:
-        return
-    rows = [
-        {"docket": docket, "review": review, "pair": pair, "mark": mark, "at": now()}
-        for pair, mark in changes.items()
-    ]
-    with store.changing() as connection:
-        replaced = db.marks.c.pair.in_(list(changes))
-        connection.execute(db.marks.delete().where(_of(docket, review), replaced))
-        connection.execute(db.marks.insert(), rows)
-
-
-def _of(docket: str, review: str) -> sa.ColumnElement[bool]:
-    return (db.marks.c.docket == docket) & (db.marks.c.review == review)
-
-
-def unseen(pairs: Sequence[tuple[str, bool]], marked: Mapping[str, str]) -> int:
-    """Count the pairs, (name, flagged), that are neither flagged nor marked.
-
-    >>> unseen([("p1.p2", False), ("p1.p3", True), ("p2.p3", False)], {"p1.p2": "fine"})
-    1
-    """
-    return sum(not flagged and name not in marked for name, flagged in pairs)

@@ -13,7 +13,6 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -27,11 +26,19 @@ from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
-from likewise_service.dockets.round import Round, folded
-from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
+from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
+from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now, seconds_between
 from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
-from likewise_service.ledger.store import Store
+from likewise_service.ledger.records import (
+    Head,
+    LedgerBroken,
+    Payload,
+    Receipt,
+    Record,
+    chained,
+    sha256,
+)
+from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT
 
@@ -39,16 +46,17 @@ from likewise_service.settings import REASON_LIMIT
 class UnitOfWork:
     """One command at work, within a savepoint of a transaction that it shares with others.
 
-    ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``, and the same actor.
+    ``projection`` is as it was when the command began; ``state`` and ``turns`` follow the records.
+    All of them have the same time, ``at``; ``clock`` is the machine's own.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
         self.docket, self.transaction = docket, transaction
         self.projection, self.state = docket.projection, docket.state
-        self.actor, self.clock = kinds.current_actor(), docket.moment()
+        self.turns = docket.projection.turns
+        self.actor, self.clock = kinds.current_actor(), docket.clock()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at = max(self.clock, self.projection.at)
+        self.at = max(docket.moment(), self.projection.at)
         self.added: list[tuple[Record, kinds.Body]] = []
         self._contents: kinds.Contents = {}
 
@@ -59,16 +67,36 @@ class UnitOfWork:
         """
         for body in bodies:
             self.state = body.advance(self.state, self._contents, {})
+            if isinstance(body, kinds.RoundBody) and body.round in self.projection.opened:
+                before = self.projection.opened[body.round]
+                self.turns = self.projection.tallied(self.turns, body, before)
             if not self.added:
-                # A sign-in first: it introduces itself, and those after it refer to it.
-                for introduction in reversed(self.actor.introduction):
-                    if introduction.actor not in self.projection.governance.actors:
-                        self._append(introduction)
+                self._preface()
+            if isinstance(body, kinds.PeopleArrived) and not self.projection.audit_only:
+                self._keep_policy(body.round)
             self._append(body)
 
-    def _append(self, body: kinds.Body) -> None:
-        kind, plain = kinds.write_body(body)
-        self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
+    def _preface(self) -> None:
+        """Say that the ledger is ahead of the clock, if it does not yet; introduce the actor."""
+        governance = self.projection.governance
+        if seconds_between(self.clock, self.at) > governance.ahead.by(self.at) + APART:
+            self._append(kinds.ClockBehind(self.clock), kinds.SERVICE)
+        connection = self.transaction.connection
+        for body in introductions(connection, self.actor, governance.actors, self.at):
+            self._append(body)
+
+    def _keep_policy(self, round_id: str) -> None:
+        """Keep the policy of a round that opens, unless it is large."""
+        counts = self.projection.counts
+        if round_id not in self.projection.opened:
+            content = KeptPolicy.of(self.state.open[round_id], counts).dump()
+            if len(content) <= LARGEST_POLICY:
+                self.transaction.keep_policy(round_id, content)
+
+    def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> None:
+        by = self.actor.id if actor is None else actor.id
+        record = self.transaction.append(*kinds.write_body(body), self.at, by)
+        self.added.append((record, body))
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
@@ -97,11 +125,13 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
-FORMAT = "likewise-snapshot/1"
+# Seconds by which a ledger may be ahead of a clock before it says so.
+APART = 60.0
+FORMAT = "likewise-snapshot/2"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
-_UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
+UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
 _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
 
 
@@ -127,6 +157,8 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "lam": state.lam,
         "looked_at": projection.counts["looked_at"],
         "pairs_shown": projection.counts["pairs_shown"],
+        "members_asked": projection.counts["members_asked"],
+        "member_pairs": projection.counts["member_pairs"],
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
     }
 
@@ -136,7 +168,30 @@ def _unseen(state: State) -> dict[str, float]:
     return {"": unseen.estimate, "_low": unseen.low, "_high": unseen.high}
 
 
-def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:
+def sealed_snapshot(docket: str, head: Head, content: Any, key: signatures.PrivateKey) -> bytes:
+    """Return a snapshot as it is stored: bound to the record that it folds, and signed."""
+    compressed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
+    signature = key.sign("snapshot", _snapshot_statement(docket, head, compressed))
+    return signature.encode() + b"\n" + compressed
+
+
+def _snapshot_statement(docket: str, head: Head, compressed: bytes) -> bytes:
+    return f"{docket}:{head.seq}:{head.hash}:{sha256(compressed)}".encode()
+
+
+def opened_snapshot(docket: str, head: Head, stored: bytes, keys: Keyring) -> Any:
+    """Return the content of a snapshot; one that the installation did not sign is refused."""
+    signature, _, compressed = stored.partition(b"\n")
+    statement = _snapshot_statement(docket, head, compressed)
+    public = [key.public for key in keys.listed() if key.compromised is None]
+    if not any(key.verifies("snapshot", statement, signature.decode("ascii")) for key in public):
+        raise LikewiseError("it is not signed by this installation's key: it was changed.")
+    return json.loads(zlib.decompress(compressed))
+
+
+def restore(
+    view: LedgerView, projection: Projection, seating: reviews.Seating, keys: Keyring
+) -> State | None:
     """Start from the newest snapshot that fits, and return its state; None if there is none.
 
     The projection and the seating must be new; where None comes back, they have to be made anew.
@@ -144,13 +199,13 @@ def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) 
     snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
-    head, compressed = snapshot
+    head, stored = snapshot
     try:
-        content = json.loads(zlib.decompress(compressed))
+        content = opened_snapshot(view.docket, head, stored, keys)
         if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
         return _restored(view, projection, seating, head, content)
-    except _UNFIT as error:
+    except UNFIT as error:
         context = {"docket": view.docket, "record": head.seq, "why": str(error)}
         LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
         return None
@@ -179,6 +234,8 @@ def _restored(
 
 # The number of records that are read at once.
 PAGE = 2000
+# The most actors whose last record is in memory.
+ACTORS = 4096
 
 
 class Docket:
@@ -213,6 +270,8 @@ class Docket:
         self._state: State | None = None
         self._snapshot = 0
         self._committed = Head()
+        self._shown: Record | None = None
+        self._own: dict[str, Record] = {}
 
     @property
     def state(self) -> State:
@@ -241,9 +300,24 @@ class Docket:
                     self._catch_up(view)
             return self.projection
 
+    def last_seen(self, actor: kinds.Actor) -> Record | None:
+        """Return the last record whose time and number somebody may know; None for any.
+
+        Who does not see the panel at work must not see it grow: their own records, and those that
+        are not about what members say, are all that they can tell.
+        """
+        if actor.sees_panel or self._shown is None:
+            return None
+        return max(self._shown, self._own.get(actor.id, self._shown), key=lambda r: r.seq)
+
     def receipt(self) -> Receipt:
-        """Return a signed receipt of the last record that was read, the same within a second."""
-        keys, head = self.store.keys, self.projection.head
+        """Return a signed receipt for the actor, of the last record that was read and they may
+        know; the same within a second.
+        """
+        keys, seen = self.store.keys, self.last_seen(kinds.current_actor())
+        head = self.projection.head if seen is None else seen.head
+        if keys.public().text != self.projection.governance.key:
+            keys.forget()  # another process has changed it, as this ledger says
         same = (head, keys.public(), compact(now()))
         if self._receipt is None or self._receipt[0] != same:
             self._receipt = (same, keys.sign(Receipt(self.name, head)))
@@ -317,8 +391,9 @@ class Docket:
                 interval = max(EVERY, 2 * len(self.projection.opened))
                 if self.projection.head.seq - self._snapshot >= interval:
                     content = content_of(self.projection, self.seating, self.state)
-                    text = json.dumps(content, separators=(",", ":")).encode()
-                    transaction.keep_snapshot(self.projection.head, zlib.compress(text, 1))
+                    head, key = self.projection.head, self.store.keys.current()
+                    sealed = sealed_snapshot(self.name, head, content, key)
+                    transaction.keep_snapshot(head, sealed)
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
             self._committed = self.projection.head
@@ -335,10 +410,8 @@ class Docket:
             with self.archive.recording(transaction):
                 for record, body in work.added:
                     self._take(record, body, work.state)
-                    if (
-                        isinstance(body, kinds.RoundSealed)
-                        and body.due is not None
-                        and body.members
+                    if isinstance(body, kinds.MemberAsked) or (
+                        isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
                         transaction.look_at(body.due)
         except LikewiseError as error:
@@ -353,6 +426,11 @@ class Docket:
         round_id = getattr(body, "round", None)
         opened = state.open.get(round_id) if round_id is not None else None
         lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
+        if len(self._own) >= ACTORS:  # they are told of their last record again once they act
+            self._own.clear()
+        self._own[record.actor] = record
+        if self._shown is None or not isinstance(body, kinds.UNSEEN):
+            self._shown = record
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
@@ -382,14 +460,13 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        self._state = restore(view, self.projection, self.seating)
+        self._state = restore(view, self.projection, self.seating, self.store.keys)
         if self._state is None:
             self._forget()
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
-        erased = view.records(self.projection.head.seq, kind="erased")
-        surrogates = kinds.surrogates_in(kinds.read_body(record) for record in erased)
+        surrogates = self._surrogates(view)
         while records := list(self._page(view)):
             bodies = [kinds.read_body(record) for record in records]
             payloads = view.payloads(
@@ -405,11 +482,20 @@ class Docket:
                     self.projection.take(record, body)
                     continue
                 try:
-                    self._state = body.advance(self.state, contents, surrogates)
+                    self._state = self._fold(body, contents, surrogates)
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error
                 self._take(record, body, self._state)
+
+    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
+        erased = view.records(self.projection.head.seq, kind="erased")
+        return kinds.surrogates_in(kinds.read_body(record) for record in erased)
+
+    def _fold(
+        self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
+    ) -> State:
+        return body.advance(self.state, contents, surrogates)
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
         head = self.projection.head
@@ -431,50 +517,3 @@ def command(
         return docket.receipt()
 
     return run
-
-
-@dataclass(frozen=True)
-class SnapshotCheck:
-    """The newest snapshot, of the record ``seq``; ``differing`` are the parts that are wrong."""
-
-    seq: int
-    differing: tuple[str, ...]
-
-
-class DocketAt(Docket):
-    """A docket as it was at one of its records, read from the first without a snapshot."""
-
-    def __init__(self, store: Store, name: str, seq: int) -> None:
-        self._until = seq
-        super().__init__(store, name)
-
-    def _catch_up(self, view: LedgerView) -> None:
-        self._read(view)
-
-    def _page(self, view: LedgerView) -> Iterator[Record]:
-        head = self.projection.head
-        return chained(self.name, view.records(head.seq, self._until, PAGE), head)
-
-
-def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
-    """Compare the snapshot from which a docket would start with the records.
-
-    Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
-    """
-    with store.view(docket) as view:
-        snapshot = view.newest_snapshot()
-    if snapshot is None:
-        return None
-    seq, compressed = snapshot[0].seq, snapshot[1]
-    try:
-        stored = json.loads(zlib.decompress(compressed))
-    except (ValueError, zlib.error):
-        stored = None
-    if not isinstance(stored, dict):
-        return SnapshotCheck(seq, ("content",))
-    replayed = DocketAt(store, docket, seq)
-    content = content_of(replayed.projection, replayed.seating, replayed.state)
-    derived = json.loads(json.dumps(content))
-    names = sorted({*stored, *derived})
-    wrong = tuple(name for name in names if stored.get(name) != derived.get(name))
-    return SnapshotCheck(seq, wrong)

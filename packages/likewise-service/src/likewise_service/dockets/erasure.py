@@ -25,6 +25,7 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
     Features, reasons that name them (also those withdrawn), and the fingerprints of requests are
     removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse surrogate
     remains whom the class cannot tell from them, so that every decision can still be recomputed.
+    An attention that has learnt from their round begins anew; one that began after it need not.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -41,7 +42,10 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
             features = surrogate(work.state.learner.hypotheses, features_of(content))
-            work.add(kinds.Erased(round_id, person, work.keep(person_payload(features))))
+            learns = work.state.learner.looking.learns
+            forgets = learns and work.projection.learnt_from(round_)
+            surrogate_digest = work.keep(person_payload(features))
+            work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.

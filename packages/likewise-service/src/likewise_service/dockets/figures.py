@@ -10,6 +10,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from likewise.learner.attention import Asking
+from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel import objections, rule_language
 from likewise.panel.agreement import Agreement, Consistency, consistency
 from likewise.panel.reports import decisive
@@ -20,7 +22,9 @@ from likewise_service.dockets.round import Round
 class RoundFigures:
     """A panel's work on a round: seats, objections and decisive votes by member, agreement.
 
-    ``gap`` is the largest one (over, under, units), if a pair could be reported.
+    ``gap`` is the largest one (over, under, units), if a pair could be reported. Agreement and
+    decisive votes are of rounds that all members were asked about at once: who is asked in turn
+    depends on what the others said.
     """
 
     number: int
@@ -35,7 +39,7 @@ class RoundFigures:
 def figures(round_: Round) -> RoundFigures:
     pairs = round_.possible
     votes: Counter[str] = Counter()
-    for pair in round_.pairs:
+    for pair in () if round_.in_turn else round_.pairs:
         votes.update(decisive(round_.rule, round_.panel_objections(), pair))
     return RoundFigures(
         round_.number, round_.id, pairs[0] if pairs else None, dict(round_.seats),
@@ -46,18 +50,18 @@ def figures(round_: Round) -> RoundFigures:
 
 def _agreement(round_: Round) -> Agreement:
     """Count agreement among members without a veto: those with one may stop at one pair."""
-    if not round_.seats or round_.outcome not in ("report", "quiet"):
+    if not round_.seats or round_.in_turn or round_.outcome not in ("report", "quiet"):
         return Agreement()
     panel = round_.panel_objections()
     vetoing = _vetoing(round_.rule, tuple(panel.members))
     rest = {name: member for name, member in panel.members.items() if name not in vetoing}
     if len(rest) < 2:
         return Agreement()
-    return Agreement.of(objections.Objections(panel.people, rest), _pairs(round_))
+    return Agreement.of(objections.Objections(panel.people, rest), _pairs(round_.reportable))
 
 
-def _pairs(round_: Round) -> list[objections.Pair]:
-    return [objections.Pair(over, under) for over, under, _ in round_.reportable]
+def _pairs(listed: Iterable[tuple[str, str, int]]) -> list[objections.Pair]:
+    return [objections.Pair(over, under) for over, under, _ in listed]
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +76,8 @@ def repeat_consistency(round_: Round, member: str) -> Consistency:
     if repeat is None or not repeat.finished:
         return Consistency()
     first = objections.MemberObjections(pairs=round_.objections.get(member, {}))
-    return consistency(first, objections.MemberObjections(pairs=repeat.objections), _pairs(round_))
+    second = objections.MemberObjections(pairs=repeat.objections)
+    return consistency(first, second, _pairs(round_.asked_of(member)))
 
 
 # The most points; at this number neighbours are merged, so that each covers twice as many rounds.
@@ -162,6 +167,8 @@ class Month:
         self.reports += report
         self.agreement += audit.agreement
         for member, seat in audit.seats.items():
+            if seat == "unasked":
+                continue
             counts = self.members.setdefault(member, Counter())
             counts["asked"] += 1
             counts[seat] += 1
@@ -169,11 +176,55 @@ class Month:
             counts["decisive"] += audit.decisive.get(member, 0)
 
 
+# Smallest chances of being shown whole that the docket's own is compared with.
+LEASTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+def chance_at(least: float, chance: int, own: int) -> int:
+    """Return a round's chance of being shown whole, in units, at another smallest chance.
+
+    ``chance`` is the recorded one, and ``own`` the docket's smallest. Above that one an attention
+    is on probation; at it, the chance is as small as it may be.
+
+    >>> [chance_at(least, 100, own) for least, own in ((0.5, 100), (0.5, 50), (0.00001, 50))]
+    [524288, 524288, 100]
+    """
+    return to_units(least) if chance <= own else max(to_units(least), chance)
+
+
+@dataclass
+class Leasts:
+    """The cost of the rounds so far at other smallest chances, in the order of LEASTS.
+
+    ``shown`` are pairs put before the panel, ``unseen`` reports that nobody would have seen, both
+    in units and in expectation, had the attention known the same. Reports of pairs that only
+    chance had put before the panel count one over the chance.
+    """
+
+    shown: list[int] = field(default_factory=lambda: [0] * len(LEASTS))
+    unseen: list[int] = field(default_factory=lambda: [0] * len(LEASTS))
+
+    def sealed(self, asking: Asking, own: int) -> None:
+        asked = asking.possible if asking.pairs is None else len(asking.pairs)
+        for place, least in enumerate(LEASTS):
+            by_chance = chance_at(least, asking.chance, own) * (asking.possible - asked)
+            self.shown[place] += ONE * asked + by_chance
+
+    def surprised(self, asking: Asking, own: int) -> None:
+        for place, least in enumerate(LEASTS):
+            missed = ONE - chance_at(least, asking.chance, own)
+            self.unseen[place] += missed * ONE // asking.chance
+
+
 @dataclass
 class Tallies:
-    """The latest rounds in figures, every month's audits, and consistency by member."""
+    """The latest rounds in figures, every month's audits, and consistency by member.
+
+    ``leasts`` are figures at other smallest chances.
+    """
 
     window: list[RoundFigures] = field(default_factory=list)
+    leasts: Leasts = field(default_factory=Leasts)
     months: dict[str, Month] = field(default_factory=dict)
     consistency: dict[str, Consistency] = field(default_factory=dict)
 
@@ -183,8 +234,15 @@ class Tallies:
         if len(self.window) > WINDOW:
             del self.window[0]
 
-    def audited(self, round_: Round) -> None:
+    def sealed(self, asking: Asking, least: int) -> None:
+        """Count what a panel is asked about; ``least`` is the docket's smallest chance."""
+        self.leasts.sealed(asking, least)
+
+    def audited(self, round_: Round, least: int) -> None:
         """Keep the final figures of a round whose audit has ended."""
+        asking = round_.asking
+        if asking is not None and not all(map(asking.expected, round_.pairs)):
+            self.leasts.surprised(asking, least)
         audit = figures(round_)
         index = round_.number - self.window[0].number
         if index >= 0:
@@ -218,7 +276,10 @@ class Untallied(Tallies):
     def begin(self, number: int, round_id: str) -> None:
         """Skip a round."""
 
-    def audited(self, round_: Round) -> None:
+    def sealed(self, asking: Asking, least: int) -> None:
+        """Skip what is asked."""
+
+    def audited(self, round_: Round, least: int) -> None:
         """Skip an audit, which would be most of the work."""
 
 

@@ -1,11 +1,13 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
+from likewise.validation import within
 from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.projection import Projection
@@ -14,7 +16,7 @@ from likewise_service.errors import ServiceError, passed, seconds_between
 from likewise_service.ledger import kinds, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
-CLOCKS = 300.0
+CLOCKS = 200.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def sign_act(
     signed: SignedAct | None,
     act: signatures.Act,
     reason: records.Payload | None = None,
+    limit: int | None = None,
 ) -> None:
     """Record a member's signature before the record that it signs.
 
@@ -84,10 +87,10 @@ def sign_act(
         raise _bad("You signed something later already. Sign again, at this time.")
     digest = None if reason is None else reason.digest
     content = (signed.review, act, signed.pair, digest, signed.at)
-    statement = signatures.act_statement(work.projection.name, member, *content)
+    statement = signatures.act_statement(work.projection.name, member, *content, limit)
     if not signatures.PublicKey(key).verifies("member", statement, signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
-    work.add(kinds.Signed(member, signed.key, *content, signed.signature))
+    work.add(kinds.Signed(member, signed.key, *content, signed.signature, limit))
 
 
 def _bad(sentence: str) -> ServiceError:
@@ -97,25 +100,43 @@ def _bad(sentence: str) -> ServiceError:
 @command
 def flag(
     work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
-    signed: SignedAct | None = None, *, key: str | None = None,
+    signed: SignedAct | None = None, *, limit: float | None = None, key: str | None = None,
 ) -> None:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
-    Here as below, a request that is sent again with the same ``key`` is recorded once, and
-    ``signed`` is the member's own signature, if they sign.
+    ``limit`` is the largest gap that they would accept, where the docket asks for it. Here as
+    below, a request that is sent again with the same ``key`` is recorded once, and ``signed`` is
+    the member's own signature, if they sign.
     """
-    target, flagged = _target(work, seat, key), Pair.of(pair)
+    target, flagged = _target(work, seat, key, "flag"), Pair.of(pair)
     if target is None:
         return
-    _check_pair(target.round, flagged)
+    _check_pair(target, flagged)
+    units = None if limit is None else _checked_limit(work, target.round.gap(flagged), limit)
     before = target.objections.get(flagged)
-    if flagged in target.objections and not reason and before is None:
+    if before == kinds.Objection(None, units) and not reason:
         return
     payload = reason_payload(reason, work.docket.reason_limit, signed)
-    sign_act(work, seat.member, signed, "flag", payload)
+    sign_act(work, seat.member, signed, "flag", payload, units)
     digest = None if payload is None else work.keep(payload)
     _drop_reason(work, before)
-    work.add(*target.bodies("flag", flagged, digest))
+    work.add(*target.bodies("flag", flagged, kinds.Objection(digest, units)))
+
+
+def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
+    """Return a limit in units; it must be one that the two exceed."""
+    if not work.projection.settings.graded:
+        raise ServiceError(
+            "not-graded", 422, "This docket takes flags without a limit. Leave the limit out."
+        )
+    units = to_units(within("limit", limit, 0, 1, "It is the largest gap that you would accept."))
+    if units >= gap:
+        raise ServiceError(
+            "limit-kept", 422,
+            f"The two are {gap / ONE:.3f} apart, which a limit of {limit:g} allows. Give a lower "
+            f"limit, or do not flag them.",
+        )  # fmt: skip
+    return units
 
 
 @command
@@ -124,7 +145,7 @@ def withdraw(
     key: str | None = None,
 ) -> None:  # fmt: skip
     """Withdraw a member's objection, before the panel closes."""
-    target, flagged = _target(work, seat, key), Pair.of(pair)
+    target, flagged = _target(work, seat, key, "withdraw"), Pair.of(pair)
     if target is not None and flagged in target.objections:
         sign_act(work, seat.member, signed, "withdraw")
         _drop_reason(work, target.objections[flagged])
@@ -138,15 +159,15 @@ def set_finished(
 ) -> None:  # fmt: skip
     """Finish a member's review, or reopen it before the panel closes.
 
-    The last member to finish closes the panel.
+    The last member to finish closes the panel; where members are asked in turn, the next is asked.
     """
-    target = _target(work, seat, key)
+    act: signatures.Act = "finish" if finished else "reopen"
+    target = _target(work, seat, key, act)
     if target is not None and target.finished != finished:
-        act: signatures.Act = "finish" if finished else "reopen"
         sign_act(work, seat.member, signed, act)
         work.add(*target.bodies(act))
-        if finished:
-            work.close_if_done(seat.round)
+        if finished and seat.again is None:
+            _go_on(work, target.round, {seat.member: "finished"})
 
 
 finish = partial(set_finished, finished=True)
@@ -159,20 +180,37 @@ def close_late_panels(docket: Docket) -> records.Receipt | None:
         return None
     with docket.unit_of_work() as work:
         for round_ in _late(work.projection, work.at):
-            seats = dict(round_.seats)
-            for member in [member for member, seat in seats.items() if seat == "asked"]:
-                work.add(kinds.Absent(round_.id, member))
-                seats[member] = "absent"
-            work.add(round_.conclusion(work.projection.settings.quorum, seats))
-            work.close_if_done(round_.id)
+            _miss(work, round_, [m for m, seat in round_.seats.items() if seat == "asked"])
     return docket.receipt()
+
+
+def _miss(
+    work: UnitOfWork, round_: Round, members: Iterable[str], sitting: Sequence[str] | None = None
+) -> None:
+    """Members do not respond: the next is asked, or the audit ends."""
+    absent = dict.fromkeys(members, "absent")
+    work.add(*(kinds.Absent(round_.id, member) for member in absent))
+    _go_on(work, round_, absent, sitting)
+
+
+def _go_on(
+    work: UnitOfWork, round_: Round, seats: Mapping[str, str], sitting: Sequence[str] | None = None
+) -> None:
+    """Ask the next member who is ``sitting``, or end the audit, once nobody is asked any more."""
+    changed, projection = round_.changed(seats={**round_.seats, **seats}), work.projection
+    if "asked" not in changed.seats.values():
+        asked = projection.next_asked(changed, work.turns, work.at, sitting)
+        work.add(asked or changed.conclusion(projection.settings.quorum))
+        work.close_if_done(round_.id)
 
 
 def _late(projection: Projection, at: str) -> list[Round]:
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
-def _target(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> reviews.ReviewTarget | None:
+def _target(
+    work: UnitOfWork, seat: reviews.Seat, key: str | None, act: signatures.Act
+) -> reviews.ReviewTarget | None:
     """Return the open review of a seat; None if a request with that key came before."""
     if key is not None:
         request = f"{seat.member}:{key}"
@@ -186,8 +224,14 @@ def _target(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> reviews.Re
             "The time for this round is over and the panel has closed; nothing can be added or "
             "taken back.",
         )  # fmt: skip
+    if work.projection.settings.turns and target.finished and act != "finish":
+        raise ServiceError(
+            "turn-over", 409,
+            "You have finished this review, and somebody else may have been asked since; nothing "
+            "can be added or taken back.",
+        )  # fmt: skip
     if seat.again is None:
-        closed = target.round.outcome is not None
+        closed = target.round.outcome is not None or target.round.seats[seat.member] == "absent"
     else:
         closed = not work.docket.seating.drawn(seat)
     if closed:
@@ -198,14 +242,15 @@ def _target(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> reviews.Re
     return target
 
 
-def _check_pair(round_: Round, pair: Pair) -> None:
-    """Refuse a pair that the panel is not asked about."""
+def _check_pair(target: reviews.ReviewTarget, pair: Pair) -> None:
+    """Refuse a pair that the member is not asked about."""
+    round_ = target.round
     for person in pair:
         if person not in round_.decisions:
             raise ServiceError(
                 "no-person", 404, f"Round {round_.id!r} has nobody of the id {person!r}."
             )
-    if not round_.can_report(pair):
+    if not round_.can_report(pair, target.member):
         # Without their names: an auditor knows these people by aliases.
         raise ServiceError(
             "not-asked", 422,
@@ -227,10 +272,10 @@ def reason_payload(
     )
 
 
-def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
+def _drop_reason(work: UnitOfWork, objection: kinds.Objection | None) -> None:
     """Remove a reason that no objection has any more: nobody could find it to erase it later."""
-    if digest is not None:
-        work.transaction.erase(digest)
+    if objection is not None and objection.reason is not None:
+        work.transaction.erase(objection.reason)
 
 
 # The most characters of guidelines.
@@ -246,12 +291,18 @@ def join(work: UnitOfWork, member: str) -> None:
 
 @command
 def leave(work: UnitOfWork, member: str) -> None:
-    """Remove a member from the panel; the rule must still be able to fire."""
+    """Remove a member from the panel; the rule must still be able to fire.
+
+    Rounds under way keep them; but where it is their turn, the next is asked.
+    """
     if member not in work.projection.members:
         raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
     rest = tuple(name for name in work.projection.members if name != member)
     spec.checked_panel(rest, work.projection.rule)
     work.add(kinds.MemberLeft(member))
+    for round_ in work.projection.open_rounds():
+        if round_.in_turn and round_.outcome is None and round_.seats.get(member) == "asked":
+            _miss(work, round_, [member], rest)
 
 
 @command

@@ -12,10 +12,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
+from likewise.panel.turns import Turns
 from likewise_service.dockets.figures import Curves, Tallies
 from likewise_service.dockets.round import Round, folded
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.errors import ServiceError
+from likewise_service.errors import ServiceError, due_after
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, LedgerBroken, Record
 from likewise_service.ledger.transaction import EndedReview, LedgerView, Transaction
@@ -25,10 +26,13 @@ from likewise_service.ledger.transaction import EndedReview, LedgerView, Transac
 class Governance:
     """All that is not about rounds.
 
-    ``actors`` are those who can act, by id; ``keys`` are the members' keys, and ``signed`` is when
-    each of them last signed. ``busy`` is the number of the last record that is not an anchor's.
+    ``key`` is that of receipts; ``actors`` are those who can act, by id; ``keys`` are the members'
+    keys, and ``signed`` is when each of them last signed. ``ahead`` is how far the ledger's time
+    was ahead of a clock, as it says itself. ``busy`` is the number of the last record that is not
+    an anchor's.
     """
 
+    key: str = ""
     actors: dict[str, kinds.Introduction] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
@@ -37,6 +41,7 @@ class Governance:
     reasons_days: float | None = None
     holds: dict[str, kinds.HoldPlaced] = field(default_factory=dict)
     busy: int = 0
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
 
     def held(self, round_id: str, person: str | None = None) -> str | None:
         """Return the legal hold that keeps a round, or a person in it, from erasure, or None.
@@ -102,7 +107,8 @@ class Standing:
     (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
     ``learner_from`` is the record that gave an audit-only docket its learner, if one did, and
     ``decided_elsewhere`` the number of rounds before it. ``largest_name`` is the largest number
-    in a round's id of the form r1, r2, ….
+    in a round's id of the form r1, r2, …. ``turns`` counts how often members were asked, where they
+    are asked in turn. ``forgot`` is the time at which the attention last began anew.
     """
 
     at: str = ""
@@ -117,6 +123,8 @@ class Standing:
     curves: Curves = field(default_factory=Curves)
     tallies: Tallies = field(default_factory=Tallies)
     governance: Governance = field(default_factory=Governance)
+    turns: Turns = field(default_factory=Turns)
+    forgot: str = ""
 
 
 class Projection(Standing):
@@ -217,12 +225,34 @@ class Projection(Standing):
             before = self.round(body.round)
         round_ = body.after(before, record)
         body.count(self, before, round_)
+        self.turns = self.tallied(self.turns, body, before)
         if round_.closed is None:
             self.opened[body.round] = round_
         else:
             self.opened.pop(body.round, None)
             self.archive.put(round_, closes=before.closed is None)
         return round_
+
+    def learnt_from(self, round_: Round) -> bool:
+        """Tell if what the attention knows may be learnt from a round: since it began anew."""
+        return round_.looked_at and round_.audited is not None and round_.audited >= self.forgot
+
+    def tallied(self, turns: Turns, body: kinds.RoundBody, before: Round) -> Turns:
+        """Count what a record says of members' turns, where the docket asks in turn."""
+        return body.tally(turns, before) if self.settings.turns else turns
+
+    def next_asked(
+        self, round_: Round, turns: Turns, at: str, sitting: Sequence[str] | None = None
+    ) -> kinds.MemberAsked | None:
+        """Return whose turn follows in an audit; None where nobody's does, or somebody looks.
+
+        ``sitting`` are the members of the panel, where they are not those on record.
+        """
+        if not round_.in_turn or "asked" in round_.seats.values():
+            return None
+        settings, members = self.settings, self.members if sitting is None else sitting
+        turn = round_.next_turn(turns, members, settings.quorum)
+        return turn and kinds.MemberAsked(round_.id, *turn, due_after(at, settings.deadline))
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1

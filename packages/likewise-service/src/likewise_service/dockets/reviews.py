@@ -32,10 +32,10 @@ class Seat:
         """Return the review as it stands; refused to members who were never asked."""
         round_ = projection.round(self.round)
         if self.again is None:
-            if self.member not in round_.seats:
+            if round_.seats.get(self.member, "unasked") == "unasked":
                 raise ServiceError(
                     "not-seated", 403,
-                    f"{self.member!r} does not sit on the panel of round {self.round!r}.",
+                    f"{self.member!r} is not asked about round {self.round!r}.",
                 )  # fmt: skip
             return ReviewTarget(projection, round_, self.member)
         if round_.seats.get(self.member) != "finished" or round_.outcome is None:
@@ -49,49 +49,54 @@ class Seat:
 class ReviewTarget:
     """A round under audit before one member.
 
-    ``objections`` are the member's pairs with the digests of reasons; ``finished`` tells if they
-    have finished.
+    ``pairs`` are those that the member is asked about, ``objections`` the member's own by pair;
+    ``finished`` tells if they have finished. With ``in_turn`` others follow after them.
     """
 
     asked: str
     due: str | None
-    objections: Mapping[Pair, str | None]
+    objections: Mapping[Pair, kinds.Objection]
     finished: bool
 
     def __init__(self, projection: Projection, round_: Round, member: str) -> None:
         self.quorum, self.round, self.member = projection.settings.quorum, round_, member
-        self.asked, self.due = round_.sealed or round_.opened, round_.due
+        self.asked, self.due, self.in_turn = round_.sealed or round_.opened, round_.due, False
+        if member in round_.turns:
+            turn = round_.turns[member]
+            self.asked, self.due, self.in_turn = turn.at, turn.due, True
         self.objections = round_.objections.get(member, {})
         self.finished = round_.seats.get(member) == "finished"
 
     @property
-    def outcome(self) -> kinds.Audited:
-        """The outcome on record; after the deadline, the one that is about to be recorded."""
-        if self.round.outcome is None:
-            return self.round.conclusion(self.quorum)
-        return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
+    def pairs(self) -> list[tuple[str, str, int]]:
+        return self.round.asked_of(self.member)
 
-    def bodies(self, act: Act, pair: Pair | None = None, reason: str | None = None) -> list[Body]:
-        """Return the records of an act; the last member to finish also ends the audit."""
+    @property
+    def outcome(self) -> kinds.Audited | None:
+        """The outcome on record; after the deadline, the one that is about to be recorded."""
+        if self.round.outcome is not None:
+            return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
+        return None if self.in_turn else self.round.conclusion(self.quorum)
+
+    def bodies(
+        self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
+    ) -> list[Body]:
+        """Return the records of an act."""
         round_id, member = self.round.id, self.member
-        if pair is not None:
-            people = (pair.first, pair.second)
-            if act == "flag":
-                return [kinds.Flagged(round_id, member, people, reason)]
+        if pair is None:
+            return [(kinds.Finished if act == "finish" else kinds.Reopened)(round_id, member)]
+        people = (pair.first, pair.second)
+        if objection is None:
             return [kinds.Withdrawn(round_id, member, people)]
-        if act == "reopen":
-            return [kinds.Reopened(round_id, member)]
-        seats = {**self.round.seats, member: "finished"}
-        finished = kinds.Finished(round_id, member)
-        if "asked" in seats.values():
-            return [finished]
-        return [finished, self.round.conclusion(self.quorum, seats)]
+        return [kinds.Flagged(round_id, member, people, objection.reason, objection.limit)]
 
     def status(self, at: str) -> str:
         """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
 
         The deadline may have passed although no record has ended the review yet.
         """
+        if self.in_turn and self.finished:
+            return "waiting"
         if passed(self.due, at):
             return "closed" if self.finished else "missed"
         return "waiting" if self.finished else "asked"
@@ -106,17 +111,21 @@ class RepeatedReview(ReviewTarget):
     def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
         super().__init__(projection, round_, member)
         self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
+        self.in_turn = False
         repeat = round_.repeats.get(member, kinds.Repeat())
         self.objections, self.finished = repeat.objections, repeat.finished
 
-    def bodies(self, act: Act, pair: Pair | None = None, reason: str | None = None) -> list[Body]:
+    def bodies(
+        self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
+    ) -> list[Body]:
         """Return the record of an act, as many times as the member wrote by it the first time."""
-        objections = {p: why for p, why in self.objections.items() if p != pair}
-        if act == "flag" and pair is not None:
-            objections[pair] = reason
+        objections = {p: o for p, o in self.objections.items() if p != pair}
+        if pair is not None and objection is not None:
+            objections[pair] = objection
         finished = {"finish": True, "reopen": False}.get(act, self.finished)
         listed = tuple(
-            kinds.RepeatedObjection((p.first, p.second), objections[p]) for p in sorted(objections)
+            kinds.RepeatedObjection((p.first, p.second), o.reason, o.limit)
+            for p, o in sorted(objections.items(), key=lambda item: item[0])
         )
         count = self.round.finish_records.get(self.member, 1) if act == "finish" else 1
         return [kinds.Repeated(self.round.id, self.member, listed, finished)] * count
@@ -162,6 +171,10 @@ class ReviewKey:
     def repeats(self, member: str, count: int, share: float) -> bool:
         """Tell if a round is shown again after a member has finished ``count`` of them."""
         return int(self._draw("repeat", member, str(count))[:13], 16) / 16**13 < share
+
+    def together(self, number: int, share: float) -> bool:
+        """Tell if the round of a number is put before all members at once, not in turn."""
+        return int(self._draw("together", str(number))[:13], 16) / 16**13 < share
 
     def ranked(self, member: str, count: int, rounds: Iterable[str]) -> list[str]:
         """Return rounds in the order in which the lottery would show them again."""
@@ -237,16 +250,24 @@ class Seating:
                 self._end(review, "closed", at)
         ended = at if round_.due is None else min(at, round_.due)
         for name, seat in round_.seats.items():
-            member = self.members[name]
-            review = member.opened[self.key.review_id(Seat(round_.id, name))]
+            member = self.members.get(name, Member())
+            opened = member.opened.get(self.key.review_id(Seat(round_.id, name)))
+            if opened is None:  # they were not asked, or their turn is over
+                continue
             if seat == "finished":
                 member.finished += 1
-                self._end(review, "closed", ended, member.finished)
+                self._end(opened, "closed", ended, member.finished)
             else:
-                self._end(review, "missed", ended)
+                self._end(opened, "missed", ended)
         for name, seat in round_.seats.items():
             if seat == "finished":
                 self._draw_repeat(name, at)
+
+    def miss(self, round_: Round, name: str, at: str) -> None:
+        """End the review of a member whose turn is over."""
+        due = round_.turns[name].due
+        review = self.members[name].opened[self.key.review_id(Seat(round_.id, name))]
+        self._end(review, "missed", at if due is None else min(at, due))
 
     def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
         """A member who ended the panel by finishing last also ends the repeat by finishing."""
@@ -257,7 +278,7 @@ class Seating:
             return
         changed = replace(review, finished=body.finished)
         self._put(changed)
-        if body.finished and round_.finish_records.get(body.member, 1) > 1:
+        if body.finished and round_.ended_by == body.member:
             self._end(changed, "closed", at)
 
     def _end(
@@ -303,7 +324,7 @@ class Seating:
         earlier = self.projection.archive.finished_rounds(member, first, last) if last > 0 else []
         for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
             round_ = self.projection.round(name)
-            if round_.reportable:
+            if round_.asked_of(member):
                 review = self.ask(name, member, at, due_after(at, settings.deadline))
                 if round_.erased:
                     self._end(review, "missed", at)

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import base64
+import json
+import zlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from likewise.learner import events
 from likewise.learner.attention import Asking
+from likewise.learner.players import Frozen
+from likewise.learner.settings import Learner
+from likewise.learner.state import OpenRound
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import exceeds, report
+from likewise.panel.rule_language import as_rule
+from likewise.panel.turns import Turns, settled
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
+
+# Somebody who is asked about all pairs, and somebody whose turn it was not.
+_WHOLE, _NO_TURN = kinds.Turn("", None, None), kinds.Turn("", None, frozenset())
 
 
 @dataclass(frozen=True)
 class Round:
     """All that the ledger says about one round; each record makes a new value.
 
-    ``seats`` holds for every member ``asked``, ``finished`` or ``absent``; ``objections`` holds
-    the digest of each reason, if there is one; ``reasons`` has every reason ever given, also for
+    ``seats`` holds for every member ``unasked``, ``asked``, ``finished`` or ``absent``; where they
+    are asked ``in_turn``, ``turns`` holds what those who were asked were asked about.
+    ``objections`` are by member and pair; ``reasons`` has every reason ever given, also for
     objections that were withdrawn. ``finish_records`` counts the records that a member wrote by
     finishing: the last member also ends the audit. ``last_finish`` is the last such record,
     (number, time, member). ``repeats`` are second reviews by member. ``explanations`` are the
@@ -40,8 +53,10 @@ class Round:
     rule: str = ""
     asking: Asking | None = None
     due: str | None = None
+    in_turn: bool = False
     seats: Mapping[str, str] = field(default_factory=dict)
-    objections: Mapping[str, Mapping[Pair, str | None]] = field(default_factory=dict)
+    turns: Mapping[str, kinds.Turn] = field(default_factory=dict)
+    objections: Mapping[str, Mapping[Pair, kinds.Objection]] = field(default_factory=dict)
     reasons: Mapping[str, Pair] = field(default_factory=dict)
     finish_records: Mapping[str, int] = field(default_factory=dict)
     last_finish: tuple[int, str, str] = (0, "", "")
@@ -99,19 +114,32 @@ class Round:
         """Those of them that the panel is asked about, which it may report."""
         return [pair for pair in self.possible if self._asks(pair[:2])]
 
-    def shown(self) -> list[str]:
-        """Return the people whom members see: those of the pairs that they are asked about."""
-        people = {person for pair in self.reportable for person in pair[:2]}
+    def asked_of(self, member: str) -> list[tuple[str, str, int]]:
+        """Return the pairs that one member is asked about, now or in their turn before."""
+        pairs = self._turn(member).pairs
+        return [pair for pair in self.reportable if pairs is None or pair[:2] in pairs]
+
+    def _turn(self, member: str) -> kinds.Turn:
+        return self.turns.get(member, _NO_TURN) if self.in_turn else _WHOLE
+
+    def shown(self, member: str) -> list[str]:
+        """Return the people whom a member sees: those of the pairs that they are asked about."""
+        people = {person for pair in self.asked_of(member) for person in pair[:2]}
         return [person for person in self.decisions if person in people or not people]
 
     def _asks(self, pair: tuple[str, str]) -> bool:
         return self.asking is None or self.asking.asks(pair)
 
-    def can_report(self, pair: Pair) -> bool:
-        """Tell if a pair's gap is large enough, and the panel is asked about it."""
+    def gap(self, pair: Pair) -> int:
         first, second = (self.decisions[person].score for person in pair)
-        large = bool(exceeds(abs(first - second), 0, self.sensitivity))
-        return large and self._asks(self.favoured_first(pair))
+        return abs(first - second)
+
+    def can_report(self, pair: Pair, member: str) -> bool:
+        """Tell if a pair's gap is large enough, and the member is asked about it."""
+        pairs, favoured_first = self._turn(member).pairs, self.favoured_first(pair)
+        in_turn = pairs is None or favoured_first in pairs
+        large = bool(exceeds(self.gap(pair), 0, self.sensitivity))
+        return large and in_turn and self._asks(favoured_first)
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
         over, under = sorted(pair, key=lambda person: -self.decisions[person].score)
@@ -152,14 +180,54 @@ class Round:
         pairs = report(self.rule, self.panel_objections(seats), scores).pairs
         return kinds.Audited(self.id, "report" if pairs else "quiet", pairs)
 
+    def next_turn(
+        self, turns: Turns, sitting: Collection[str], quorum: int
+    ) -> tuple[str, tuple[tuple[str, str], ...] | None] | None:
+        """Return who is asked next, and about which pairs (None: all); None if nobody is.
+
+        Those pairs are asked about whose outcome a further word could change. Where there are none
+        but fewer than a quorum have responded, as many as are missing look at all pairs. Whoever
+        has left is not asked any more, and counts as absent.
+        """
+        waiting = [m for m, seat in self.seats.items() if seat == "unasked" and m in sitting]
+        finished = sum(seat == "finished" for seat in self.seats.values())
+        disputed = self._disputed(frozenset(waiting))
+        if not waiting or (not disputed and finished >= min(quorum, len(self.seats))):
+            return None
+        member = next(m for m in turns.order(tuple(self.seats)) if m in waiting)
+        whole = not disputed or len(disputed) == len(self.reportable)
+        return member, None if whole else tuple(disputed)
+
+    def _disputed(self, waiting: Collection[str]) -> list[tuple[str, str]]:
+        """Return the pairs whose outcome those who were not asked yet could change."""
+        pairs, members = [pair[:2] for pair in self.reportable], tuple(self.seats)
+        shape = (len(members), len(pairs))
+        votes, heard = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+        for row, member in enumerate(members):
+            finished = self.seats[member] == "finished"
+            asked = {pair[:2] for pair in self.asked_of(member)} if finished else set(pairs)
+            heard[row] = [member not in waiting and pair in asked for pair in pairs]
+            if finished:
+                objected = self.objections.get(member, {})
+                votes[row] = [Pair(*pair) in objected for pair in pairs]
+        done, _ = settled(as_rule(self.rule), votes, heard, members)
+        return [pair for pair, known in zip(pairs, done.tolist(), strict=True) if not known]
+
     def reasons_about(self, person: str) -> list[str]:
         """Return the digests of all reasons that name a person, also of those withdrawn."""
         reasons = [reason for reason, pair in self.reasons.items() if person in pair]
         for repeat in self.repeats.values():
-            reasons += [d for pair, d in repeat.objections.items() if d and person in pair]
+            again = repeat.objections.items()
+            reasons += [o.reason for pair, o in again if o.reason and person in pair]
         if person in self.explanations:
             reasons.append(self.explanations[person])
         return reasons
+
+    @property
+    def ended_by(self) -> str:
+        """The member whose finishing ended the audit, if one did."""
+        _, at, member = self.last_finish
+        return member if self.audited == at else ""
 
     def finished_by(self, member: str, record: Record) -> Round:
         """Begin to count the records that a member writes by finishing."""
@@ -186,3 +254,53 @@ def folded(round_: Round, records: Iterable[Record]) -> Round:
         assert isinstance(body, kinds.RoundBody)  # noqa: S101 - the index finds no others
         round_ = body.after(round_, record)
     return round_
+
+
+# The most bytes of a policy that are kept with its round.
+LARGEST_POLICY = 16_384
+
+
+@dataclass(frozen=True)
+class KeptPolicy:
+    """A round's policy, so that its decisions can be explained when the learner has moved on.
+
+    ``draws`` are those of the round; ``labels`` and ``reports`` were known when it opened, and
+    ``elsewhere`` counts the rounds that the institution had decided before there was a learner.
+    """
+
+    costs: str
+    shape: tuple[int, ...]
+    scales: tuple[float, ...]
+    incurred: tuple[int, ...]
+    draws: int
+    labels: int
+    reports: int
+    elsewhere: int
+
+    @classmethod
+    def of(cls, opened: OpenRound, counts: Mapping[str, int]) -> KeptPolicy:
+        """Return what is kept of a round that has opened; ``counts`` are the docket's before it."""
+        frozen = opened.policy
+        costs = base64.b64encode(frozen.costs.astype("<i8").tobytes()).decode()
+        return cls(
+            costs, frozen.costs.shape, tuple(frozen.scales.tolist()), frozen.incurred,
+            opened.draws, counts.get("labels", 0), counts.get("report", 0),
+            counts.get("rounds", 0) + 1 - opened.number,
+        )  # fmt: skip
+
+    def frozen(self, number: int, learner: Learner) -> Frozen:
+        costs = np.frombuffer(base64.b64decode(self.costs), dtype="<i8").astype(np.int64)
+        scales = np.array(self.scales)
+        return Frozen(
+            number, learner.seed, costs.reshape(self.shape), scales, learner.copies, self.incurred
+        )
+
+    def dump(self) -> bytes:
+        return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode(), 1)
+
+    @classmethod
+    def parse(cls, content: bytes) -> KeptPolicy:
+        return _POLICY.validate_python(json.loads(zlib.decompress(content)))
+
+
+_POLICY = TypeAdapter(KeptPolicy)

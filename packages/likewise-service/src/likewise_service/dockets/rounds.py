@@ -18,7 +18,7 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise_service.errors import ServiceError, due_after, now
 from likewise_service.ledger import kinds, records
-from likewise_service.ledger.store import Store, tokens_for
+from likewise_service.ledger.store import Store, introductions, tokens_for
 
 
 def open_docket(
@@ -27,19 +27,21 @@ def open_docket(
     """Open a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
-    public, actor, at = store.keys.public(), kinds.current_actor(), now()
+    store.keys.current()  # a store that has none gets one
+    actor, at = kinds.current_actor(), now()
     with store.transaction(checked_docket_name(name)) as transaction:
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
+        key = store.keys.locked(transaction.connection).public.text
         transaction.keep_secret(chosen, salt)
         transaction.keep_numbers(
             numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
         )
         committed = commitment(chosen, salt)
-        opened = kinds.DocketOpened(
-            spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text
-        )
-        for body in (opened, *tokens_for(transaction.connection, name)):
+        opened = kinds.DocketOpened(spec.to_json(), committed, ALGORITHM, records.FORMAT, key)
+        tokens = {token.actor: token for token in tokens_for(transaction.connection, name)}
+        lacking = introductions(transaction.connection, actor, tokens, at)
+        for body in (opened, *tokens.values(), *lacking):
             transaction.append(*kinds.write_body(body), at, actor.id)
         receipt = records.Receipt(name, transaction.head)
     return store.keys.sign(receipt)
@@ -194,10 +196,21 @@ def _seal(work: UnitOfWork, round_id: str) -> None:
     projection, asking = work.projection, fold.asking(work.state, round_id)
     due = due_after(work.at, projection.settings.deadline)
     members = tuple(projection.members) if asking.looked_at else ()
-    work.add(kinds.RoundSealed(round_id, members, projection.rule, asking, due))
-    if not members:
+    in_turn = bool(members) and _in_turn(work, round_id)
+    work.add(kinds.RoundSealed(round_id, members, projection.rule, asking, due, in_turn))
+    if in_turn:
+        work.add(kinds.MemberAsked(round_id, work.turns.order(members)[0], None, due))
+    elif not members:
         work.add(kinds.Audited(round_id, "quiet" if asking.quiet else "unaudited"))
         work.close_if_done(round_id)
+
+
+def _in_turn(work: UnitOfWork, round_id: str) -> bool:
+    """Tell if a round's members are asked in turn: the docket does so, and the lottery too."""
+    settings, opened = work.projection.settings, work.projection.opened.get(round_id)
+    number = work.projection.counts["rounds"] + 1 if opened is None else opened.number
+    together = work.docket.seating.key.together
+    return settings.turns and not together(number, settings.together_share)
 
 
 @command

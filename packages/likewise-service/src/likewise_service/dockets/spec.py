@@ -15,9 +15,10 @@ from likewise.hypotheses.trees import Stumps
 from likewise.learner.attention import attention_from_spec
 from likewise.learner.schedules import schedule_from_spec
 from likewise.learner.settings import ALGORITHM, Learner
+from likewise.numerics.fixed_point import to_units
 from likewise.panel import rule_language, rules
 from likewise.people.schema import FeatureSchema
-from likewise.validation import flag, integer, positive, real
+from likewise.validation import flag, integer, positive, real, within
 from likewise_service.errors import ServiceError
 
 # The errors of constructors that read a hand-written file, other than our own.
@@ -68,8 +69,13 @@ class DocketSpec:
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
     round again, without being told, out of the last ``repeat_window`` that they finished (None: of
     all). Pairs whose scores differ by more than ``sensitivity`` (in
-    units of 2^-20, the learner's) can be reported. In an ``audit_only`` docket the institution
-    decides, scores come with the people, and the learner only keeps count.
+    units of 2^-20, the learner's) can be reported; ``least`` (in units) is the smallest chance with
+    which a round is shown whole. In an ``audit_only`` docket the institution
+    decides, scores come with the people, and the learner only keeps count. With ``turns`` members
+    are asked one after another, each about the pairs that are still in dispute and within a
+    deadline of their own, until no further word can change the outcome; a lottery puts
+    ``together_share`` of the rounds before all members at once, from which agreement is counted.
+    In a ``graded`` docket members may say with a flag how far apart the two may be at most.
     """
 
     title: str
@@ -82,7 +88,11 @@ class DocketSpec:
     repeat_share: float = 0.05
     repeat_window: int | None = 200
     audit_only: bool = False
+    turns: bool = False
+    together_share: float = 0.05
+    graded: bool = False
     sensitivity: int = field(init=False, repr=False, compare=False)
+    least: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str) or not 0 < len(self.title) <= 200:
@@ -93,6 +103,10 @@ class DocketSpec:
         share = real("repeat_share", self.repeat_share, "0.05 is the default.")
         if not 0 <= share <= 0.5:
             raise ParameterError("repeat_share", "must be in [0, 1/2]", share, "0 means never.")
+        together = within(
+            "together_share", self.together_share, 0, 1,
+            "0.05 puts one round in twenty before all members at once; 0 means never.",
+        )  # fmt: skip
         if window is not None:
             window = integer("repeat_window", window, 1, None, "200 is the default.")
         if "seed" in self.learner:
@@ -118,6 +132,10 @@ class DocketSpec:
             members=members, rule=checked_panel(members, self.rule), deadline=deadline,
             quorum=integer("quorum", self.quorum, 1, None, "1 at least."), repeat_window=window,
             audit_only=audit_only, learner=_without_seed(learner), sensitivity=learner.sensitivity,
+            least=to_units(learner.looking.least),
+            turns=flag("turns", self.turns, "Say whether members are asked one after another."),
+            graded=flag("graded", self.graded, "Say whether a flag may have a limit."),
+            together_share=together,
         )  # fmt: skip
 
     def make_learner(self, seed: int) -> Learner:

@@ -15,6 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from email.message import EmailMessage
 from typing import Any, NamedTuple, TypeVar
@@ -25,6 +26,7 @@ import sqlalchemy as sa
 from likewise.errors import LikewiseError
 from likewise_service.dockets import board, panel
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.recomputation import Recomputation
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
@@ -130,6 +132,9 @@ GROUP = 64
 IDLE = 900.0
 # The least number of seconds between two rounds of notices.
 NOTICE = 2.0
+# The records that are recomputed at once, how much longer than that the pause after it takes, and
+# the seconds between two looks at ledgers that have not grown.
+RECOMPUTED, PAUSES, LOOK = 50, 9.0, 2.0
 
 
 class Job(NamedTuple):
@@ -153,6 +158,7 @@ class Worker:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"docket-{name}")
         self.used = time.monotonic()
         self.noticed, self.looked = 0, 0.0
+        self.distrusted = False
         self._jobs: deque[Job] = deque()
         self._docket: Docket | None = None
         self._cache: dict[str, tuple[int, object]] = {}
@@ -212,6 +218,8 @@ class Worker:
         results: list[tuple[Job, object, BaseException | None]] = []
         running: Job | None = None
         try:
+            if self.distrusted:
+                self._start_anew()
             self.docket.refresh()
             with self.docket.group():
                 for job in jobs:
@@ -227,6 +235,12 @@ class Worker:
         for job, result, refusal in results:
             job.resolve(result, refusal)
         return []
+
+    def _start_anew(self) -> None:
+        """Fold the ledger from its first record: what is in memory, or in a snapshot, is wrong."""
+        with self.store.transaction(self.name) as transaction:
+            transaction.drop_snapshots()
+        self._docket, self.distrusted = None, False
 
     def _fail(
         self, jobs: list[Job], refusals: dict[int, BaseException], running: Job | None,
@@ -306,6 +320,49 @@ class Workers:
             return
         await self.each("A tick", names, _tick)
 
+    async def recompute(self, stop: asyncio.Event, report: Callable[[str, int, int], None]) -> None:
+        """Recompute the dockets in use from their first records on, all the time, in a small share
+        of a core; ``report`` gets a docket, how far that is, and the number of differences.
+
+        A docket that differs is folded anew, before it decides again.
+        """
+        following: dict[str, Recomputation] = {}
+        while not stop.is_set():
+            seconds = LOOK
+            for worker in list(self._workers.values()):
+                if worker.seq and not stop.is_set():
+                    began = time.monotonic()
+                    if await asyncio.to_thread(self._recompute, following, worker, report):
+                        seconds = 0.0
+                    await _pause(stop, PAUSES * (time.monotonic() - began))
+            for name in following.keys() - self._workers.keys():
+                del following[name]
+            await _pause(stop, seconds)
+
+    def _recompute(
+        self, following: dict[str, Recomputation], worker: Worker,
+        report: Callable[[str, int, int], None],
+    ) -> bool:  # fmt: skip
+        name = worker.name
+        try:
+            if name not in following:
+                following[name] = Recomputation(self.store, name)
+            recomputed = following[name]
+            before = len(recomputed.differences)
+            behind = recomputed.projection.head.seq < worker.seq and recomputed.advance(RECOMPUTED)
+        except Exception:  # the database may be back the next time; a ledger may be broken
+            LOG.exception("A ledger cannot be recomputed.", extra={"said": {"docket": name}})
+            report(name, 0, 1)
+            return False
+        report(name, recomputed.projection.head.seq, len(recomputed.differences))
+        if len(recomputed.differences) > before:
+            fields = {"docket": name, "records": recomputed.differences[before:][:10]}
+            LOG.error(
+                "A ledger or a snapshot differs from its recomputation.", extra={"said": fields}
+            )
+            worker.distrusted = True
+        return behind
+
     async def each(self, name: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
         """Run a task for some dockets on the service's own account; ``name`` is for the log."""
         for docket in names:
@@ -352,6 +409,11 @@ class Workers:
                 )
             self._workers.setdefault(docket, Worker(self.store, docket, self.settings))
         return self._workers[docket]
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
 
 
 def _tick(worker: Worker) -> None:

@@ -212,7 +212,7 @@ def _postgresql(url: sa.URL) -> sa.Engine:
 
 
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 1
+REVISION = 2
 
 metadata = sa.MetaData()
 
@@ -293,6 +293,11 @@ reviews = _table(
     sa.Index("reviews_status", "docket", "member", "status", "number"),
     sa.Index("reviews_finished", "docket", "member", "finished"),
 )  # fmt: skip
+
+# The policies that rounds were decided by, to explain a decision from.
+policies = _table(
+    "policies", ("docket", "round"), (), sa.Column("content", sa.LargeBinary, nullable=False)
+)
 
 # States to start from; features of people in open rounds are among them.
 snapshots = _table(

@@ -21,10 +21,11 @@ from likewise.learner import events, fold
 from likewise.learner.attention import Asking
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
-from likewise.numerics.fixed_point import ONE
+from likewise.numerics.fixed_point import to_units
 from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
-from likewise_service.errors import due_after, passed
+from likewise.panel.turns import Turns
+from likewise_service.errors import due_after, later, passed, seconds_between
 from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
 
 # The class of every kind of record, by its name in the ledger.
 KINDS: dict[str, type[Body]] = {}
-# The roles that may add a record of a kind; the service and whoever is at the machine may add all.
+# The roles that may do what a kind of record is about, and those whose other acts may have it as a
+# consequence besides; whoever is at the machine may add all. Routes and checks are made from these.
+MAY: dict[str, frozenset[str]] = {}
 ROLES: dict[str, frozenset[str]] = {}
 # Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
 Contents = Mapping[str, Mapping[str, object]]
@@ -45,15 +48,19 @@ Surrogates = Mapping[tuple[str, str], str | None]
 
 @dataclass_transform(frozen_default=True)
 class Body:
-    """The body of a record, a class for each kind; the roles in ``by`` may add it."""
+    """The body of a record, a class for each kind; the roles in ``by`` may add it.
+
+    It may also follow from what the roles in ``after`` do.
+    """
 
     kind: ClassVar[str] = ""
 
-    def __init_subclass__(cls, *, kind: str = "", by: str = "") -> None:
+    def __init_subclass__(cls, *, kind: str = "", by: str = "", after: str = "") -> None:
         dataclass(frozen=True)(cls)
         if kind:
             cls.kind = kind
-            KINDS[kind], ROLES[kind] = cls, frozenset(by.split())
+            KINDS[kind], MAY[kind] = cls, frozenset(by.split())
+            ROLES[kind] = MAY[kind] | frozenset(after.split())
 
     def apply(self, projection: Projection, record: Record) -> None:
         """Change what is known of the docket."""
@@ -88,6 +95,10 @@ class RoundBody(Body):
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         """Let reviews begin and end."""
 
+    def tally(self, turns: Turns, before: Round) -> Turns:
+        """Count how often members were asked, and what they responded; ``before`` is the round."""
+        return turns
+
 
 class KeyPublished(Body, kind="key-published", by="operator"):
     """The installation signs with another key from now on.
@@ -101,8 +112,13 @@ class KeyPublished(Body, kind="key-published", by="operator"):
     signature: str | None
     compromised: bool
 
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.key = self.key
 
-class TokenIssued(Body, kind="token-issued", by="operator client auditor regulator"):
+
+class TokenIssued(
+    Body, kind="token-issued", by="operator", after="client auditor regulator service"
+):
     """Somebody was given a token: ``seat`` is the one docket that it is for, if it is for one."""
 
     token: str
@@ -148,6 +164,10 @@ class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
     def actor(self) -> str:
         return f"sign-in:{self.sign_in}"
 
+    def as_of(self, at: str, clock: str) -> SignedIn:
+        """Return the same in a ledger's own time ``at``, which may be ahead of the clock."""
+        return replace(self, until=later(at, max(0.0, seconds_between(clock, self.until))))
+
     def apply(self, projection: Projection, record: Record) -> None:
         """Sign-ins whose time is over go."""
         governance = projection.governance
@@ -162,7 +182,7 @@ class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
 Introduction = TokenIssued | SignedIn
 
 
-class SignedOut(Body, kind="signed-out", by="operator auditor regulator"):
+class SignedOut(Body, kind="signed-out", by="service"):
     """A sign-in ended before its time."""
 
     sign_in: str
@@ -191,7 +211,10 @@ class MemberKeySet(Body, kind="member-key-set", by="auditor"):
 
 
 class Signed(Body, kind="signed", by="auditor"):
-    """A member's own signature over what the next record says, in the words of their review."""
+    """A member's own signature over what the next record says, in the words of their review.
+
+    ``limit`` is the one of a flag, in units, if they gave one.
+    """
 
     member: str
     key: str
@@ -201,9 +224,39 @@ class Signed(Body, kind="signed", by="auditor"):
     reason: str | None
     at: str
     signature: str
+    limit: int | None
 
     def apply(self, projection: Projection, record: Record) -> None:
         projection.governance.signed[self.member] = self.at
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """By how many seconds a ledger's time was ahead of a machine's clock, as of a record's time."""
+
+    at: str = ""
+    seconds: float = 0.0
+
+    def by(self, at: str) -> float:
+        """Return how far it can be ahead at a later record; the clock is twice as fast meanwhile.
+
+        >>> ahead = Ahead("2026-03-01T12:00:00Z", 60.0)
+        >>> ahead.by("2026-03-01T12:00:59.000000Z"), ahead.by("2026-03-01T12:01:01.000000Z")
+        (60.0, 0.0)
+        """
+        return self.seconds if self.seconds and at <= later(self.at, self.seconds) else 0.0
+
+
+class ClockBehind(Body, kind="clock-behind", by="service"):
+    """The ledger's time is ahead of a machine's ``clock``: some clock was, or this one is wrong."""
+
+    clock: str
+
+    def ahead(self, record: Record) -> Ahead:
+        return Ahead(record.at, max(0.0, seconds_between(self.clock, record.at)))
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.ahead = self.ahead(record)
 
 
 @dataclass
@@ -216,7 +269,7 @@ class AnchorState:
     failure: str = ""
 
 
-class Anchored(Body, kind="anchored"):
+class Anchored(Body, kind="anchored", by="service"):
     """A receipt was anchored outside; ``proof`` is an authority's time-stamp, if there is one."""
 
     target: str
@@ -229,7 +282,7 @@ class Anchored(Body, kind="anchored"):
         projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
 
-class AnchorFailed(Body, kind="anchor-failed"):
+class AnchorFailed(Body, kind="anchor-failed", by="service"):
     """A receipt could not be anchored; the service tries again until it can."""
 
     target: str
@@ -275,7 +328,7 @@ class HoldLifted(Body, kind="hold-lifted", by="operator"):
             replay.differ("erasure", f"The hold {self.hold!r} is lifted", "one that exists")
 
 
-class ReasonsErased(Body, kind="reasons-erased", by="operator"):
+class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service"):
     """The words of all reasons in a round were erased, as their time had ended."""
 
     of_round: str
@@ -309,6 +362,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
         if self.format != FORMAT:
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
+        projection.governance.key = self.key
         projection.open(self)
 
     def check(self, replay: Replay) -> None:
@@ -323,6 +377,7 @@ class MemberJoined(Body, kind="member-joined", by="operator"):
     member: str
 
     def apply(self, projection: Projection, record: Record) -> None:
+        projection.turns = projection.turns.joined(self.member, projection.members)
         projection.members.append(self.member)
 
     def check(self, replay: Replay) -> None:
@@ -357,7 +412,7 @@ class RuleChanged(Body, kind="rule-changed", by="operator"):
         replay.check_panel(replay.projection.members, self.rule)
 
 
-class GuidelinesSet(Body, kind="guidelines-set"):
+class GuidelinesSet(Body, kind="guidelines-set", by="operator"):
     """Words for the panel's members about what to look for, from now on."""
 
     text: str
@@ -366,7 +421,7 @@ class GuidelinesSet(Body, kind="guidelines-set"):
         projection.guidelines = self.text
 
 
-class LearnerGiven(Body, kind="learner-given"):
+class LearnerGiven(Body, kind="learner-given", by="operator"):
     """An audit-only docket gets a learner, which decides from the next record on."""
 
     learner: dict[str, Any]
@@ -448,26 +503,46 @@ _panel = lru_cache(maxsize=256)(panel_name)
 
 
 class RoundSealed(RoundBody, kind="sealed", by="operator client"):
-    """Nobody else will arrive; what is asked, the panel, its rule and its time are fixed."""
+    """Nobody else will arrive; what is asked, the panel, its rule and its time are fixed.
+
+    ``in_turn`` says that members are asked one after another, each by a record of their own.
+    """
 
     members: tuple[str, ...]
     rule: str
     asking: Asking
     due: str | None
+    in_turn: bool
+
+    @property
+    def at_once(self) -> tuple[str, ...]:
+        """Those who are asked by this record."""
+        return () if self.in_turn else self.members
 
     def after(self, round_: Round, record: Record) -> Round:
-        seats = dict.fromkeys(self.members, "asked")
+        seats = dict.fromkeys(self.members, "unasked" if self.in_turn else "asked")
         return round_.changed(
-            sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats
-        )
+            sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats,
+            in_turn=self.in_turn, sensitivity=self.asking.sensitivity,
+        )  # fmt: skip
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
+        shown = self.asking.shown if self.members else 0
         projection.counts["looked_at"] += bool(self.members)
-        projection.counts["pairs_shown"] += self.asking.shown if self.members else 0
+        projection.counts["pairs_shown"] += shown
+        projection.counts["seats"] += len(self.members)
+        projection.counts["members_asked"] += len(self.at_once)
+        projection.counts["member_pairs"] += len(self.at_once) * shown
+        projection.tallies.sealed(self.asking, projection.settings.least)
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
-        for member in self.members:
+        for member in self.at_once:
             seating.ask(self.round, member)
+
+    def tally(self, turns: Turns, before: Round) -> Turns:
+        for member in self.at_once:
+            turns = turns.after(member, 0, 0)
+        return turns
 
     def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
         panel = _panel(self.members, self.rule) if self.members else "nobody"
@@ -494,8 +569,62 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
             recorded = getattr(self, name)
             if recorded != value:
                 replay.differ("panel", f"{name}: {recorded}", f"{name}: {value}")
-        if not self.members:
-            replay.expect("audited", round_.id)
+        replay.draw_together(self, round_)
+        if self.in_turn or not self.members:
+            replay.expect("asked" if self.members else "audited", round_.id)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A member's turn in a round: since when, until when, about which pairs (None: about all)."""
+
+    at: str
+    due: str | None
+    pairs: frozenset[tuple[str, str]] | None
+
+
+class MemberAsked(RoundBody, kind="asked", after="operator client auditor service"):
+    """It is a member's turn: they are asked about the pairs that are still in dispute.
+
+    ``pairs`` have the favoured first; None stands for all that the panel is asked about.
+    """
+
+    member: str
+    pairs: tuple[tuple[str, str], ...] | None
+    due: str | None
+
+    def after(self, round_: Round, record: Record) -> Round:
+        turn = Turn(record.at, self.due, None if self.pairs is None else frozenset(self.pairs))
+        asked = round_.changed(
+            due=self.due, seats={**round_.seats, self.member: "asked"},
+            turns={**round_.turns, self.member: turn},
+        )  # fmt: skip
+        return asked.still_finished_by(record)
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts["members_asked"] += 1
+        projection.counts["member_pairs"] += len(now.asked_of(self.member))
+
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        seating.ask(self.round, self.member)
+
+    def tally(self, turns: Turns, before: Round) -> Turns:
+        return turns.after(self.member, 0, 0)
+
+    def check(self, replay: Replay) -> None:
+        """It is the turn that follows: by whom, about what, and until when."""
+        projection = replay.projection
+        expected = replay.next_asked(projection.round(self.round), projection.turns)
+        replay.findings.turns += 1
+        if self != expected:
+            replay.differ(
+                "panel", self.sentence, expected.sentence if expected else "nobody's turn"
+            )
+
+    @property
+    def sentence(self) -> str:
+        pairs = "all pairs" if self.pairs is None else str(list(map(list, self.pairs)))
+        return f"{self.member!r} is asked about {pairs}, until {self.due}"
 
 
 class OverrideExplained(RoundBody, kind="override-explained", by="operator client"):
@@ -508,17 +637,25 @@ class OverrideExplained(RoundBody, kind="override-explained", by="operator clien
         return round_.changed(explanations={**round_.explanations, self.person: self.reason})
 
 
-class Erased(RoundBody, kind="erased", by="operator"):
-    """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
+class Erased(RoundBody, kind="erased", by="operator", after="service"):
+    """Somebody was erased; ``digest`` is that of a surrogate, if anything remains.
+
+    ``forgets`` says that the attention had learnt from them, and begins anew.
+    """
 
     person: str
     digest: str | None
+    forgets: bool
 
     def after(self, round_: Round, record: Record) -> Round:
         return round_.changed(
             people={**round_.people, self.person: self.digest},
             erased={**round_.erased, self.person: record.at},
         )
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        if self.forgets:
+            projection.forgot = now.erased[self.person]
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         """Nobody can judge people whose features are gone."""
@@ -533,7 +670,8 @@ class Erased(RoundBody, kind="erased", by="operator"):
         What an attention has learnt from features cannot be learnt from surrogates: it begins anew.
         """
         learner = state.learner
-        state = replace(state, memory=learner.looking.start(learner.hypotheses.schema))
+        if self.forgets:
+            state = replace(state, memory=learner.looking.start(learner.hypotheses.schema))
         round_ = state.open.get(self.round)
         if round_ is None or self.digest is None or self.digest not in contents:
             return state
@@ -547,8 +685,12 @@ class Erased(RoundBody, kind="erased", by="operator"):
         hold = replay.projection.governance.held(self.round, self.person)
         if hold is not None:
             replay.differ("erasure", erased, f"held by {hold!r}")
-        if self.person not in replay.projection.round(self.round).people:
+        round_ = replay.projection.round(self.round)
+        if self.person not in round_.people:
             replay.differ("erasure", erased, "somebody of the round")
+        learns = replay.unseeded.looking.learns
+        if learns and replay.projection.learnt_from(round_) and not self.forgets:
+            replay.differ("erasure", f"What was learnt from {self.person!r} is kept", "forgotten")
         if self.digest is None:
             replay.findings.wholly.append((self.round, self.person))
         else:
@@ -579,6 +721,8 @@ class PanelBody(RoundBody):
             replay.differ("panel", f"{member!r} speaks at {replay.record.at}", f"by {round_.due}")
         if round_.outcome is not None:
             replay.differ("panel", f"{member!r} speaks after the audit", "nobody")
+        if round_.in_turn and round_.seats.get(member) != "asked":
+            replay.differ("panel", f"{member!r} speaks", "whose turn it is")
         return round_
 
 
@@ -601,18 +745,30 @@ class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
 
     def check(self, replay: Replay) -> None:
         """By a member, before the end, on a pair that can be reported."""
-        _check_pair(self.pair, self.round_in_audit(replay), replay)
+        _check_pair(self.pair, self.member, self.round_in_audit(replay), replay)
+
+
+class Objection(Body):
+    """An objection to a pair: the digest of the reason, and the limit in units, if there are any.
+
+    The limit is the largest gap between the two that the member would accept.
+    """
+
+    reason: str | None = None
+    limit: int | None = None
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
-    """A member flags a pair; ``reason`` is the digest of the words, if there are any."""
+    """A member flags a pair, with the reason's digest and a limit, as an objection has them."""
 
     reason: str | None
+    limit: int | None
 
     def after(self, round_: Round, record: Record) -> Round:
         pair = Pair.of(self.pair)
         reasons = {} if self.reason is None else {self.reason: pair}
-        pairs = {**round_.objections.get(self.member, {}), pair: self.reason}
+        objection = Objection(self.reason, self.limit)
+        pairs = {**round_.objections.get(self.member, {}), pair: objection}
         return round_.changed(
             objections={**round_.objections, self.member: pairs},
             reasons={**round_.reasons, **reasons},
@@ -621,6 +777,7 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
     def check(self, replay: Replay) -> None:
         """As its withdrawal; whether its words are there is asked at the end."""
         super().check(replay)
+        _check_limit(self.limit, self.pair, replay.projection.round(self.round), replay)
         if self.reason is not None:
             replay.reasons[self.reason] = replay.record
 
@@ -634,17 +791,26 @@ class Finished(PanelBody, kind="finished", by="auditor"):
         changed = round_.changed(seats={**round_.seats, self.member: self.seats[1]})
         return changed.finished_by(self.member, record) if self.kind == "finished" else changed
 
+    def tally(self, turns: Turns, before: Round) -> Turns:
+        """Count what was responded to: what nobody responded to is not quiet."""
+        if self.kind != "finished":
+            return turns
+        shown, objected = before.asked_of(self.member), before.objections.get(self.member, {})
+        return turns.after(self.member, len(shown), len(objected), asked=0)
+
     def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
         return signed.pair is None
 
     def check(self, replay: Replay) -> None:
-        """The seat was as it has to be before; the last one ends the audit."""
+        """The seat was as it has to be before; then the next is asked, or the audit ends."""
         round_, (before, after) = self.round_in_audit(replay), self.seats
         seat = round_.seats[self.member]
         if seat != before:
             replay.differ("panel", f"{self.member!r} was {seat}", before)
-        if "asked" not in {**round_.seats, self.member: after}.values():
-            replay.expect("audited", round_.id)
+        changed = round_.changed(seats={**round_.seats, self.member: after})
+        if "asked" not in changed.seats.values():
+            turns = replay.projection.tallied(replay.projection.turns, self, round_)
+            replay.expect("asked" if replay.next_asked(changed, turns) else "audited", round_.id)
 
 
 class Reopened(Finished, kind="reopened", by="auditor"):
@@ -652,18 +818,29 @@ class Reopened(Finished, kind="reopened", by="auditor"):
 
     seats = ("finished", "asked")
 
+    def check(self, replay: Replay) -> None:
+        """Where members are asked in turn, what was said is not taken back."""
+        super().check(replay)
+        if replay.projection.settings.turns:
+            replay.differ("panel", f"{self.member!r} takes a review back", "nobody, in turns")
 
-class Absent(Finished, kind="absent"):
-    """A member did not review a round in time."""
+
+class Absent(Finished, kind="absent", by="service", after="operator"):
+    """A member did not review a round in time, or has left while it was their turn."""
 
     seats = ("asked", "absent")
 
+    def seat(self, seating: Seating, round_: Round, at: str) -> None:
+        if round_.in_turn:
+            seating.miss(round_, self.member, at)
+
     def check(self, replay: Replay) -> None:
-        """The time was over."""
+        """The time was over, or the turn was that of somebody who has left."""
         super().check(replay)
-        due = replay.projection.round(self.round).due
-        if not passed(due, replay.record.at):
-            replay.differ("panel", f"{self.member!r} is absent already", f"due at {due}")
+        round_ = replay.projection.round(self.round)
+        left = round_.in_turn and self.member not in replay.projection.members
+        if not left and not passed(round_.due, replay.record.at):
+            replay.differ("panel", f"{self.member!r} is absent already", f"due at {round_.due}")
 
 
 class RepeatedObjection(Body):
@@ -671,16 +848,17 @@ class RepeatedObjection(Body):
 
     pair: tuple[str, str]
     reason: str | None
+    limit: int | None
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A member's second review of a round: the pairs, with the digest of each reason.
+    """A member's second review of a round: the objections by pair.
 
     Until it is ``finished`` the member may still change it.
     """
 
-    objections: Mapping[Pair, str | None] = field(default_factory=dict)
+    objections: Mapping[Pair, Objection] = field(default_factory=dict)
     finished: bool = False
 
 
@@ -691,7 +869,7 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
     finished: bool
 
     def after(self, round_: Round, record: Record) -> Round:
-        objections = {Pair.of(item.pair): item.reason for item in self.objections}
+        objections = {Pair.of(o.pair): Objection(o.reason, o.limit) for o in self.objections}
         repeat = Repeat(objections, self.finished)
         return round_.changed(repeats={**round_.repeats, self.member: repeat})
 
@@ -704,11 +882,11 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
     def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
         if signed.act in ("finish", "reopen"):
             return self.finished == (signed.act == "finish")
-        reasons = {_named(item.pair, names): item.reason for item in self.objections}
+        objections = {_named(o.pair, names): (o.reason, o.limit) for o in self.objections}
         pair = frozenset(signed.pair or ())
         if signed.act == "withdraw":
-            return pair not in reasons
-        return pair in reasons and reasons[pair] == signed.reason
+            return pair not in objections
+        return objections.get(pair) == (signed.reason, signed.limit)
 
     def check(self, replay: Replay) -> None:
         """Only who has reviewed a round before can be shown it again, by the lottery."""
@@ -716,13 +894,21 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
         if round_.seats.get(self.member) != "finished":
             replay.differ("panel", "Somebody reviewed it again", "somebody who had before")
         for objection in self.objections:
-            _check_pair(objection.pair, round_, replay)
+            _check_pair(objection.pair, self.member, round_, replay)
+            _check_limit(objection.limit, objection.pair, round_, replay)
         replay.draw_repeat(self)
 
 
-def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
-    if not round_.can_report(Pair.of(pair)):
+def _check_pair(pair: tuple[str, str], member: str, round_: Round, replay: Replay) -> None:
+    if not round_.can_report(Pair.of(pair), member):
         replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
+
+
+def _check_limit(limit: int | None, pair: tuple[str, str], round_: Round, replay: Replay) -> None:
+    """A limit is one that a docket asks for, and that the two exceed."""
+    asked = replay.projection.settings.graded
+    if limit is not None and not (asked and 0 <= limit < round_.gap(Pair.of(pair))):
+        replay.differ("panel", f"The limit of {list(pair)} is {limit}", "one below their gap")
 
 
 class EventBody(RoundBody):
@@ -749,7 +935,9 @@ class Decided(EventBody, events.Decided, kind="decided", by="operator client"):
         replay.decide_again(self)
 
 
-class Audited(EventBody, events.Audited, kind="audited", by="operator client auditor"):
+class Audited(
+    EventBody, events.Audited, kind="audited", by="operator", after="client auditor service"
+):
     """The audit of a round has ended."""
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -759,7 +947,7 @@ class Audited(EventBody, events.Audited, kind="audited", by="operator client aud
     def count(self, projection: Projection, before: Round, now: Round) -> None:
         projection.counts[self.outcome] += 1
         projection.curves.add(now.number, reports=self.outcome == "report")
-        projection.tallies.audited(now)
+        projection.tallies.audited(now, projection.settings.least)
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.audited(round_, at)
@@ -769,9 +957,13 @@ class Audited(EventBody, events.Audited, kind="audited", by="operator client aud
         round_ = replay.projection.round(self.round)
         if round_.outcome is not None:
             replay.differ("order", f"Round {round_.id} is audited again", "audited once")
+        if following := replay.next_asked(round_, replay.projection.turns):
+            replay.differ("panel", "The audit ends", following.sentence)
         if "asked" in round_.seats.values():
             expected = Audited(round_.id, "unaudited")
             replay.findings.ended += self == expected
+            if not replay.may(MAY[self.kind]):
+                replay.differ("actor", f"{replay.record.actor} ended the audit", "the operator")
         else:
             expected = round_.conclusion(replay.projection.settings.quorum)
         replay.findings.audits += 1
@@ -795,7 +987,7 @@ class Labelled(EventBody, events.Labelled, kind="labelled", by="operator client"
         missed = decision.approved != bool(self.label)
         projection.counts["labels"] += 1
         projection.counts["missed"] += missed
-        projection.counts["distance"] += abs(decision.score - self.label * ONE)
+        projection.counts["distance"] += abs(decision.score - to_units(self.label))
         projection.curves.add(now.number, labels=1, missed=missed)
 
     def check(self, replay: Replay) -> None:
@@ -815,7 +1007,9 @@ class Overridden(EventBody, events.Overridden, kind="overridden", by="operator c
         _check_once(self.person in replay.projection.round(self.round).overrides, replay)
 
 
-class Closed(EventBody, events.Closed, kind="closed", by="operator client auditor"):
+class Closed(
+    EventBody, events.Closed, kind="closed", by="operator client", after="auditor service"
+):
     """Nothing more will be heard of the round."""
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -890,7 +1084,15 @@ class Actor:
         """
         return cls(bodies[-1].actor, bodies)
 
+    @property
+    def sees_panel(self) -> bool:
+        """Tell whether they may see what members say and do, and when."""
+        return all(body.role in SUPERVISORS for body in self.introduction)
 
+
+# Roles that see the panel at work, and records that only they may notice, and whoever added them.
+SUPERVISORS = ("operator", "regulator")
+UNSEEN = (PanelBody, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 

@@ -118,15 +118,18 @@ Act = Literal["flag", "withdraw", "finish", "reopen"]
 
 def act_statement(
     docket: str, member: str, review: str, act: Act, pair: tuple[str, str] | None,
-    reason: str | None, at: str,
+    reason: str | None, at: str, limit: int | None = None,
 ) -> bytes:  # fmt: skip
     """Return the words of a member's act, which they sign for the purpose ``member``.
 
     They know the people of a review by p1, p2, … and no other names. ``reason`` is the salted
-    digest of their words, so that these can be erased.
+    digest of their words, so that these can be erased; ``limit`` is in units of 2^-20.
     """
     content = {"docket": docket, "member": member, "review": review, "act": act, "at": at}
-    return canonical({**content, "pair": sorted(pair) if pair else None, "reason": reason})
+    graded = {} if limit is None else {"limit": limit}
+    return canonical(
+        {**content, "pair": sorted(pair) if pair else None, "reason": reason, **graded}
+    )
 
 
 def possession(docket: str, member: str, key: PublicKey) -> bytes:

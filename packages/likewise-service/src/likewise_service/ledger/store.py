@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,14 +33,60 @@ def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued
     return [kinds.TokenIssued(r.id, r.role, r.name, r.docket, r.created) for r in rows]
 
 
-def notify(
-    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.Body
-) -> None:
+def introductions(
+    connection: sa.Connection, actor: kinds.Actor, actors: Mapping[str, kinds.Introduction], at: str
+) -> list[kinds.Introduction]:
+    """Return the records that a ledger lacks of an actor at some time; ``actors`` are those it has.
+
+    Whoever was revoked or has signed out is refused here, in the ledger's own order: what a cache
+    or a request under way believes does not count.
+    """
+    lacking = list[kinds.Introduction]()
+    for body in reversed(actor.introduction):  # a sign-in first: the others are added by it
+        last = actors.get(body.actor)
+        if isinstance(body, kinds.SignedIn):
+            _check_there(connection, body)
+            if last is None or (last.until is not None and last.until < at):
+                lacking.append(body.as_of(at, now()))
+        elif last is None:
+            _check_there(connection, body)
+            lacking.append(body)
+    return lacking
+
+
+def _check_there(connection: sa.Connection, body: kinds.Introduction) -> None:
+    query = sa.select(db.tokens.c.id).where(
+        db.tokens.c.id == body.token, db.tokens.c.revoked.is_(None)
+    )
+    if isinstance(body, kinds.SignedIn):
+        query = query.join(db.sessions, db.sessions.c.token == db.tokens.c.id).where(
+            db.sessions.c.id == body.sign_in
+        )
+    if connection.execute(query).first() is not None:
+        return
+    if isinstance(body, kinds.SignedIn):
+        raise ServiceError("signed-out", 401, "You are signed out, or revoked. Sign in again.")
+    raise ServiceError("unauthorised", 401, "Your token was revoked. Ask the operator for another.")
+
+
+def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | None) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
-    All writers take the ledgers in the order of their names, so that two of them never deadlock.
+    Without a body the ledger gets to know the actor, and nothing else. All writers take the ledgers
+    in the order of their names, so that two of them never deadlock.
     """
-    for name in sorted(names) if docket is None else (docket,):
+    names: Sequence[str] = () if docket is None else (docket,)
+    if docket is None:
+        db.advisory_lock(connection, INSTALLATION)
+        names = sorted(connection.execute(_DOCKETS).scalars())
+    actor = kinds.current_actor()
+    # Every ledger has the tokens that concern it; a sign-in is introduced wherever it acts.
+    tokens = {
+        body.actor: body for body in actor.introduction if isinstance(body, kinds.TokenIssued)
+    }
+    for token in tokens.values():
+        _check_there(connection, token)
+    for name in names:
         db.advisory_lock(connection, name)
         last = (
             sa.select(db.events.c.at)
@@ -49,13 +95,16 @@ def notify(
         )
         before = connection.execute(last.limit(1)).scalar()
         if before is not None:
+            at = max(now(), before)
             transaction = Transaction(connection, name)
-            transaction.append(
-                *kinds.write_body(body), max(now(), before), kinds.current_actor().id
-            )
+            lacking = introductions(connection, actor, tokens, at)
+            for added in lacking if body is None else (*lacking, body):
+                transaction.append(*kinds.write_body(added), at, actor.id)
             transaction.flush()
 
 
+# Whoever writes to all ledgers, or opens one, waits for this turn first.
+INSTALLATION = "installation"
 # Seconds for which a process does not ask if another one has changed the key.
 REMEMBERED = 5.0
 
@@ -85,14 +134,24 @@ class Keyring:
                 self._cached = (moment, self._stored() or self._first())
             return self._cached[1]
 
+    def forget(self) -> None:
+        """Ask the database for the key again, the next time."""
+        with self._lock:
+            self._cached = None
+
     def public(self) -> PublicKey:
         return self.current().public
 
+    def locked(self, connection: sa.Connection) -> PrivateKey:
+        """Return the key in use, which stays so until the transaction ends."""
+        db.advisory_lock(connection, INSTALLATION)
+        key = _in_use(connection)
+        assert key is not None  # noqa: S101 - there is one, and it is not removed
+        return key
+
     def _stored(self) -> PrivateKey | None:
         with self._store.reading() as connection:
-            query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
-            private = connection.execute(query).scalar()
-        return None if private is None else PrivateKey(bytes(private))
+            return _in_use(connection)
 
     def _first(self) -> PrivateKey:
         try:
@@ -125,18 +184,25 @@ class Keyring:
 
         The old key signs the new one, unless it fell into other hands.
         """
-        old, fresh, moment = self.current(), PrivateKey.fresh(), now()
-        consent = None if compromised else old.sign("succession", succession(fresh.public))
-        body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
+        self.current()  # a store that has none gets one
+        fresh, moment = PrivateKey.fresh(), now()
         with self._store.changing() as connection:
+            old = self.locked(connection)
+            consent = None if compromised else old.sign("succession", succession(fresh.public))
+            body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
             lost = moment if compromised else None
             ended = {"in_use": None, "retired": moment, "compromised": lost}
             connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
             _insert(connection, fresh)
-            notify(connection, None, self._store.dockets_of(connection), body)
-        with self._lock:
-            self._cached = None
+            notify(connection, None, body)
+        self.forget()
         return old.public, fresh.public
+
+
+def _in_use(connection: sa.Connection) -> PrivateKey | None:
+    query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
+    private = connection.execute(query).scalar()
+    return None if private is None else PrivateKey(bytes(private))
 
 
 def _insert(connection: sa.Connection, key: PrivateKey) -> None:
@@ -294,10 +360,7 @@ class Store:
 
     def dockets(self) -> tuple[str, ...]:
         with self.reading() as connection:
-            return self.dockets_of(connection)
-
-    def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
-        return tuple(connection.execute(_DOCKETS).scalars())
+            return tuple(connection.execute(_DOCKETS).scalars())
 
     def due(self, moment: str) -> tuple[str, ...]:
         """Return the dockets whose panels have to be looked at by then."""

@@ -197,6 +197,14 @@ class LedgerView:
             json.loads(row.round) for row in self.execute(query.order_by(db.reviews.c.finished))
         ]
 
+    def policy(self, round_id: str) -> bytes | None:
+        """Return the policy that was kept with a round, if there is one."""
+        query = sa.select(db.policies.c.content).where(
+            self.of(db.policies), db.policies.c.round == json_text(round_id)
+        )
+        content = self.execute(query).scalar()
+        return None if content is None else bytes(content)
+
     def newest_snapshot(self) -> tuple[Head, bytes] | None:
         """Return the newest snapshot of a record which the ledger still has, and its content."""
         same = (db.events.c.seq == db.snapshots.c.seq) & (db.events.c.hash == db.snapshots.c.hash)
@@ -339,12 +347,16 @@ class Transaction(LedgerView):
     def list_round(self, number: int, round_id: str) -> None:
         self._rows.append(("rounds", {"number": number, "id": json_text(round_id)}))
 
+    def keep_policy(self, round_id: str, content: bytes) -> None:
+        self._rows.append(("policies", {"round": json_text(round_id), "content": content}))
+
     def list_review(self, review: EndedReview) -> None:
         self._rows.append(("reviews", review.row()))
 
-    def look_at(self, due: str) -> None:
+    def look_at(self, due: str | None) -> None:
         """Let somebody look at the docket's panels by then; :meth:`keep_numbers` writes it."""
-        self._due = due if self._due is None else min(due, self._due)
+        if due is not None:
+            self._due = due if self._due is None else min(due, self._due)
 
     def set_due(self, due: str | None) -> None:
         """Set the next time at which somebody has to look, whatever it was before."""
@@ -359,10 +371,13 @@ class Transaction(LedgerView):
         self._due = None
 
     def keep_snapshot(self, head: Head, content: bytes) -> None:
-        """Write a state to start from, and keep the one before it; older ones go."""
+        """Write a state to start from, and keep the one before it; older ones go.
+
+        Another process may have written one of the same record.
+        """
         table, newest = db.snapshots, sa.select(sa.func.max(db.snapshots.c.seq))
         older = table.c.seq < newest.where(self.of(table)).scalar_subquery()
-        self._change(table.delete().where(self.of(table), older))
+        self._change(table.delete().where(self.of(table), older | (table.c.seq == head.seq)))
         row = {"docket": self.docket, "seq": head.seq, "hash": head.hash, "content": content}
         self._change(db.snapshots.insert().values(row))
 
@@ -381,7 +396,14 @@ def _insertion(table: sa.Table, placeholder: str) -> tuple[str, tuple[str, ...]]
 _INSERTS = {
     (dialect, table.name): _insertion(table, placeholder)
     for dialect, placeholder in PLACEHOLDERS.items()
-    for table in (db.events, db.payloads, db.requests, db.rounds, db.reviews)
+    for table in (
+        db.events,
+        db.payloads,
+        db.requests,
+        db.rounds,
+        db.reviews,
+        db.policies,
+    )
 }
 # An earlier date takes the place of a later one; a later one changes nothing.
 _DOCKET_ROW = (

@@ -39,9 +39,10 @@ class Replayed:
 
     ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
     own; ``draws`` are the rounds for which it was derived again what the panel is asked, and
-    ``unasked`` those for which it could not be; ``audits`` are the outcomes that follow from
-    objections and rule, ``repeats`` the records about rounds that the lottery of hidden repeats has
-    shown again, ``ended`` the audits that the operator ended before the panel was done. ``erased``
+    ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
+    ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
+    rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
+    operator ended before the panel was done. ``erased``
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
@@ -57,12 +58,14 @@ class Replayed:
     elsewhere: int = 0
     draws: int = 0
     unasked: int = 0
+    turns: int = 0
     erased: list[tuple[str, str]] = field(default_factory=list)
     wholly: list[tuple[str, str]] = field(default_factory=list)
     audits: int = 0
     repeats: int = 0
     ended: int = 0
     payloads: int = 0
+    labels: int = 0
     state: State | None = None
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
@@ -79,6 +82,8 @@ class Replayed:
             f"before that, an older receipt shows: likewise verify RECEIPT.": True,
             f"The panels were those that membership and rule prescribe, and {self.audits:,} "
             f"outcomes follow from the objections.": True,
+            f"{self.turns:,} times a member was asked in turn: the one who followed, about what "
+            f"was still in dispute.": self.turns,
             f"{self.payloads:,} personal payloads are those that were recorded.": self.payloads,
             "The seed is the one that was committed to before the first round.": seeded,
             f"What panels were asked in {self.draws:,} rounds follows from scores, the reports "
@@ -107,6 +112,10 @@ class Replayed:
             f"in anything else is not shown.": self.erased and self.decisions,
             f"{self.ended:,} audits were ended by the operator before the panel was done.":
                 self.ended,
+            "That the seed was not chosen for its draws, or who arrives for them: its owner knows "
+            "it. Hold a receipt from before the first round.": self.decisions or self.draws,
+            f"That {self.labels:,} labels are true: they are what the institution sent.":
+                self.labels,
         }  # fmt: skip
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 

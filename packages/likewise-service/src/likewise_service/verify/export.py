@@ -60,7 +60,9 @@ def write_manifest(
 def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
     path = folder / MANIFEST
     if not path.is_file():
-        return ExportCheck(False, (), "The export is not signed.")
+        # Whoever names a key wants to know that the export is signed by it.
+        missing = f"{MANIFEST} is missing, so nothing is signed by the key that you named."
+        return ExportCheck(False, (missing,) if keys else (), "The export is not signed.")
     try:
         document: dict[str, Any] = json.loads(path.read_bytes())
         files: dict[str, Any] = dict(document["files"])

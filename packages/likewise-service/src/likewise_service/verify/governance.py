@@ -1,10 +1,12 @@
 """All that a ledger says about its own governance, checked record by record."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise_service.dockets.docket import APART
 from likewise_service.errors import later, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import LedgerBroken, Receipt, Record
@@ -18,11 +20,16 @@ MEMBER_ACTS = frozenset(
 
 @dataclass
 class ActorChecks:
-    """All who were introduced, and who did what."""
+    """All who were introduced, and who did what.
+
+    ``unsigned`` counts by member and actor what a member is recorded to have said without a
+    signature; ``_opening`` is the first record, whose actor is introduced by those after it.
+    """
 
     introduced: dict[str, tuple[Record, kinds.Introduction]] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
-    machine: int = 0
+    unsigned: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _opening: Record | None = None
     _passed: dict[tuple[str, str], kinds.Introduction] = field(default_factory=dict)
 
     def passes(self, record: Record) -> bool:
@@ -32,23 +39,54 @@ class ActorChecks:
             return False
         return record.kind not in MEMBER_ACTS or record.body.get("member") == actor.name
 
+    def role(self, record: Record) -> str:
+        """Return the role of whoever added a record; nothing if the ledger does not know them."""
+        if record.actor in ("machine", "service"):
+            return record.actor
+        introduction = self.introduced.get(record.actor)
+        return "" if introduction is None else introduction[1].role
+
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         # An introduction comes before whoever it introduces has done anything else.
         if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
-            self.introduced.setdefault(body.actor, (record, body))
-        for recorded, expected in self._check(record):
-            yield Difference(record.seq, "actor", recorded, expected)
+            before = self.introduced.get(body.actor)
+            if before is None or self._extends(before[1], body):
+                self.introduced[body.actor] = (record, body)
+                self._passed.clear()
+        opening, self._opening = self._opening, None
+        if isinstance(body, kinds.DocketOpened) and record.seq == 1:
+            self._opening = record
+            return
+        if opening is not None and isinstance(body, kinds.Introduction):
+            self._opening = opening
+        elif opening is not None:
+            yield from self._judged(opening)
+        yield from self._judged(record)
         if isinstance(body, (kinds.TokenEnded, kinds.SignedOut)):
             self._passed.clear()
             self.ended.add(body.actor)
 
+    @staticmethod
+    def _extends(before: kinds.Introduction, body: kinds.Introduction) -> bool:
+        """Tell if a sign-in is the same as before, and lasts longer."""
+        if not isinstance(before, kinds.SignedIn) or not isinstance(body, kinds.SignedIn):
+            return False
+        return replace(before, until=body.until) == body and body.until > before.until
+
+    def _judged(self, record: Record) -> Iterator[Difference]:
+        for recorded, expected in self._check(record):
+            yield Difference(record.seq, "actor", recorded, expected)
+
     def _check(self, record: Record) -> Iterator[tuple[str, str]]:
-        name = record.actor
-        if name in ("machine", "service"):
-            self.machine += name == "machine" and record.kind in MEMBER_ACTS
+        name, role = record.actor, self.role(record)
+        if name == "machine":
             return
-        if name not in self.introduced:
+        if not role:
             yield f"{name or 'Nobody'} acted.", "somebody whose token or sign-in the ledger has."
+            return
+        if role not in kinds.ROLES.get(record.kind, ()):
+            yield f"{name}, a {role}, acted.", f"another role for {record.kind!r}."
+        if role == "service":
             return
         actor = self.introduced[name][1]
         ended = not self.ended.isdisjoint((name, f"token:{actor.token}"))
@@ -56,33 +94,41 @@ class ActorChecks:
             yield f"{name} acted after its end.", "nobody, once a token has ended."
         if actor.until is not None and record.at > actor.until:
             yield f"{name} acted at {record.at}.", f"until {actor.until}."
-        if actor.role not in kinds.ROLES.get(record.kind, ()):
-            yield f"{name}, a {actor.role}, acted.", f"another role for {record.kind!r}."
-        elif record.kind in MEMBER_ACTS and record.body.get("member") != actor.name:
+        if record.kind in MEMBER_ACTS and record.body.get("member") != actor.name:
             member = record.body.get("member")
             yield f"{actor.name!r} spoke for {member!r}.", f"{member!r} themselves."
-        elif not ended:
+        elif not ended and role in kinds.ROLES.get(record.kind, ()):
             self._passed[name, record.kind] = actor
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
         proved.append(
-            f"Every record says who acted, by {len(self.introduced):,} tokens and sign-ins that "
-            f"the ledger itself introduces."
+            f"Every record names a token or sign-in of a role that may do it, of "
+            f"{len(self.introduced):,} that the ledger itself lists."
+        )
+        unproved.append(
+            "That those people acted: the operator makes tokens and sign-ins, and can act by them."
         )
         tokens: dict[str, list[str]] = {}
         for name, (record, actor) in self.introduced.items():
             if actor.role == "auditor" and isinstance(actor, kinds.TokenIssued):
                 introduction = f"{name} (record {record.seq:,}, by {record.actor})"
                 tokens.setdefault(actor.name, []).append(introduction)
-        for member, listed in sorted(tokens.items()):
-            if len(listed) > 1:
-                several = f"{member!r} has had {len(listed)} tokens: {', '.join(listed)}."
-                proved.append(f"{several} Ask them for each.")
-        if self.machine:
-            unproved.append(
-                f"That members said what {self.machine:,} records have them say: they were entered "
-                f"at the machine, with no token of theirs."
+        for member in sorted({member for member, _ in self.unsigned} | tokens.keys()):
+            unproved += self._on_trust(member, tokens.get(member, []))
+
+    def _on_trust(self, member: str, tokens: list[str]) -> Iterator[str]:
+        """Say what the operator's word alone shows of a member."""
+        acts = {actor: n for (name, actor), n in self.unsigned.items() if name == member}
+        if acts:
+            machine = acts.get("machine", 0)
+            entered = f", {machine:,} of them entered at the machine, with no token" * bool(machine)
+            yield (
+                f"That {member!r} said what {sum(acts.values()):,} unsigned records have them say"
+                f"{entered}: it rests on the operator's word alone."
             )
+        if len(tokens) > 1:
+            several = f"{member!r} has had {len(tokens)} tokens: {', '.join(tokens)}."
+            yield f"{several} Ask them for each."
 
 
 # Seconds by which a server's clock may differ from an authority's.
@@ -94,7 +140,8 @@ class AnchorChecks:
     """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities.
 
     ``covered`` is the last record that an anchor fixes, by the time ``last``; ``widest`` is the
-    longest time between two anchors, in minutes.
+    longest time between two anchors, in minutes. ``ahead`` is how far the ledger's time was ahead
+    of a clock, ``doubtful`` are the records that say so, and by how many seconds.
     """
 
     docket: str
@@ -106,6 +153,8 @@ class AnchorChecks:
     last: str = ""
     covered: int = 0
     widest: float = 0.0
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
+    doubtful: list[tuple[int, float]] = field(default_factory=list)
     _began: str = ""
     _bound: str = ""
 
@@ -118,7 +167,10 @@ class AnchorChecks:
         if self._bound and record.at < self._bound:
             expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
             yield Difference(record.seq, "time", f"It has the time {record.at}.", expected)
-        if isinstance(body, kinds.AnchorFailed):
+        if isinstance(body, kinds.ClockBehind):
+            self.ahead = body.ahead(record)
+            self.doubtful.append((record.seq, self.ahead.seconds))
+        elif isinstance(body, kinds.AnchorFailed):
             self.failures += 1
         elif isinstance(body, kinds.Anchored):
             yield from self._anchored(record, body)
@@ -126,15 +178,16 @@ class AnchorChecks:
     def _anchored(self, record: Record, body: kinds.Anchored) -> Iterator[Difference]:
         try:
             receipt = Receipt.parse(body.receipt)
+            latest = later(body.fixed, TOLERANCE + self.ahead.by(record.at))
             fault = self._fault(record, receipt) or self._stamp_fault(body)
-        except LikewiseError as error:
+        except (LikewiseError, ValueError, OverflowError) as error:
             fault = str(error)
         if fault:
             yield Difference(record.seq, "anchor", fault, "a head of this ledger.")
             return
         self.anchors += 1
         head = self.records[receipt.head.seq - 1]
-        if head.at > later(body.fixed, TOLERANCE):
+        if head.at > latest:
             expected = f"{body.fixed} or earlier: it was anchored then, and is post-dated."
             yield Difference(head.seq, "time", f"It has the time {head.at}.", expected)
         minutes = seconds_between(self.last or self._began, body.fixed) / 60
@@ -166,6 +219,13 @@ class AnchorChecks:
         return ""
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
+        if self.doubtful:
+            seq, seconds = max(self.doubtful, key=lambda item: item[1])
+            unproved.append(
+                f"Times before and after {len(self.doubtful):,} records that say that some clock "
+                f"was wrong, the furthest by {seconds / 60:,.1f} minutes (record {seq:,}): the "
+                f"ledger's own time does not go back. Anchors bound them all the same."
+            )
         if not self.anchors and self.records:
             unproved.append(
                 "When records were written: nothing was anchored outside, so all times are the "
@@ -258,14 +318,14 @@ class MemberChecks:
     published: dict[str, str] = field(default_factory=dict)
     keys: dict[str, tuple[signatures.PublicKey, int]] = field(default_factory=dict)
     signed: int = 0
+    unsigned: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
     _pending: kinds.Signed | None = None
     _last: dict[str, str] = field(default_factory=dict)
 
     def passes(self, record: Record) -> bool:
         """Tell at once that the record needs no signature, and none waits for it."""
-        if self._pending is not None:
-            return False
-        return record.kind not in STATEMENTS or str(record.body.get("member")) not in self.keys
+        return self._pending is None and record.kind not in STATEMENTS
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         for recorded, expected in self._check(record, body):
@@ -275,14 +335,17 @@ class MemberChecks:
         signed, self._pending = self._pending, None
         if signed is not None and record.kind not in (ACTS[signed.act], "repeated"):
             yield f"It is {record.kind!r}.", f"{ACTS[signed.act]!r}, which was signed."
-        if isinstance(body, kinds.MemberKeySet):
+        if isinstance(body, kinds.ClockBehind):
+            self.ahead = body.ahead(record)
+        elif isinstance(body, kinds.MemberKeySet):
             key = signatures.PublicKey(body.key)
             fault = self._key_fault(body, key)
             if fault:
                 yield fault, "a key that its owner took into use."
-            self.keys[body.member] = (key, record.seq)
+            first = self.keys[body.member][1] if body.member in self.keys else record.seq
+            self.keys[body.member] = (key, first)
         elif isinstance(body, kinds.Signed):
-            fault = self._fault(body)
+            fault = self._fault(record, body)
             if fault:
                 yield fault, f"the signature of {body.member!r}."
             self.signed += not fault
@@ -292,17 +355,23 @@ class MemberChecks:
 
     def _statement(self, record: Record, signed: kinds.Signed | None) -> Iterator[tuple[str, str]]:
         member = str(record.body.get("member"))
+        # A command of several records is signed once, before the first.
+        if signed is None and member not in self.keys:
+            self.unsigned[member, record.actor] += 1
         if signed is None and member in self.keys:
             since = f"one, since they sign from record {self.keys[member][1]:,} on."
             yield f"{member!r} speaks without a signature.", since
         elif signed is not None and signed.member != member:
             yield f"It is of {member!r}.", f"of {signed.member!r}."
         elif signed is not None and record.kind == "flagged" and (
-            signed.reason != record.body.get("reason")
+            (signed.reason, signed.limit) != (record.body.get("reason"), record.body.get("limit"))
         ):  # fmt: skip
-            yield "Its reason is another.", "the signed one."
+            yield "Its reason or its limit is another.", "the signed one."
 
-    def _fault(self, body: kinds.Signed) -> str:
+    def _fault(self, record: Record, body: kinds.Signed) -> str:
+        earliest = later(record.at, -TOLERANCE - self.ahead.by(record.at) - APART)
+        if not earliest <= body.at <= later(record.at, TOLERANCE):
+            return f"It was signed at {body.at}, and recorded at {record.at}."
         key = self.keys[body.member][0] if body.member in self.keys else None
         if key is None or key.id != body.key:
             return f"It is signed by {body.key}, which is not {body.member!r}'s key."
@@ -310,8 +379,9 @@ class MemberChecks:
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
         statement = signatures.act_statement(
-            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
-        )
+            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at,
+            body.limit,
+        )  # fmt: skip
         if not key.verifies("member", statement, body.signature):
             return "The signature is not that of what is recorded."
         return ""
@@ -339,6 +409,11 @@ class MemberChecks:
                 f"{self.signed:,} acts were signed by members themselves, who sign with keys of "
                 f"their own: {keys}.{done}{open_}"
             )
+        for member, (_, seq) in sorted(self.keys.items()):
+            unproved.append(
+                f"What {member!r} said before record {seq:,}, where their key is first named; and "
+                f"that the key was theirs, unless you compared it."
+            )
         for member in sorted(set(self.published) - set(self.keys)):
             unproved.append(
                 f"That {member!r} said what the ledger has them say: they publish a key, and there "
@@ -364,6 +439,7 @@ class Witnesses:
         trust = trusted or Trusted()
         self.actors = ActorChecks()
         self.members = MemberChecks(evidence.docket, dict(trust.member_keys))
+        self.members.unsigned = self.actors.unsigned  # the one counts, the other says whose
         self.anchors = AnchorChecks(evidence.docket, evidence.records, list(trust.authorities))
         self._all = (KeyChecks(), self.actors, self.members, self.anchors)
 
@@ -384,7 +460,7 @@ class Witnesses:
         for check in self._all:
             try:
                 yield from check.take(record, body)
-            except LikewiseError as error:
+            except (LikewiseError, ValueError, OverflowError) as error:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
     def report(self) -> tuple[list[str], list[str]]:

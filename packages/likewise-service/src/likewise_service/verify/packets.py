@@ -6,81 +6,121 @@ hash, by which whoever has the ledger finds them.
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.learner import events, players
+from likewise.learner.settings import Learner
 from likewise.learner.state import State, located
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
+from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Round
+from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, parse
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Payload, Receipt, Record, canonical, features_of, sha256
-from likewise_service.ledger.store import Store, notify
-from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
 
 
 @dataclass(frozen=True)
 class DecisionHistory:
-    """All records that led to the decision on one person, and what followed from it.
+    """The records of a round, and what was known when somebody in it was decided on.
 
-    ``state`` is the learner's just before the decision, None where it cannot be rebuilt; ``before``
-    counts what it had learned from by then. ``elsewhere`` says that the institution decided.
+    ``until`` is the ledger's last record; ``policy`` is the round's, None where it is not known;
+    ``elsewhere`` says that the institution decided.
     """
 
-    evidence: Evidence
-    round_id: str
+    docket: str
+    until: int
+    settings: DocketSpec
     person: str
-    projection: Projection
-    records: list[Record]
+    round: Round
+    records: Sequence[Record]
     decided: Record
-    state: State | None
-    before: dict[str, int]
+    payloads: Mapping[str, Payload]
+    policy: KeptPolicy | None
+    learner: Learner
     elsewhere: bool
-
-    @property
-    def round(self) -> Round:
-        return self.projection.round(self.round_id)
 
     @property
     def payload(self) -> Payload | None:
         """The person's features, unless they were erased."""
         digest = None if self.person in self.round.erased else self.round.people[self.person]
-        return (self.evidence.payloads or {}).get(digest or "")
+        return self.payloads.get(digest or "")
+
+    @property
+    def batch(self) -> int:
+        """The number of batches of the round that were decided on before the person's."""
+        decided = [record.seq for record in self.records if record.kind == "decided"]
+        return decided.index(self.decided.seq)
 
 
-def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistory:
-    """Find a decision in a ledger, and fold everything up to it."""
-    projection, records, moment = Projection(evidence.docket), list[Record](), None
+def _decided(records: Iterable[Record], round_id: str, person: str) -> Record:
+    for record in records:
+        body = kinds.read_body(record) if record.kind == "decided" else None
+        if isinstance(body, kinds.Decided) and body.concerns(person):
+            return record
+    raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
+
+
+def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
+    """Find a decision by the indexes of a docket; no other round is read."""
+    projection = docket.projection
+    round_, head = projection.round(round_id), projection.head
+    with docket.looking() as view:
+        records = view.records_of([round_id], head.seq)[round_id]
+        kept = view.policy(round_id)
+    decided = _decided(records, round_id, person)
+    elsewhere = projection.audit_only or decided.seq < projection.learner_from
+    digests = [round_.people[person], *round_.reasons_about(person)]
+    policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
+    return DecisionHistory(
+        docket.name, head.seq, projection.settings, person, round_, records, decided,
+        docket.payloads(digests), policy, docket.state.learner, elsewhere,
+    )  # fmt: skip
+
+
+def history_of(
+    evidence: Evidence, round_id: str, person: str, until: int | None = None
+) -> DecisionHistory:
+    """Find a decision in a whole ledger, and fold everything up to it; nothing is believed."""
+    projection, policy = Projection(evidence.docket), None
     bodies = [kinds.read_body(record) for record in evidence.records]
+    # Also of those who were erased later: their features are gone by now.
     surrogates, payloads = kinds.surrogates_in(bodies), evidence.payloads or {}
     contents = {digest: p.content for digest, p in payloads.items() if p.digest == digest}
-    state: State | None = None
-    secret = evidence.secret
-    for record, body in zip(evidence.records, bodies, strict=True):
-        concerned = isinstance(body, kinds.RoundBody) and body.round == round_id
-        if concerned and isinstance(body, kinds.Decided) and body.concerns(person):
-            moment = (record, state, dict(projection.counts), projection.audit_only)
+    state, secret, elsewhere = None, evidence.secret, False
+    records = list[Record]()
+    for record, body in zip(evidence.records[:until], bodies[:until], strict=True):
+        before = dict(projection.counts)
         projection.take(record, body)
-        if concerned:
+        if isinstance(body, kinds.RoundBody) and body.round == round_id:
             records.append(record)
+            if isinstance(body, kinds.Decided) and body.concerns(person):
+                elsewhere = projection.audit_only
         if secret is None:
             continue
         try:
-            before = state or State.start(projection.settings.make_learner(secret[0]))
-            state = body.advance(before, contents, surrogates)
+            fold = state or State.start(projection.settings.make_learner(secret[0]))
+            state = body.advance(fold, contents, surrogates)
         except LikewiseError:
             # Somebody's features are gone: from here on nothing can be recomputed.
             state = secret = None
-    if moment is None:
-        raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
-    return DecisionHistory(evidence, round_id, person, projection, records, *moment)
+        if state is not None and records == [record] and isinstance(body, kinds.PeopleArrived):
+            policy = KeptPolicy.of(state.open[round_id], before)
+    return DecisionHistory(
+        evidence.docket, evidence.records[:until][-1].seq, projection.settings, person,
+        projection.round(round_id), records, _decided(records, round_id, person),
+        payloads, None if elsewhere else policy,
+        projection.settings.make_learner(0 if evidence.secret is None else evidence.secret[0]),
+        elsewhere,
+    )  # fmt: skip
 
 
 GRID = 32
@@ -134,26 +174,29 @@ def values_of(feature: Feature, value: float) -> list[float]:
     return values if included else [*values, value]
 
 
-def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:
-    """Return the scores that people with these features would have had in the last batch.
+def chances(history: DecisionHistory, rows: Sequence[tuple[float, ...]]) -> list[int]:
+    """Return the scores that people with these features would have had in the person's batch.
 
     They come from the same draws as those of the batch itself, so that only features differ.
     """
-    round_, learner = state.open[round_id], state.learner
+    learner, policy = history.learner, history.policy
+    if policy is None:
+        raise LikewiseError(f"The policy of round {history.round.id!r} is not known.")
     people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
-    points, draws = located(learner, people), players.Draws(round_.draws, round_.batches - 1)
-    return learner.primal.estimates(learner.hypotheses, round_.policy, points, draws).scores
+    number = history.round.number - policy.elsewhere
+    points, draws = located(learner, people), players.Draws(policy.draws, history.batch)
+    frozen = policy.frozen(number, learner)
+    return learner.primal.estimates(learner.hypotheses, frozen, points, draws).scores
 
 
-def reasons_of(state: State, round_id: str, features: Sequence[float]) -> list[Reason]:
-    """Return every feature's part in somebody's chance, those that lowered it most first.
-
-    ``state`` is the learner's when the batch had arrived and nobody in it was decided on yet.
-    """
-    schema, x = state.learner.hypotheses.schema, tuple(features)
+def reasons_of(history: DecisionHistory) -> list[Reason]:
+    """Return every feature's part in somebody's chance, those that lowered it most first."""
+    if history.policy is None or history.payload is None:
+        return []
+    schema, x = history.learner.hypotheses.schema, features_of(history.payload.content)
     grids = [values_of(schema[name], x[column]) for column, name in enumerate(schema.names)]
     rows = [(*x[:c], value, *x[c + 1 :]) for c, grid in enumerate(grids) for value in grid]
-    score, *rest = chances(state, round_id, [x, *rows])
+    score, *rest = chances(history, [x, *rows])
     scores, reasons = iter(rest), []
     for value, name, grid in zip(x, schema.names, grids, strict=True):
         column = list(islice(scores, len(grid)))
@@ -169,7 +212,7 @@ def letter(reasons: Sequence[Reason]) -> list[str]:
     return [reason.words for reason in reasons if reason.moved < 0][:NAMED]
 
 
-FORMAT = "likewise-packet/1"
+FORMAT = "likewise-packet/2"
 ROLE = (
     "A learned policy gave a chance of approval, and a draw with that chance decided. A panel of "
     "people may object to pairs of people whom they find similar and who were treated differently; "
@@ -184,42 +227,45 @@ ELSEWHERE = (
 IN_SHADOW = "The docket ran in shadow: its decisions were not used, and somebody else decided."
 
 
-def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, Any]:
-    history = history_of(evidence, round_id, person)
-    settings, decision = history.projection.settings, history.round.decisions[person]
-    reasons = []
-    if history.state is not None and history.payload is not None and not history.elsewhere:
-        reasons = reasons_of(history.state, round_id, features_of(history.payload.content))
-    override = history.round.overrides.get(person)
+def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str, Any]:
+    """Return the packet for somebody of a role: who does not see the panel's work gets none of it.
+
+    That is who sat there, who said what and when; what became of it is in every packet.
+    """
+    round_, person, settings = history.round, history.person, history.settings
+    decision, reasons = round_.decisions[person], reasons_of(history)
+    supervises = role in kinds.SUPERVISORS
+    override = round_.overrides.get(person)
     return {
-        "format": FORMAT, "docket": evidence.docket, "title": settings.title,
-        "round": round_id, "person": person, "until": evidence.records[-1].seq,
+        "format": FORMAT, "docket": history.docket, "title": settings.title,
+        "round": round_.id, "person": person, "until": history.until, "for": role,
         "role": ELSEWHERE if history.elsewhere else ROLE,
         "notice": IN_SHADOW if settings.shadow else None,
         "features": _features(history),
-        "payload": _proof(history.payload, history.round.people[person]),
-        "erased": history.round.erased.get(person),
+        "payload": _proof(history.payload, round_.people[person]),
+        "erased": round_.erased.get(person),
         "decision": {
             "at": history.decided.at, "approved": decision.approved,
             "chance": from_units(decision.score), "score": decision.score,
             "overridden": override,
-            "override_reason": _words(evidence, history.round.explanations.get(person)),
+            "override_reason": _words(history, round_.explanations.get(person)),
             "stands": decision.approved if override is None else override,
         },
         "chance_from": None if history.elsewhere else _origin(history),
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
         "letter": letter(reasons),
         "panel": {
-            "looked_at": history.round.looked_at, "pairs_asked": _pairs_asked(history),
-            "rule": history.round.rule,
-            "seats": dict(history.round.seats), "due": history.round.due,
+            "looked_at": round_.looked_at, "pairs_asked": _pairs_asked(history),
+            "rule": round_.rule, "due": round_.due,
+            "seats": dict(round_.seats) if supervises else None,
         },
-        "objections": _objections(history),
-        "outcome": history.round.outcome, "reported": _reported(history),
-        "label": history.round.labels.get(person),
+        "objections": _objections(history) if supervises else None,
+        "outcome": round_.outcome, "reported": _reported(history),
+        "label": round_.labels.get(person),
         "records": [
             {"seq": r.seq, "kind": r.kind, "at": r.at, "hash": r.hash, "actor": r.actor}
             for r in history.records
+            if supervises or not issubclass(kinds.KINDS[r.kind], kinds.UNSEEN)
         ],
     }  # fmt: skip
 
@@ -230,22 +276,22 @@ def _pairs_asked(history: DecisionHistory) -> int:
     return sum(history.person in pair[:2] for pair in asked)
 
 
-def _origin(history: DecisionHistory) -> dict[str, Any]:
+def _origin(history: DecisionHistory) -> dict[str, Any] | None:
     """Return the policy that gave the chance, and what it had learned from by then."""
-    learner = history.projection.settings.make_learner(0)
+    learner, policy = history.learner, history.policy
     return {
         "class": learner.hypotheses.spec().get("kind", type(learner.hypotheses).__name__),
         "player": type(learner.primal).__name__, "alpha": learner.alpha, "k": learner.k,
-        "rounds_before": history.before.get("rounds", 1) - 1,
-        "reports_before": history.before.get("report", 0),
-        "labels_before": history.before.get("labels", 0),
+        "rounds_before": history.round.number - 1,
+        "reports_before": None if policy is None else policy.reports,
+        "labels_before": None if policy is None else policy.labels,
     }  # fmt: skip
 
 
 def _features(history: DecisionHistory) -> list[dict[str, Any]]:
     if history.payload is None:
         return []
-    schema = history.projection.settings.make_learner(0).hypotheses.schema
+    schema = history.learner.hypotheses.schema
     values = features_of(history.payload.content)
     return [
         {"name": name, "title": schema[name].title, "value": schema[name].say(value),
@@ -261,8 +307,8 @@ def _proof(payload: Payload | None, digest: str | None) -> dict[str, Any] | None
     return {"digest": digest, "salt": payload.salt.hex(), "content": dict(payload.content)}
 
 
-def _words(evidence: Evidence, digest: str | None) -> str | None:
-    payload = (evidence.payloads or {}).get(digest or "")
+def _words(history: DecisionHistory, digest: str | None) -> str | None:
+    payload = history.payloads.get(digest or "")
     return None if payload is None else str(payload.content.get("text"))
 
 
@@ -284,9 +330,10 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
             continue
         [peer] = [names[name] for name in body.pair if name != history.person]
         if isinstance(body, kinds.Flagged):
+            graded = {} if body.limit is None else {"limit": from_units(body.limit)}
             objections.append({
                 "member": body.member, "other": peer, "at": record.at,
-                "reason": _words(history.evidence, body.reason), "taken_back": None,
+                "reason": _words(history, body.reason), "taken_back": None, **graded,
             })  # fmt: skip
         else:
             for objection in objections:
@@ -304,15 +351,16 @@ def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def give_packet(store: Store, docket: str, round_id: str, person: str) -> dict[str, Any]:
-    """Give somebody the packet of a decision, signed, with a receipt; its hash is recorded."""
-    evidence = evidence_of(store, docket)
-    content = packet_content(evidence, round_id, person)
-    content["receipt"] = str(store.keys.sign(Receipt(docket, evidence.records[-1].head)))
-    packet = sign_document("packet", content, store.keys.current())
-    with store.changing() as connection:
-        body = kinds.PacketGiven(round_id, person, sha256(canonical(packet)))
-        notify(connection, docket, (), body)
+def give_packet(
+    docket: Docket, round_id: str, person: str, role: str = "operator"
+) -> dict[str, Any]:
+    """Give somebody of a role the packet of a decision, signed; its hash is recorded."""
+    with docket.unit_of_work() as work:
+        content = packet_content(history_in(docket, round_id, person), role)
+        keys = docket.store.keys
+        content["receipt"] = str(keys.sign(Receipt(docket.name, work.projection.head)))
+        packet = sign_document("packet", content, keys.current())
+        work.add(kinds.PacketGiven(round_id, person, sha256(canonical(packet))))
     return packet
 
 
@@ -346,24 +394,36 @@ def check_packet(
 
 
 def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    records = [record for record in evidence.records if record.seq <= packet["until"]]
-    if not records or Receipt.parse(packet["receipt"]).head != records[-1].head:
+    until = int(packet["until"])
+    last = evidence.records[until - 1] if 0 < until <= len(evidence.records) else None
+    if last is None or Receipt.parse(packet["receipt"]).head != last.head:
         return [f"The ledger has another record {packet['until']} than the packet's receipt."]
-    until = Evidence(evidence.docket, records, evidence.payloads, evidence.secret)
     try:
-        content = packet_content(until, str(packet["round"]), str(packet["person"]))
+        history = history_of(evidence, str(packet["round"]), str(packet["person"]), until)
+        content = packet_content(history, str(packet["for"]))
     except LikewiseError as error:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
     unknown = set() if evidence.payloads is not None else {"features", "payload", "objections"}
-    if evidence.payloads is None or evidence.secret is None:
-        unknown |= {"reasons", "letter"}
+    if history.policy is None:
+        unknown |= {"reasons", "letter", "chance_from"}
     if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
         unknown |= {"features", "payload", "reasons", "letter", "objections"}
     return [
         f"{name!r} does not follow from the ledger."
-        for name in content if name not in unknown and content[name] != packet.get(name)
-    ]  # fmt: skip
+        for name in content
+        if name not in unknown and content[name] != _as_known(packet.get(name), content[name])
+    ]
+
+
+def _as_known(part: Any, derived: Any) -> Any:
+    """Return a part of a packet without the words of reasons that were taken back since."""
+    if isinstance(part, list) and isinstance(derived, list) and len(part) == len(derived):
+        return [_as_known(item, other) for item, other in zip(part, derived, strict=True)]
+    if not isinstance(part, Mapping) or not isinstance(derived, Mapping):
+        return part
+    gone = {name for name in ("reason", "override_reason") if derived.get(name, "") is None}
+    return {name: None if name in gone else value for name, value in part.items()}
 
 
 def _erased_since(evidence: Evidence, packet: Mapping[str, Any]) -> bool:
@@ -382,6 +442,7 @@ OUTCOMES = {
 }
 SEATS = {
     "asked": "has not responded so far", "finished": "has responded", "absent": "did not respond",
+    "unasked": "was not asked",
 }  # fmt: skip
 
 
@@ -432,12 +493,14 @@ def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
     yield "How it was decided:"
     yield f"  {packet['role']}"
     origin = packet["chance_from"]
-    if origin is not None:
-        yield (
-            f"  The chance came from a policy over the class {origin['class']}, which had learned "
-            f"from {origin['rounds_before']:,} rounds, {origin['labels_before']:,} known outcomes "
-            f"and {origin['reports_before']:,} reports of the panel."
-        )
+    if origin is None:
+        return
+    labels, reports = origin["labels_before"], origin["reports_before"]
+    learnt = f", {labels} known outcomes and {reports} reports of the panel"
+    yield (
+        f"  The chance came from a policy over the class {origin['class']}, which had learned "
+        f"from {origin['rounds_before']:,} rounds{'' if labels is None else learnt}."
+    )
 
 
 def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
@@ -458,7 +521,7 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
         yield "The reasons for the chance are the institution's own. Ask it for them."
         return
     if not packet["reasons"]:
-        yield "Reasons could not be computed again: that needs the features and the docket's seed."
+        yield "Reasons could not be computed again: features are gone, or the policy is not kept."
         return
     yield "How each feature moved the chance, under the policy that decided, with all else equal:"
     yield from (f"  {reason['words']}" for reason in packet["reasons"])
@@ -476,29 +539,34 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
 
 def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
     panel = packet["panel"]
-    if panel["seats"]:
-        seats = ", ".join(f"{name} ({SEATS[state]})" for name, state in panel["seats"].items())
+    if panel["looked_at"]:
+        seats = ", ".join(
+            f"{name} ({SEATS[state]})" for name, state in (panel["seats"] or {}).items()
+        )
         count = panel["pairs_asked"]
         pairs = "1 pair" if count == 1 else f"{count} pairs"
         yield (
-            f"A panel was asked, about {pairs} with you in it, under the rule {panel['rule']}: "
-            f"{seats}."
+            f"A panel was asked, about {pairs} with you in it, under the rule {panel['rule']}"
+            f"{': ' if seats else ''}{seats}."
         )
     elif packet["outcome"] == "quiet":
         yield "No panel was asked about this round: its chances differ too little for a report."
     else:
         yield "No panel was asked about this round."
-    for objection in packet["objections"]:
+    for objection in packet["objections"] or ():
         withdrawn = objection["taken_back"]
         back = f" This was taken back {_when(withdrawn)}." if withdrawn else ""
         why = f" The reason given: {objection['reason']}." if objection["reason"] else ""
+        if "limit" in objection:
+            limit = f"{100 * objection['limit']:.1f} percentage points"
+            why += f" They would accept chances that are at most {limit} apart."
         yield (
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"
         )
-    if panel["seats"] and packet["outcome"]:
+    if panel["looked_at"] and packet["outcome"]:
         yield OUTCOMES[packet["outcome"]]
-    elif panel["seats"]:
+    elif panel["looked_at"]:
         yield "The panel has not come to an end yet."
     for pair in packet["reported"]:
         yield f"  You were treated {pair['treated']} than {pair['other']}, found similar."

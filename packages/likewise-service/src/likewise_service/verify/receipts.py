@@ -39,12 +39,12 @@ class KnownKeys:
     """Public keys by id, and since when some of them are not to be believed.
 
     A key is ``compromised`` when it has fallen into other hands, ``retired`` when another has taken
-    its place; who names keys without a ledger knows neither.
+    its place, at a time and at a record; who names keys without a ledger knows neither.
     """
 
     keys: Mapping[str, PublicKey]
     compromised: Mapping[str, str] = field(default_factory=dict)
-    retired: Mapping[str, str] = field(default_factory=dict)
+    retired: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     def judge(self, receipt: Receipt) -> Signature:
         if not receipt.signature:
@@ -56,7 +56,8 @@ class KnownKeys:
             return "forged"
         if receipt.at >= self.compromised.get(receipt.key, NEVER):
             return "compromised"
-        return "retired" if receipt.at >= self.retired.get(receipt.key, NEVER) else "signed"
+        at, seq = self.retired.get(receipt.key, (NEVER, 0))
+        return "retired" if receipt.at >= at and receipt.head.seq >= seq else "signed"
 
     def sentence(self, receipt: Receipt) -> str:
         return SENTENCES[self.judge(receipt)].format(key=receipt.key)
@@ -68,7 +69,7 @@ class KnownKeys:
         return cls(
             {name: key.public for name, key in keys.items()},
             {name: compact(key.compromised) for name, key in keys.items() if key.compromised},
-            {name: compact(later(key.retired, OVERLAP)) for name, key in keys.items()
+            {name: (compact(later(key.retired, OVERLAP)), 0) for name, key in keys.items()
              if key.retired},
         )  # fmt: skip
 
@@ -82,22 +83,22 @@ class KnownKeys:
 def keys_in(records: Iterable[Record]) -> KnownKeys:
     """Return the installation's keys as a ledger names them.
 
-    A ledger that was rewritten may name others than those that were published.
+    A receipt is signed by the key that the ledger names by then, whatever the clocks say. A ledger
+    that was rewritten may name others than those that were published.
     """
     keys: dict[str, PublicKey] = {}
     compromised: dict[str, str] = {}
-    retired: dict[str, str] = {}
+    retired: dict[str, tuple[str, int]] = {}
     for record in records:
         if record.kind not in ("docket-opened", "key-published"):
             continue
         try:
             key, since = PublicKey(record.body["key"]), compact(record.at)
-            until = compact(later(record.at, OVERLAP))
         except (LikewiseError, KeyError, ValueError, OverflowError):
             continue  # no key or no time, so nothing is signed by it; replay names the record
         keys[key.id] = key
         before = str(record.body.get("replaces"))
-        retired[before] = until
+        retired[before] = ("", record.seq)
         if record.body.get("compromised"):
             compromised[before] = since
     return KnownKeys(keys, compromised, retired)

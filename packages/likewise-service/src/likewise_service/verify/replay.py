@@ -18,6 +18,7 @@ from likewise.learner.attention import Asking, Attention, BoolArray, Memory, Pos
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.panel.turns import Turns
 from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.projection import Projection
@@ -45,6 +46,7 @@ class Replay:
 
     record: Record
     unseeded: Learner
+    _kappa: float
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
@@ -55,8 +57,10 @@ class Replay:
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
         self.reasonless: set[str] = set()
-        # Those who have arrived as surrogates, and are erased by a later record only.
-        self._early: set[tuple[str, str]] = set()
+        # Those who have arrived as surrogates, and are erased by a later record only, by round; and
+        # whether the attention has learnt from such people.
+        self._early: dict[str, set[str]] = {}
+        self._misled = False
         self.state: State | None = None
         self.seating: reviews.Seating | None = None
         self.learner: Learner | None = None
@@ -97,6 +101,7 @@ class Replay:
         self._check_end()
         findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
+        findings.labels = self.projection.counts["labels"]
         # What was changed comes before what follows from it.
         findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return findings
@@ -115,11 +120,31 @@ class Replay:
         elif digest not in self.evidence.payloads:
             self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
 
+    def may(self, roles: frozenset[str]) -> bool:
+        """Tell if whoever added the record may do what those roles do."""
+        return self.witnesses.actors.role(self.record) in {*roles, "machine"}
+
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
 
     def is_committed(self, seed: int, salt: bytes) -> bool:
         return spec.commitment(seed, salt) == self.projection.commitment
+
+    def next_asked(self, round_: Round, turns: Turns) -> kinds.MemberAsked | None:
+        """Return whose turn has to follow in an audit, if anybody's."""
+        return self.projection.next_asked(round_, turns, self.record.at)
+
+    def draw_together(self, body: kinds.RoundSealed, round_: Round) -> None:
+        """Check whether members are asked in turn; the seed says which rounds are not."""
+        settings = self.projection.settings
+        turns = settings.turns and bool(body.members)
+        if turns and self._review_key is not None:
+            turns = not self._review_key.together(round_.number, settings.together_share)
+        elif turns:  # nobody can draw again
+            turns = body.in_turn
+        if body.in_turn != turns:
+            words = ("all members at once", "one member after another")
+            self.differ("lottery", f"The round asks {words[body.in_turn]}", words[turns])
 
     def ask_again(self, body: kinds.RoundSealed, round_: Round) -> None:
         """Compute what the panel is asked about, as far as it follows from what is known.
@@ -128,11 +153,12 @@ class Replay:
         attention had learnt, where it learns; whether the round is shown whole, from the seed.
         """
         recorded, learner = body.asking, self.learner or self.unseeded
-        memory = self._memory(learner)
+        memory = self._memory(learner, round_)
         features = {} if self.state is None else features_known(self.state, round_.id)
         people = tuple(events.Person(name, features.get(name, ())) for name in round_.decisions)
         scores = [decision.score for decision in round_.decisions.values()]
-        pairs = Possible.of(learner.hypotheses.schema, people, scores, learner.sensitivity)
+        sensitivity = learner.asked_at(self._kappa)
+        pairs = Possible.of(learner.hypotheses.schema, people, scores, sensitivity)
         number = round_.number - self.projection.decided_elsewhere
         looking = learner.looking if memory is not None else Recorded(recorded, learner.looking)
         expected = ask(looking, memory or (), pairs, number, learner.seed)
@@ -147,11 +173,12 @@ class Replay:
         if expected != recorded:
             self.differ("asking", _asked(recorded), _asked(expected))
 
-    def _memory(self, learner: Learner) -> Memory | None:
+    def _memory(self, learner: Learner, round_: Round) -> Memory | None:
         """Return what the attention had learnt; None where it cannot be learnt again."""
         if not learner.looking.learns:
             return learner.looking.start(learner.hypotheses.schema)
-        return None if self.state is None or self._early else self.state.memory
+        misled = self._misled or bool(self._early.get(round_.id))
+        return None if self.state is None or misled else self.state.memory
 
     def draw_repeat(self, body: kinds.Repeated) -> None:
         """Check that the lottery of hidden repeats has shown a round again."""
@@ -208,17 +235,30 @@ class Replay:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
             return
         self._seat(body, round_)
-        if isinstance(body, kinds.PeopleArrived):
-            self._early |= {(body.round, p.id) for p in body.people} & self.surrogates.keys()
-        elif isinstance(body, kinds.Erased):
-            self._early.discard((body.round, body.person))
+        self._mislead(body, round_)
         if isinstance(body, kinds.DocketOpened):
             self._start()
         elif not isinstance(body, kinds.Decided):
             self._fold(body)
+        if isinstance(body, kinds.Audited) and body.pairs and not self.unseeded.ignores_reports:
+            decisions = self.projection.round(body.round).decisions
+            self._kappa = fold.next_kappa(self.unseeded, self._kappa, decisions, body.pairs)
         if isinstance(body, kinds.LearnerGiven):
             self.unseeded = self.projection.settings.make_learner(0)
+            self._kappa = self.unseeded.margins.kappa
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
+
+    def _mislead(self, body: kinds.Body, round_: Round | None) -> None:
+        """Follow what the attention learns from surrogates, where it had learnt from people."""
+        if isinstance(body, kinds.PeopleArrived):
+            early = {p.id for p in body.people if (body.round, p.id) in self.surrogates}
+            self._early.setdefault(body.round, set()).update(early)
+        elif isinstance(body, kinds.Erased):
+            self._early.get(body.round, set()).discard(body.person)
+            self._misled = self._misled and not body.forgets
+        elif isinstance(body, kinds.Audited) and round_ is not None:
+            early = self._early.pop(body.round, set())
+            self._misled = self._misled or (round_.looked_at and bool(early))
 
     def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
         """The record says what was signed; with the secret, a review's names can be translated."""
@@ -229,7 +269,7 @@ class Replay:
         review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
-        elif not body.means(signed, self._review_key.aliases(review, round_.shown())):
+        elif not body.means(signed, self._review_key.aliases(review, round_.shown(body.member))):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
 
     def _check_order(self, body: kinds.Body) -> None:
@@ -257,6 +297,7 @@ class Replay:
 
     def _start(self) -> None:
         self.unseeded = self.projection.settings.make_learner(0)
+        self._kappa = self.unseeded.margins.kappa
         if self.secret is None:
             self.findings.seed = "unknown"
         elif not self.is_committed(*self.secret):
@@ -311,11 +352,11 @@ class Replay:
 
     def _check_reasons(self, round_: Round) -> None:
         for objections in round_.objections.values():
-            for pair, reason in objections.items():
+            for pair, objection in objections.items():
                 erased = any((round_.id, person) in self.surrogates for person in pair)
-                if reason is not None and not erased:
-                    self.record = self.reasons[reason]
-                    self.payload(reason, "The words of a reason")
+                if objection.reason is not None and not erased:
+                    self.record = self.reasons[objection.reason]
+                    self.payload(objection.reason, "The words of a reason")
 
     def _refuse(self, about: str, recorded: str) -> None:
         self.differ(about, recorded, "a record that follows from those before it")

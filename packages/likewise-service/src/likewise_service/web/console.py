@@ -1,158 +1,226 @@
-"""The auditor's console: rounds that await a member, one at a time, past ones, and seats."""
+"""The auditor's console: the queue of pairs, rounds as a whole, past ones, and seats."""
 
 import asyncio
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Path, Query
 from fastapi.responses import JSONResponse, Response
 
-from likewise_client.responses import ReviewResponse
+from likewise.panel.objections import Pair
 from likewise_service.api.reviews import review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.verify.receipts import acknowledge
-from likewise_service.web import rendering
+from likewise_service.web import practice, queue, rendering
 from likewise_service.web.dependencies import Auditor, PageRequest, file_response, page_router
 
 router = page_router("/console")
 
-# The most reviews in a list, and on a page of the history.
-LISTED, PAGE = 500, 50
+# The most reviews on a page of the history.
+PAGE = 50
 _KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
+Place = Annotated[str, Query(pattern=queue.PLACE.pattern.replace("\\Z", "$"))]
+Act = Literal["flag", "fine", "undo", "finish"]
 
 
 @router.get("/")
-async def awaiting(request: Auditor) -> Response:
-    return await request.show(
-        "console/awaiting.html",
-        lambda w: {
-            "reviews": review_list(w.board, request.caller.name, board.OPEN, LISTED).reviews
-        },
+async def queue_page(
+    request: Auditor, pair: Place | None = None, last: Place | None = None
+) -> Response:
+    """Show the pair that is next in the queue, or a given one; ``last`` had its response now."""
+
+    def task(worker: Worker) -> Response:
+        focus = pair or ""
+        if worker.board.find(request.caller.name, focus[:32]).ended if focus else False:
+            return request.go(f"/rounds/{focus[:32]}")
+        title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
+        found = queue.find_queue(worker, request.caller.name, focus)
+        return _show_queue(found, request.page(title, str(receipt)), last or "")
+
+    return await request.run(task)
+
+
+def _show_queue(
+    found: queue.Queue, page: rendering.PageContext, last: str, word: str = ""
+) -> Response:
+    data = queue.queue_data(found, page)
+    return rendering.html("console/queue.html", page, queue=data, last=last, word=word)
+
+
+@router.get("/queue.json")
+async def queue_json(
+    request: Auditor, unsent: Annotated[int, Query(ge=0, le=10_000)] = 0
+) -> Response:
+    """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it.
+
+    ``unsent`` responses are on their way, so that many pairs more are returned.
+    """
+    name, page = request.caller.name, request.page()
+    ahead = queue.AHEAD + min(unsent, queue.LISTED)
+    return await request.run(
+        lambda w: JSONResponse(queue.queue_data(queue.find_queue(w, name, ahead=ahead), page))
     )
 
 
-@router.get("/rounds/{key}")
-async def review_page(
-    request: Auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
+@router.get("/practice")
+async def practice_page(
+    request: Auditor,
+    done: Annotated[int, Query(ge=0, le=len(practice.GOLD))] = 0,
+    said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
-    """Show one round, with one pair in focus; a number out of range means the nearest pair."""
+    """Show made-up people of this docket, after a word on the pair before."""
+    word = practice.GOLD[done - 1].word(said) if done and said else ""
 
-    def load(worker: Worker) -> tuple[ReviewResponse, rendering.PageContext]:
-        docket = worker.docket
-        review = review_response(docket, worker.board.find(request.caller.name, key))
-        page = request.page(docket.projection.settings.title, str(docket.receipt()))
-        return replace(review, pairs=rendering.by_points(review)), page
+    def task(worker: Worker) -> Response:
+        page = request.page(worker.docket.projection.settings.title)
+        made_up = queue.practice_queue(worker.docket.schema.features, done)
+        return _show_queue(made_up, page, "", word)
 
-    if key == rendering.PRACTICE:
-        review, page, position = rendering.practice_review(), request.page(), 1
-        marks: dict[str, str] = {}
-    else:
-        review, page = await request.run(load)
-        position = min(max(pair, 1), max(len(review.pairs), 1))
-        marks = await asyncio.to_thread(_mark_seen, request, review, position)
-    return rendering.html(
-        "console/review.html", page, review=review, position=position, marks=marks,
-        unseen=_unseen(review, marks),
-    )  # fmt: skip
+    return await request.run(task)
 
 
-def _mark_seen(request: PageRequest, review: ReviewResponse, position: int) -> dict[str, str]:
-    """Return the marks of a review, and mark the pair in focus as seen."""
-    store, docket = request.app.store, request.docket
-    marks = board.read_marks(store, docket, review.id)
-    if review.status == "asked" and review.pairs:
-        focus = rendering.pair_key(review.pairs[position - 1])
-        if focus not in marks:
-            marks[focus] = "seen"
-            board.keep_marks(store, docket, review.id, {focus: "seen"})
-    return marks
+@router.get("/rounds")
+async def rounds_page(request: Auditor) -> Response:
+    """List the rounds that are open, with what awaits a response in each."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        name = request.caller.name
+        listed = review_list(worker.board, name, board.OPEN, queue.LISTED).reviews
+        return {"reviews": listed, "left": queue.find_queue(worker, name).left}
+
+    return await request.show("console/rounds.html", values)
 
 
-def _unseen(review: ReviewResponse, marks: Mapping[str, str]) -> int:
-    return board.unseen([(rendering.pair_key(pair), pair.flagged) for pair in review.pairs], marks)
+@router.get("/rounds/{key}")
+async def review_page(request: Auditor, key: Key) -> Response:
+    """Show one round as a whole: its people, its pairs, and what the member said of them."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        review = worker.board.find(request.caller.name, key)
+        fines = queue.read_fines(worker.store, worker.name, [key])[key]
+        left = len(queue.awaiting(review, fines))
+        return {"review": review_response(worker.docket, review), "fines": fines, "left": left}
+
+    return await request.show("console/review.html", values)
+
+
+class _Response(NamedTuple):
+    """A member's act on a review, as a form has it."""
+
+    act: Act
+    review: str
+    form: Mapping[str, str]
+
+    @property
+    def key(self) -> str | None:
+        """The request's key: one that is sent again has the same."""
+        key = self.form.get("key")
+        if key is not None and not _KEY.match(key):
+            sentence = "This form has a key that is none. Load the page again."
+            raise ServiceError("bad-key", 422, sentence)
+        return key
+
+    @property
+    def limit(self) -> float | None:
+        """The points that the two may be apart, as a share; None where nothing is said."""
+        points = self.form.get("limit", "-1")
+        if not re.fullmatch(r"-1|[0-9]{1,2}", points):
+            raise ServiceError("bad-limit", 422, "A limit is 0 to 99 points. Load the page again.")
+        return None if points == "-1" else int(points) / 100
+
+    def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
+        """Return the review and the two people, the favoured first."""
+        review, pair = worker.board.find(member, self.review), self.form.get("pair", "").split(".")
+        if len(pair) != 2:
+            raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
+        return review, review.round.favoured_first(Pair.of(review.people(pair)))
+
+    def write(self, worker: Worker, member: str) -> bool:
+        """Record it, and hand the review in once every pair has a response; tell if it is."""
+        docket, key = worker.docket, self.key
+        if self.act == "finish":
+            panel.finish(docket, worker.board.find(member, self.review).seat, key=key)
+            return True
+        review, people = self.find(worker, member)
+        if self.act == "flag":
+            reason = self.form.get("reason", "").strip()
+            panel.flag(docket, review.seat, people, reason, limit=self.limit, key=key)
+        else:
+            if self.act == "undo" and review.target.finished:
+                panel.reopen(docket, review.seat, key=key and f"{key}:reopen")
+            panel.withdraw(docket, review.seat, people, key=key)
+        return hand_in(worker, worker.board.find(member, self.review))
+
+
+def hand_in(worker: Worker, review: board.Review) -> bool:
+    """Finish a review in which every pair has a response; tell if it is handed in."""
+    fines = queue.read_fines(worker.store, worker.name, [review.id])[review.id]
+    if review.status == "asked" and not queue.awaiting(review, fines):
+        panel.finish(worker.docket, review.seat)
+        return True
+    return review.status != "asked"
 
 
 @router.post("/rounds/{key}/{act}")
 async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
-    """Flag a pair, withdraw that, mark pairs as seen, finish a review, or reopen it."""
-    form = await request.form()
-    if key == rendering.PRACTICE:  # nothing of it is recorded
-        if request.wants_json:
-            return JSONResponse({"saved": True, "receipt": ""})
-        return request.go("/guidelines?practised=1" if act == "finish" else f"/rounds/{key}")
-
-    def task(worker: Worker) -> str:
-        review = worker.board.find(request.caller.name, key)
-        if act != "marks":
-            _act(worker, review, act, form)
-        return str(worker.docket.receipt())
-
-    receipt = await request.run(task)
-    if act == "marks":  # not in the docket's thread: a transaction may be under way there
-        marks = board.parse_marks(form.get("marks", ""))
-        await asyncio.to_thread(board.keep_marks, request.app.store, request.docket, key, marks)
-    if request.wants_json:
-        return JSONResponse({"saved": True, "receipt": receipt})
-    if act == "finish":
-        return request.go("/")
-    position = form.get("place", "1")
-    focus = f"?pair={int(position) if position.isdecimal() else 1}#pair" if act != "reopen" else ""
-    return request.go(f"/rounds/{key}{focus}")
-
-
-def _act(worker: Worker, review: board.Review, act: Act, form: Mapping[str, str]) -> None:
-    docket, key = worker.docket, form.get("key")  # a request that is sent again has the same key
-    if key is not None and not _KEY.match(key):
-        raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
-    if act == "finish":
-        if not form.get("meant"):
-            _check_all_seen(worker, review)
-        panel.finish(docket, review.seat, key=key)
-    elif act == "reopen":
-        panel.reopen(docket, review.seat, key=key)
-    else:
-        pair, reason = form.get("pair", "").split("."), form.get("reason", "").strip()
-        if len(pair) != 2:
-            raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-        if act == "flag":
-            panel.flag(docket, review.seat, review.people(pair), reason or None, key=key)
-        else:
-            panel.withdraw(docket, review.seat, review.people(pair), key=key)
-
-
-def _check_all_seen(worker: Worker, review: board.Review) -> None:
-    """Refuse to finish a review whose pairs the member has not all seen."""
-    response = review_response(worker.docket, review)
-    count = _unseen(response, board.read_marks(worker.store, worker.name, review.id))
-    if count and review.status == "asked":
+    """Flag a pair, find it fine, take that back, or hand a review in as it is."""
+    form, member = await request.form(), request.caller.name
+    response, handed_in = _Response(act, key, form), False
+    if form.get("seat", request.caller.id) != request.caller.id:
         raise ServiceError(
-            "not-seen", 422,
-            f"You have not looked at {count} of {len(response.pairs)} pairs. Go back and look at "
-            f"them, or tick that you mean it.",
+            "other-seat", 403,
+            "In this browser you speak for another seat by now. Choose the one you spoke for.",
         )  # fmt: skip
+    if key == practice.PRACTICE:  # nothing of it is recorded
+        done, said = (
+            practice.practised(form.get("pair", "")),
+            act if act in ("flag", "fine") else "",
+        )
+        return request.go(f"/practice?done={done}&said={said}")
+    if act == "finish" and not form.get("meant"):
+        raise ServiceError("not-meant", 422, "Tick that you mean it: no pair is asked about again.")
+    if act in ("fine", "undo"):
+        # Not in the docket's thread: a transaction may be under way there.
+        review, people = await request.run(lambda worker: response.find(worker, member))
+        place = (key, ".".join(review.aliases[person] for person in people))
+        store, docket = request.app.store, request.docket
+        await asyncio.to_thread(
+            queue.keep_fine, store, docket, place, response.key, fine=act == "fine"
+        )
+    handed_in = await request.run(lambda worker: response.write(worker, member))
+    if request.wants_json:
+        return JSONResponse({"saved": True, "handed_in": handed_in})
+    place_query = f"{'pair' if act == 'undo' else 'last'}={key}.{form.get('pair', '')}"
+    return request.go("/" if act == "finish" else f"/?{place_query}")
+
+
+@router.post("/hand-in")
+async def hand_in_complete(request: Auditor) -> Response:
+    """Hand in the reviews in which nothing awaits a response."""
+    await request.form()
+
+    def task(worker: Worker) -> None:
+        for review in worker.board.listed(request.caller.name, ("asked",), queue.LISTED):
+            hand_in(worker, review)
+
+    await request.run(task)
+    return request.go("/")
 
 
 @router.get("/guidelines")
-async def guidelines(
-    request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
-) -> Response:
+async def guidelines(request: Auditor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
         paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
-        return {
-            "guidelines": paragraphs,
-            "practised": bool(practised),
-            "practice": rendering.PRACTICE,
-        }
+        return {"guidelines": paragraphs}
 
     return await request.show("console/guidelines.html", values)
 
@@ -188,7 +256,7 @@ async def receipts(request: Auditor) -> Response:
                 ],
             }
             for statuses in (board.OPEN, board.ENDED)
-            for review in worker.board.listed(request.caller.name, statuses, LISTED)
+            for review in worker.board.listed(request.caller.name, statuses, queue.LISTED)
         ]
         return acknowledge(
             request.caller.name, reviews, docket.receipt(), worker.store.keys.current()

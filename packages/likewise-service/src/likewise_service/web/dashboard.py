@@ -1,12 +1,15 @@
-"""The operator's dashboard: the state of a docket, its numbers as JSON, its ledger as files."""
+"""The operator's dashboard: a docket in numbers, its rounds and people, its ledger as files."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Annotated, Any
 
+from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
 
+from likewise_client import responses
 from likewise_service.api import ledger, metrics, rounds
+from likewise_service.api.dependencies import LARGEST, PersonBody
 from likewise_service.api.dockets import docket_list, docket_response
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
@@ -53,6 +56,70 @@ async def dashboard(request: Supervisor) -> Response:
 async def data(request: Supervisor) -> metrics.MetricsResponse:
     """Return the same numbers, for the charts of a page that refreshes itself."""
     return await request.run(lambda worker: metrics.measure(worker, with_panel=True))
+
+
+@router.get("/{docket}/rounds")
+async def rounds_page(
+    request: Supervisor,
+    after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
+    outcome: Annotated[str, Query(pattern="^(report|quiet|unaudited|open)?$")] = "",
+) -> Response:
+    """List a hundred rounds by number, the latest without ``after``; of one outcome, if any."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        count = worker.docket.projection.counts["rounds"]
+        first = max(0, count - LISTED) if after is None else after
+        page = rounds.round_list(
+            worker.docket, status=None, after=first, limit=LISTED, with_panel=True
+        )
+        listed = [r for r in page.rounds if outcome in ("", r.outcome or "open")]
+        return {
+            "rounds": listed, "outcome": outcome, "first": first, "count": count,
+            "following": page.next, "earlier": max(0, first - LISTED) if first else None,
+        }  # fmt: skip
+
+    return await request.show("dashboard/rounds.html", values)
+
+
+Name = Annotated[str, Query(min_length=1, max_length=200)]
+
+
+def _round(worker: Worker, name: str) -> responses.RoundResponse:
+    docket = worker.docket
+    return rounds.round_response(docket, docket.projection.round(name), with_panel=True)
+
+
+@router.get("/{docket}/round")
+async def round_page(request: Supervisor, id: Name) -> Response:
+    """Show a round: who was decided on and how, who was asked, and what they said."""
+    return await request.show("dashboard/round.html", lambda w: {"round": _round(w, id)})
+
+
+@router.get("/{docket}/person")
+async def person_page(request: Supervisor, round: Name, id: Name) -> Response:
+    """Show what the ledger says of one person in a round."""
+    return await _person_page(request, round, id)
+
+
+async def _person_page(request: PageRequest, name: str, person: str, packet: str = "") -> Response:
+    def values(worker: Worker) -> dict[str, Any]:
+        round_ = _round(worker, name)
+        decision = next((d for d in round_.decisions if d.person == person), None)
+        if decision is None:
+            raise ServiceError("no-person", 404, "This round has nobody of that id.")
+        return {"round": round_, "decision": decision, "packet": packet}
+
+    return await request.show("dashboard/person.html", values)
+
+
+@router.post("/{docket}/person")
+async def give_packet(request: Supervisor) -> Response:
+    """Make the packet of a decision, which the ledger records, and show it in words."""
+    form = await request.form()
+    # Not checked: an id that cannot be is found nowhere.
+    body = PersonBody.model_construct(round=form.get("round", ""), person=form.get("person", ""))
+    packet = await ledger.give_decision_packet(body, request)
+    return await _person_page(request, body.round, body.person, packet.words)
 
 
 @router.get("/{docket}/{file}")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -21,7 +21,7 @@ from likewise_service.errors import ServiceError
 from likewise_service.ledger.kinds import Actor
 from likewise_service.web.rendering import PageContext, html
 
-SESSION = "likewise_session"
+SESSION, RETURN = "likewise_session", "likewise_return"
 
 
 def session_cookie(request: Request) -> str:
@@ -75,7 +75,8 @@ class PageRequest(DocketAccess):
         return fields
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
-        return PageContext(self.base, self.session.csrf, title, self.caller.name, receipt)
+        caller = self.caller
+        return PageContext(self.base, self.session.csrf, title, caller.name, receipt, caller.id)
 
     def go(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.base}{path}", 303)
@@ -150,6 +151,24 @@ FOR_PEOPLE = {
 }
 
 
+def _to_sign_in(scope: Scope) -> Response:
+    """Redirect to the sign-in, which leads back to the page that was asked for."""
+    response = RedirectResponse("/console/sign-in", 303)
+    path, query = scope["path"], scope["query_string"].decode("latin-1")
+    if scope["method"] == "GET" and "." not in path:  # a file is no page
+        response.set_cookie(
+            RETURN, quote(f"{path}?{query}" if query else path), max_age=3600, httponly=True,
+            samesite="lax", secure=scope["scheme"] == "https", path="/console",
+        )  # fmt: skip
+    return response
+
+
+def return_address(request: Request, home: str) -> str:
+    """Return the page that somebody asked for before they signed in, if it is under ``home``."""
+    address = unquote(request.cookies.get(RETURN, ""))
+    return address if address.startswith(home) else home
+
+
 def error_page(scope: Scope, problem: Problem) -> Response | None:
     """Render a page that says what went wrong and what to do; None for programs and scripts."""
     path, accept = scope["path"], Headers(scope=scope).get("accept", "")
@@ -160,7 +179,7 @@ def error_page(scope: Scope, problem: Problem) -> Response | None:
     if not for_people:
         return None
     if problem.code == "signed-out":
-        return RedirectResponse("/console/sign-in", 303)
+        return _to_sign_in(scope)
     base = "/dashboard" if path.startswith("/dashboard") else "/console"
     way_out, label = f"{base}/", "Back to the beginning"
     if problem.status_code == 403:

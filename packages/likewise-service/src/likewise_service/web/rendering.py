@@ -1,8 +1,9 @@
 """Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,9 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from likewise.people.features import Feature
+from likewise.panel import rule_language, rules
 from likewise_client import responses
-from likewise_service.api import metrics, reviews
+from likewise_service.api import metrics
 from likewise_service.errors import now, parse, seconds_between
 
 THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
@@ -95,10 +96,10 @@ def until(now: str, due: str) -> str:
     return f"in {span(seconds)}" if seconds > 0 else "now"
 
 
-def person(alias: str) -> str:
+def person_name(alias: str) -> str:
     """Return the name of a person on the page of a review.
 
-    >>> person("p3")
+    >>> person_name("p3")
     'Person 3'
     """
     return f"Person {alias.removeprefix('p')}"
@@ -117,6 +118,54 @@ def share(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
+def rule_words(rule: str | rules.Rule) -> str:
+    """Say when a rule reports a pair.
+
+    >>> rule_words("veto(ann) or at_least(2)")
+    'ann objects, or at least 2 members object'
+    >>> rule_words("majority(ann, bo, cy) and more_than(2/3)")
+    'more than half of ann, bo and cy object, and more than 2/3 of the members object'
+    >>> rule_words("weighted(ann: 2, bo: 1; 2)")
+    'those who object have together a weight of 2 (ann 2, bo 1)'
+    """
+    match rule_language.as_rule(rule):
+        case rules.Or(parts=parts) | rules.And(parts=parts) as joined:
+            word = "or" if isinstance(joined, rules.Or) else "and"
+            return f", {word} ".join(_part_words(part) for part in parts)
+        case rules.Objects(member=member):
+            return f"{member} objects"
+        case rules.AtLeast(votes=votes, of=names):
+            return _votes_words(votes, list(names or ()))
+        case rules.Weighted(weights=weights, threshold=threshold):
+            listed = ", ".join(f"{name} {weight}" for name, weight in weights)
+            return f"those who object have together a weight of {threshold} ({listed})"
+        case rules.Never():
+            return "never"
+        case other:
+            return str(other)
+
+
+def _part_words(part: rules.Rule) -> str:
+    words = rule_words(part)
+    return f"({words})" if isinstance(part, rules.Or | rules.And) else words
+
+
+def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
+    people = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    if votes == 1:
+        return f"one of {people} objects" if names else "one member objects"
+    if isinstance(votes, int):
+        return (
+            f"at least {votes} of {people} object" if names else f"at least {votes} members object"
+        )
+    if votes.fraction == 1:
+        return f"{people} object" if names else "all members object"
+    part = "half" if votes.fraction == Fraction(1, 2) else str(votes).replace("%", f"{THIN}%")
+    return (
+        f"{'more than' if votes.strict else 'at least'} {part} of {people or 'the members'} object"
+    )
+
+
 def interval(unseen: metrics.UnseenResponse) -> str:
     """Write between which numbers unseen reports are, and how certain that is.
 
@@ -133,97 +182,28 @@ def interval(unseen: metrics.UnseenResponse) -> str:
     )
 
 
-# The id of the practice round: no review has it, since ids are keyed hashes.
-PRACTICE = "0" * 32
-FEATURES = (
-    Feature("f0", "integer", low=300, high=850, label="Bureau score"),
-    Feature("f1", "integer", low=0, high=100, label="Debt"),
-    Feature("f2", "category", levels=("car", "home"), label="Purpose"),
-)
-# Chance, then the features: the first two are alike and treated apart, the last two are not alike.
-PEOPLE = {
-    "p1": (0.81, 702, 31, 0),
-    "p2": (0.34, 699, 32, 0),
-    "p3": (0.78, 760, 12, 1),
-    "p4": (0.22, 430, 71, 1),
-}
-PAIRS = (("p1", "p4"), ("p3", "p4"), ("p1", "p2"), ("p3", "p2"))
-
-
-def practice_review() -> responses.ReviewResponse:
-    """Return a round to practise with: one of its four pairs is of two people nearly the same."""
-    people = [
-        responses.ReviewPerson(alias, chance, reviews.facts(FEATURES, values), erased=False)
-        for alias, (chance, *values) in PEOPLE.items()
-    ]
-    pairs = [
-        responses.ReviewPair(
-            over, under, PEOPLE[over][0] - PEOPLE[under][0], False,
-            reviews.differences(FEATURES, PEOPLE[over][1:], PEOPLE[under][1:]),
-        )
-        for over, under in PAIRS
-    ]  # fmt: skip
-    return responses.ReviewResponse(
-        id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
-        shadow=False, reason_limit=2000, people=people, pairs=pairs, objections=[], outcome=None,
-        reported=[], receipt=responses.ReceiptResponse("practice", 0, "", ""),
-    )  # fmt: skip
-
-
 def pair_key(pair: responses.PairResponse) -> str:
     """Name a pair in marks and forms."""
     return f"{pair.over}.{pair.under}"
 
 
-def by_points(review: responses.ReviewResponse) -> list[responses.ReviewPair]:
-    """Sort the pairs by the points that a reader sees, the largest first: 65 before 64."""
-    chance = {person.id: person.chance for person in review.people}
-    return sorted(
-        review.pairs, key=lambda pair: (-points(chance[pair.over], chance[pair.under]), -pair.gap)
-    )
-
-
-def review_data(
-    review: responses.ReviewResponse, marks: Mapping[str, str], position: int, page: Any
-) -> dict[str, Any]:
-    """Return the people and pairs of a review, in the words of its page."""
-    facts = next((p.features for p in review.people if not p.erased), [])
-    columns = {fact.name: column for column, fact in enumerate(facts)}
-    chance = {p.id: p.chance for p in review.people}
-    reasons = {pair_key(objection): objection.reason for objection in review.objections}
+def person_data(person: responses.ReviewPerson) -> dict[str, Any]:
+    """Return a person of a pair in the words of the page."""
     return {
-        "key": review.id,
-        "url": f"{page.base}/rounds/{review.id}",
-        "home": f"{page.base}/" + ("guidelines?practised=1" if review.id == PRACTICE else ""),
-        "csrf": page.csrf,
-        "position": position,
-        "editable": review.status == "asked",
-        "people": {
-            p.id: {
-                "name": person(p.id),
-                "percent": percent(p.chance),
-                "rounded": rounded(p.chance),
-                "erased": p.erased,
-                "facts": [fact.value for fact in p.features],
-            }
-            for p in review.people
-        },
-        "pairs": [
-            {
-                "over": pair.over,
-                "under": pair.under,
-                "apart": _apart(chance[pair.over], chance[pair.under]),
-                "flagged": pair.flagged,
-                "reason": reasons.get(pair_key(pair)) or "",
-                "mark": marks.get(pair_key(pair), ""),
-                "differences": {columns[name]: text for name, text in pair.differences.items()},
-            }
-            for pair in review.pairs
-        ],
+        "name": person_name(person.id),
+        "percent": percent(person.chance),
+        "rounded": rounded(person.chance),
+        "facts": [fact.value for fact in person.features],
+        "erased": person.erased,
     }
 
 
-def _apart(over: float, under: float) -> str:
+def apart(over: float, under: float) -> str:
+    """Write how far apart two chances are.
+
+    >>> apart(0.62, 0.31), apart(0.621, 0.619)
+    ('31 percentage points apart', 'less than 1 percentage point apart')
+    """
     gap = points(over, under)
     return f"{count(gap, 'percentage point') if gap else 'less than 1 percentage point'} apart"
 
@@ -254,7 +234,7 @@ class PageContext:
     """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
 
     ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
-    in), ``receipt`` the head of the ledger.
+    in) and ``seat`` the id of their token, ``receipt`` the head of the ledger.
     """
 
     base: str
@@ -262,6 +242,7 @@ class PageContext:
     title: str = "Likewise"
     who: str = ""
     receipt: str = ""
+    seat: str = ""
     now: str = field(default_factory=now)
 
 
@@ -275,11 +256,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (
-        by_id, interval, metrics.evenly_spread, moment, percent, person, review_data, rounded,
-        share, span,
+        by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded,
+        rule_words, share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
-    jinja.globals.update({f.__name__: f for f in (count, points, until)})
+    jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
     jinja.globals.update(htmx_config=HTMX, static="/static")
     return jinja
 

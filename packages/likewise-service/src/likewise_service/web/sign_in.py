@@ -36,6 +36,7 @@ async def _begin(request: Request, app: AppContext, response: Response, cookie: 
     await asyncio.to_thread(sign_ins.end_session, app.store, dependencies.session_cookie(request))
     seconds = int(app.settings.session_seconds)
     response.set_cookie(dependencies.SESSION, cookie, max_age=seconds, **_cookies(request, app))
+    response.delete_cookie(dependencies.RETURN, path="/console")
     return response
 
 
@@ -80,12 +81,8 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
         )
     except ServiceError as error:
         return _sign_in(request, app, error.sentence, error.status)
-    home = HOMES.get(session.identity.role)
-    if home is None:
-        await asyncio.to_thread(sign_ins.end_session, app.store, cookie)
-        problem = "This is a program's token; it opens the API, and no page. Use your own."
-        return _sign_in(request, app, problem, 403)
-    response = await _begin(request, app, RedirectResponse(home, 303), cookie)
+    address = dependencies.return_address(request, HOMES[session.identity.role])
+    response = await _begin(request, app, RedirectResponse(address, 303), cookie)
     response.delete_cookie(FORM, path="/")
     return response
 
@@ -138,8 +135,8 @@ async def returned(
     )
     # A page, not a redirect: strict cookies are not sent on the way back from another site.
     page, identity = rendering.PageContext("/console", title="Likewise"), session.identity
-    home, name = HOMES[identity.role], identity.name
-    signed_on = rendering.html("signed_on.html", page, where=home, name=name)
+    where = dependencies.return_address(request, HOMES[identity.role])
+    signed_on = rendering.html("signed_on.html", page, where=where, name=identity.name)
     response = await _begin(request, app, signed_on, cookie)
     response.delete_cookie(ATTEMPT, path=SIGN_ON)
     return response

@@ -4,21 +4,29 @@ from likewise.audits.elicitation import Elicited, Judgement, elicit, read_judgem
 from likewise.audits.judging import judging_page, questions
 from likewise.audits.monitor import Batch, Monitor
 from likewise.audits.price import Price
-from likewise.audits.result import Audit, Finding, GroupRate, GroupRates, Reported
+from likewise.audits.basis import Basis
+from likewise.audits.comparison import Change, Comparison
+from likewise.audits.groups import GroupPairs, GroupRate, GroupRates
+from likewise.audits.result import Audit, Finding, Person, Reported
 from likewise.audits.run import audit
 from likewise.audits.survey import Survey
 from likewise.numerics.intervals import Interval
 
 __all__ = [
     "Audit",
+    "Basis",
     "Batch",
+    "Change",
+    "Comparison",
     "Elicited",
     "Finding",
+    "GroupPairs",
     "GroupRate",
     "GroupRates",
     "Interval",
     "Judgement",
     "Monitor",
+    "Person",
     "Price",
     "Reported",
     "Survey",

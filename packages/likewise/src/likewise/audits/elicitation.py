@@ -85,12 +85,13 @@ def read_judgements(path: str | os.PathLike[str]) -> list[Judgement]:
     Lines without a response are left out: who cannot say need not.
     """
     judgements = []
-    for place, row in enumerate(read_table(path, [name for name in COLUMNS if name != "third"])):
+    rows = read_table(path, [name for name in COLUMNS if name != "third"])
+    for place, row in enumerate(rows):
         values = {name: row.get(name, "") for name in COLUMNS}
         try:
             judgements += [Judgement(**values)] if values["response"] else []
         except LikewiseError as error:
-            raise AuditError(f"{line_of(path)(place)}: {error}") from error
+            raise AuditError(f"{line_of(path, rows)(place)}: {error}") from error
     return judgements
 
 
@@ -341,12 +342,11 @@ def elicit(
 ) -> Elicited:
     """Fit every member's metric to their judgements, with its uncertainty.
 
-    Parameters
-    ----------
-    people: whom the judgements are about, with their features.
-    judgements: of pairs and triplets, :func:`read_judgements` reads them.
-    rule: joins the members.
-    seed: of the draws.
+    Args:
+        people: whom the judgements are about, with their features.
+        judgements: of pairs and triplets, :func:`read_judgements` reads them.
+        rule: joins the members.
+        seed: of the draws.
 
     >>> from likewise import Feature, FeatureSchema
     >>> features = Feature("income", low=0, high=100), Feature("shoe", low=0, high=50)

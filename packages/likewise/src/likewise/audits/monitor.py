@@ -100,14 +100,13 @@ def _mean(logs: FloatArray) -> FloatArray:
 class Monitor:
     """Watches a panel's reports of batches, and raises an alarm when their share has risen.
 
-    Parameters
-    ----------
-    panel: auditors with distances and a rule.
-    alpha: the size of a violation.
-    baseline: a share below 1 that must not be exceeded; or the number of first batches to take it
-        from.
-    false_alarms: the chance that an alarm is ever raised without a rise.
-    seed: of the matchings.
+    Args:
+        panel: auditors with distances and a rule.
+        alpha: the size of a violation.
+        baseline: a share below 1 that must not be exceeded; or the number of first batches to take
+            it from.
+        false_alarms: the chance that an alarm is ever raised without a rise.
+        seed: of the matchings.
 
     >>> from likewise import Feature, FeatureSchema, MetricAuditor
     >>> from likewise.panel import WeightedL1
@@ -238,11 +237,12 @@ class Monitor:
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a page that shows shares and evidence, one self-contained file."""
-        from likewise.audits.report import render, write_page
+        from likewise.audits.report import render
+        from likewise.audits.result import write_file
         from likewise.simulate.canvas import STYLE
 
         picture = STYLE(_picture)(self)
-        write_page(render("monitor.html", monitor=self, picture=picture), path)
+        write_file(path, render("monitor.html", monitor=self, picture=picture).encode())
 
 
 def _picture(monitor: Monitor) -> str:

@@ -14,17 +14,21 @@ nothing: it finds bad pairs, though not surely the worst.
 
 from __future__ import annotations
 
+import logging
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError
+from likewise.errors import MissingGpuError, MissingLibraryError, ParameterError
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
@@ -32,6 +36,7 @@ from likewise.panel.reports import exceeds
 from likewise.panel.rules import Rule
 from likewise.people.schema import People
 
+LOG = logging.getLogger("likewise.audits")
 # Pairs of a block fit into the caches of a processor; 2 cores scan 20,000 people in half a minute.
 SIDE = 384
 SAMPLE_SIDE = 1 << 15
@@ -44,6 +49,7 @@ exceeds alpha by four units, 0.000004, always is.
 """
 NEVER = -2 * ONE
 """The excess of a pair that is not counted."""
+MOST_CANDIDATES = 2000
 # The search starts from this many of the worst pairs, at most this often.
 STARTS, EXCHANGES = 5, 8
 
@@ -80,7 +86,10 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """The people, scores, panel and thresholds of a scan, all in units of 2^-20."""
+    """The people, scores, panel and thresholds of a scan, all in units of 2^-20.
+
+    A row of ``people`` stands for as many people as ``counts`` says, one each unless it is given.
+    """
 
     people: People
     scores: IntArray
@@ -89,16 +98,69 @@ class Question:
     alphas: IntArray
     rules: tuple[Rule, ...] = ()
     worst: int = 20
+    counts: IntArray = field(default_factory=lambda: np.ones(0, dtype=np.int64))
+    each: int | None = None
+    """At most this many of the worst pairs are of one person, if it is given."""
+    groups: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    """Everybody's group, from 0 on, by each of some traits: an array (traits, people)."""
+
+    def __post_init__(self) -> None:
+        if not len(self.counts):
+            object.__setattr__(self, "counts", np.ones(len(self.people), dtype=np.int64))
 
     @property
     def place_bits(self) -> int:
         """The bits of a key that hold the member's place; the others hold the distance."""
         return max(1, (len(self.panel.members) - 1).bit_length())
 
+    @property
+    def candidates(self) -> int:
+        """How many of the worst pairs to keep, for :func:`few_of_each` to choose among.
+
+        Of the pairs that it passes over, each has somebody who is in enough others. There are at
+        most ``worst`` such people, each in at most ``most_of_one`` candidates: so these suffice up
+        to 42 pairs; beyond, it may find fewer than it was asked for.
+        """
+        return self.worst + (
+            0 if self.each is None else min(self.worst * self.most_of_one, MOST_CANDIDATES)
+        )
+
+    @property
+    def most_of_one(self) -> int:
+        """The number of a person's worst pairs that matter: others come after ``each`` of them."""
+        return self.worst + (self.each or self.worst)
+
+    def among(self, people: People, scores: IntArray) -> Question:
+        """The same about other people; scores so far stay those of the first of them."""
+        before = self.scores[: len(people) - len(scores)]
+        scores = np.concatenate([before, scores])
+        counts = np.ones(len(people), dtype=np.int64)
+        nobody = np.zeros((0, len(people)), dtype=np.int64)
+        return replace(self, people=people, scores=scores, counts=counts, groups=nobody)
+
+    def sides(self, block: Block) -> Sides:
+        """The people of a block."""
+        left, right = (self.people.take(s, repeated=True) for s in (block.left, block.right))
+        return Sides(left, right, block.paired)
+
+    def pairs_of(self, block: Block) -> int:
+        """The number of pairs in a block."""
+        left, right = self.counts[block.left], self.counts[block.right]
+        if block.paired:
+            return int((left * right)[block.left != block.right].sum())
+        if not block.ordered:
+            return int(left.sum()) * int(right.sum()) - int((left * left)[block.overlap].sum())
+        before = np.concatenate([[0], np.cumsum(right)])
+        later = np.searchsorted(block.right, block.left, side="right")
+        return int((left * (before[-1] - before[later])).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """People on the left and on the right by their places; ``ordered`` keeps left before right."""
+    """People on the left and on the right by their places; ``ordered`` keeps left before right.
+
+    Unless single people are ``paired``, those on the right are next to each other.
+    """
 
     left: IntArray
     right: IntArray
@@ -107,15 +169,29 @@ class Block:
 
     @property
     def size(self) -> int:
-        """The number of pairs, those of people with themselves included."""
+        """The number of pairs of rows, those of a row with itself included."""
         return len(self.left) if self.paired else len(self.left) * len(self.right)
+
+    @property
+    def overlap(self) -> npt.NDArray[np.bool_]:
+        """Test the left for who is on the right too."""
+        return np.asarray((self.left >= self.right[0]) & (self.left <= self.right[-1]))
+
+    def spread(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
+        """A value for everybody on the left and on the right, as arrays that broadcast."""
+        return (left, right) if self.paired else (left[:, None], right[None, :])
 
     def absent(self) -> Any:
         """The pairs not to count: of people with themselves, or counted in another block."""
-        left, right = (
-            (self.left, self.right) if self.paired else (self.left[:, None], self.right[None, :])
-        )
+        left, right = self.spread(self.left, self.right)
         return left >= right if self.ordered else left == right
+
+
+Worst = tuple[int, int, int]
+"""A pair: its excess, and two people by their places in order."""
+COUNTS = (
+    "above", "pivots", "decisive", "objections", "objectors", "by_rule", "between_groups",
+)  # fmt: skip
 
 
 class Tally:
@@ -123,6 +199,7 @@ class Tally:
 
     def __init__(self, question: Question) -> None:
         self.question = question
+        self.alone = bool((question.counts == 1).all())  # which is faster
         m, k = len(question.panel.members), len(question.people)
         self.pairs = 0
         self.above = np.zeros(len(question.alphas), dtype=np.int64)
@@ -132,34 +209,38 @@ class Tally:
         self.objections = np.zeros(m, dtype=np.int64)
         self.objectors = np.zeros(m + 1, dtype=np.int64)
         self.by_rule = np.zeros(len(question.rules), dtype=np.int64)
-        self.highest_by_rule = np.full((len(question.rules), k), NEVER, dtype=np.int64)
-        self.worst: list[tuple[int, int, int]] = []
+        self.touched_by_rule = np.zeros((len(question.rules), k), dtype=np.bool_)
+        self.worst: list[Worst] = []
+        self.partner = np.full(k, k, dtype=np.int64)  # with whom the largest excess is
+        self.over, self.under = np.zeros((2, k), dtype=np.int64)
+        most = int(question.groups.max()) + 1 if question.groups.size else 0
+        self.between_groups = np.zeros((len(question.groups), most, most), dtype=np.int64)
 
     def add(self, block: Block) -> None:
         """Count the pairs of a block."""
         q = self.question
-        left, right = (q.people.take(s, repeated=True) for s in (block.left, block.right))
-        sides = Sides(left, right, block.paired)
-        s, t = sides.spread(q.scores[block.left], q.scores[block.right])
+        sides, absent = q.sides(block), block.absent()
+        s, t = block.spread(q.scores[block.left], q.scores[block.right])
         gap = np.abs(s - t).astype(np.int32)
-        absent = block.absent()
-        skipped = int(absent.sum())
-        if skipped:
-            gap[absent] = -1
-        self.pairs += block.size - skipped
+        gap[absent] = -1
         keys = self._keys(sides)
         votes = np.stack([exceeds(gap, key >> q.place_bits, q.sensitivity) for key in keys])
-        self._count_votes(votes, skipped)
+        pairs = q.pairs_of(block)
+        self.pairs += pairs
+        self._count_votes(block, votes, pairs)
         pivots = self._pivots(q.panel.rule, keys)
         distance = pivots >> q.place_bits
-        self._count_reports(exceeds(gap, distance, q.sensitivity), pivots, votes)
+        reported = exceeds(gap, distance, q.sensitivity)
+        self._count_reports(block, reported, pivots, votes)
+        self._count_sides(block, reported & (s > t), reported & (s < t))
         excess = gap - distance
         excess[absent] = NEVER
         self._count_excess(block, excess)
         for place, rule in enumerate(q.rules):
             distance = self._pivots(rule, keys) >> q.place_bits
-            self.by_rule[place] += int(exceeds(gap, distance, q.sensitivity).sum())
-            _raise(self.highest_by_rule[place], block, gap - distance)
+            reported = exceeds(gap, distance, q.sensitivity)
+            self.by_rule[place] += self._count(block, reported)
+            _raise(self.touched_by_rule[place], block, reported)
 
     def _keys(self, sides: Sides) -> npt.NDArray[np.int32]:
         """Distances with the members' places in their low bits, an array a member."""
@@ -176,64 +257,178 @@ class Tally:
         top = (ONE + 1) << self.question.place_bits
         return rule.pivot_keys(keys, self.question.panel.members, top)
 
-    def _count_votes(self, votes: npt.NDArray[np.bool_], skipped: int) -> None:
-        self.objections += votes.reshape(len(votes), -1).sum(axis=1)
-        together = votes.sum(axis=0, dtype=np.int16)
-        self.objectors += np.bincount(together.ravel(), minlength=len(votes) + 1)
-        self.objectors[0] -= skipped
+    def _sums(self, block: Block, flags: Any, places: Any, size: int) -> IntArray:
+        """The numbers of pairs that are flagged, by place."""
+        if self.alone:
+            return np.bincount(places, minlength=size)
+        left, right = block.spread(*(self.question.counts[s] for s in (block.left, block.right)))
+        sums = np.zeros(size, dtype=np.int64)
+        np.add.at(sums, places, (left * right)[flags])
+        return sums
 
-    def _count_reports(self, reported: Any, pivots: Any, votes: npt.NDArray[np.bool_]) -> None:
+    def _count(self, block: Block, flags: Any) -> int:
+        """The number of pairs that are flagged."""
+        if self.alone:
+            return int(flags.sum())
+        left, right = (self.question.counts[side] for side in (block.left, block.right))
+        return int((left * right)[flags].sum() if block.paired else left @ (flags @ right))
+
+    def _count_votes(self, block: Block, votes: npt.NDArray[np.bool_], pairs: int) -> None:
+        self.objections += [self._count(block, votes_of_one) for votes_of_one in votes]
+        together = votes.sum(axis=0, dtype=np.int16)
+        counts = [self._count(block, together == count) for count in range(1, len(votes) + 1)]
+        self.objectors += [pairs - sum(counts), *counts]
+
+    def _count_reports(
+        self, block: Block, reported: Any, pivots: Any, votes: npt.NDArray[np.bool_]
+    ) -> None:
         """Count, of the pairs that are reported, who is their pivot and who decides."""
         if not reported.any():
             return
         panel, bits = self.question.panel, self.question.place_bits
         places = pivots[reported] & ((1 << bits) - 1)
-        self.pivots += np.bincount(places, minlength=len(self.pivots))
-        self.decisive += panel.rule.decisive(votes[:, reported], panel.members).sum(axis=1)
+        self.pivots += self._sums(block, reported, places, len(self.pivots))
+        decisive = panel.rule.decisive(votes[:, reported], panel.members)
+        self.decisive += [self._sums(block, reported, flags * 1, 2)[1] for flags in decisive]
+
+    def _count_sides(self, block: Block, left_over: Any, right_over: Any) -> None:
+        """Count reported pairs by person and group: who has the higher score, who the lower.
+
+        People who are paired with everybody are on the left; only they are counted then.
+        """
+        if not (left_over.any() or right_over.any()):
+            return
+        ours, others = (self.question.counts[side] for side in (block.left, block.right))
+        for counts, left, right in (
+            (self.over, left_over, right_over),
+            (self.under, right_over, left_over),
+        ):
+            if block.paired:
+                np.add.at(counts, block.left, left * others)
+                np.add.at(counts, block.right, right * ours)
+                continue
+            np.add.at(counts, block.left, (left * others).sum(axis=1))
+            if block.ordered:
+                np.add.at(counts, block.right, (right * ours[:, None]).sum(axis=0))
+        for pairs, higher, lower in (
+            (left_over, block.left, block.right),
+            (right_over.T, block.right, block.left),
+        ):
+            places = np.nonzero(pairs)
+            over, under = higher[places[0]], lower[places[-1]]
+            many = self.question.counts[over] * self.question.counts[under]
+            for counts, group in zip(self.between_groups, self.question.groups, strict=True):
+                np.add.at(counts, (group[over], group[under]), many)
 
     def _count_excess(self, block: Block, excess: Any) -> None:
         """Count the pairs above every alpha of the curve, and keep the worst."""
         alphas = self.question.alphas
-        _raise(self.highest, block, excess)
-        relevant = excess[excess > int(alphas[0])]
-        passed = np.searchsorted(alphas, relevant, side="left")  # how many alphas are below each
-        counts = np.bincount(passed, minlength=len(alphas) + 1)
+        self._raise_partners(block, excess)
+        relevant = excess > int(alphas[0])
+        passed = np.searchsorted(alphas, excess[relevant], side="left")  # alphas below each
+        counts = self._sums(block, relevant, passed, len(alphas) + 1)
         self.above += np.cumsum(counts[::-1])[::-1][1:]
-        self._keep_worst(block, excess)
+        least = self.last_kept[0]
+        if excess.size and excess.max() >= max(least, NEVER + 1):
+            places = np.nonzero(excess >= max(least, NEVER + 1))
+            left, right = block.left[places[0]], block.right[places[-1]]
+            self.keep(excess[places], np.minimum(left, right), np.maximum(left, right))
 
-    def _keep_worst(self, block: Block, excess: Any) -> None:
-        most = self.question.worst
+    def _raise_partners(self, block: Block, excess: Any) -> None:
+        """Raise everybody's largest excess to that of the block, and say who it is with."""
+        if block.paired:
+            np.maximum.at(self.highest, block.left, excess)
+            np.maximum.at(self.highest, block.right, excess)
+            return
+        for people, others, table in (
+            (block.left, block.right, excess),
+            (block.right, block.left, excess.T),
+        ):
+            largest = table.max(axis=1)
+            rows = np.flatnonzero((largest >= self.highest[people]) & (largest > NEVER))
+            if len(rows):
+                self.meet(people[rows], largest[rows], others[table[rows].argmax(axis=1)])
+
+    def meet(self, people: Any, excess: Any, partner: Any) -> None:
+        """Keep the larger excess of each, and of equal ones the first partner."""
+        better = excess > self.highest[people]
+        better |= (excess == self.highest[people]) & (partner < self.partner[people])
+        self.highest[people] = np.where(better, excess, self.highest[people])
+        self.partner[people] = np.where(better, partner, self.partner[people])
+
+    @property
+    def last_kept(self) -> Worst:
+        """The last of the worst pairs: others are kept if they come before it."""
+        most = self.question.candidates
         if not most:
-            return
-        enough = self.worst[-1][0] if len(self.worst) == most else NEVER + 1
-        if excess.size == 0 or excess.max() < enough:
-            return
-        flat = excess.ravel()
-        if flat.size > most:
-            enough = max(enough, int(np.partition(flat, flat.size - most)[flat.size - most]))
-        places = np.flatnonzero(flat >= enough)
-        places = places[np.argsort(-flat[places], kind="stable")[: 4 * most]]
-        rows, columns = (places, places) if block.paired else np.divmod(places, len(block.right))
-        pairs = zip(flat[places], block.left[rows], block.right[columns], strict=True)
-        self.add_worst((int(e), min(int(i), int(j)), max(int(i), int(j))) for e, i, j in pairs)
+            return 2 * ONE, 0, 0
+        return self.worst[-1] if len(self.worst) == most else (NEVER, 0, 0)
 
-    def add_worst(self, pairs: Iterable[tuple[int, int, int]]) -> None:
-        """Keep the worst pairs (excess, person, person) of these and those so far, in order."""
+    def keep(self, excess: IntArray, first: IntArray, second: IntArray) -> None:
+        """Keep the worst of some pairs, each of which is among them twice at most."""
+        order = np.lexsort((second, first, -excess))
+        if self.question.each is not None:
+            both = np.column_stack([first[order], second[order]]).ravel()
+            few = (_rank(both) < self.question.most_of_one).reshape(-1, 2).all(axis=1)
+            order = order[few]
+        order = order[: 2 * self.question.candidates]
+        self.add_worst(zip(*(a[order].tolist() for a in (excess, first, second)), strict=True))
+
+    def add_worst(self, pairs: Iterable[Worst]) -> None:
+        """Keep the worst pairs of these and those so far, in order."""
         ordered = sorted({*self.worst, *pairs}, key=lambda pair: (-pair[0], pair[1], pair[2]))
-        self.worst = ordered[: self.question.worst]
+        q = self.question
+        self.worst = few_of_each(ordered, q.candidates, q.each and q.most_of_one)
 
     def merge(self, other: Tally) -> None:
         """Add the counts of other blocks."""
-        self.pairs += other.pairs
-        for name in ("above", "pivots", "decisive", "objections", "objectors", "by_rule"):
+        self.add_counts(other)
+        for name in ("over", "under"):
             getattr(self, name)[...] += getattr(other, name)
-        np.maximum(self.highest, other.highest, out=self.highest)
-        np.maximum(self.highest_by_rule, other.highest_by_rule, out=self.highest_by_rule)
+        self.touched_by_rule |= other.touched_by_rule
+        self.meet(slice(None), other.highest, other.partner)
         self.add_worst(other.worst)
 
+    def add_counts(self, other: Tally) -> None:
+        """Add the counts of other pairs, which may be of other people."""
+        self.pairs += other.pairs
+        for name in COUNTS:
+            getattr(self, name)[...] += getattr(other, name)
 
-def _raise(highest: IntArray, block: Block, excess: Any) -> None:
-    """Raise everybody's largest excess to that of the block."""
+
+def _rank(values: IntArray) -> IntArray:
+    """How many of the same value come before each.
+
+    >>> _rank(np.array([7, 3, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(values)) - np.searchsorted(ordered, ordered)
+    return rank
+
+
+def few_of_each(pairs: Iterable[Worst], most: int, each: int | None) -> list[Worst]:
+    """The first pairs, without those of anybody who is in ``each`` that come before.
+
+    >>> few_of_each([(9, 0, 1), (8, 0, 2), (7, 0, 3), (6, 2, 3)], 3, each=2)
+    [(9, 0, 1), (8, 0, 2), (6, 2, 3)]
+    """
+    chosen: list[Worst] = []
+    uses: dict[int, int] = defaultdict(int)
+    for pair in pairs:
+        if len(chosen) == most:
+            break
+        if each is None or max(uses[pair[1]], uses[pair[2]]) < each:
+            chosen.append(pair)
+            for person in pair[1:]:
+                uses[person] += 1
+    return chosen
+
+
+def _raise(highest: Any, block: Block, excess: Any) -> None:
+    """Raise everybody's largest value to that of the block."""
     if block.paired:
         np.maximum.at(highest, block.left, excess)
         np.maximum.at(highest, block.right, excess)
@@ -242,9 +437,9 @@ def _raise(highest: IntArray, block: Block, excess: Any) -> None:
     highest[block.right] = np.maximum(highest[block.right], excess.max(axis=0))
 
 
-def all_pairs(people: int) -> list[Block]:
+def all_pairs(people: int, side: int = SIDE) -> list[Block]:
     """Blocks that hold every pair of people once."""
-    parts = [np.arange(start, min(start + SIDE, people)) for start in range(0, people, SIDE)]
+    parts = [np.arange(start, min(start + side, people)) for start in range(0, people, side)]
     return [
         Block(left, right, ordered=True)
         for place, left in enumerate(parts)
@@ -261,26 +456,107 @@ def _with_everybody(left: IntArray, people: int) -> list[Block]:
     ]
 
 
+class Counter(Protocol):
+    """A way to count the pairs of blocks, which have this many people on a side at best."""
+
+    side: int
+
+    def add(self, tally: Tally, block: Block) -> None:
+        """Count the pairs of a block."""
+
+
+class Plain:
+    """The counts by numpy."""
+
+    side = SIDE
+
+    def add(self, tally: Tally, block: Block) -> None:
+        tally.add(block)
+
+
+# Seconds of numpy for a pair and a member, about; and the seconds after which it would have paid to
+# load compiled code that is on disk, to compile it, or to start a GPU.
+_PAIR, LOADS_AFTER, COMPILES_AFTER, DEVICE_AFTER = 2.5e-8, 1.0, 6.0, 60.0
+
+
+def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
+    """The fastest way to count so many pairs, to the same integers: numpy, compiled code, a GPU."""
+    seconds = pairs * _PAIR * len(question.panel.members)
+    if seconds / workers < LOADS_AFTER:
+        return Plain()
+    from likewise.audits.plans import Plan, fits
+
+    if not fits(question):
+        return Plain()
+    plan = Plan(question)
+    if seconds > DEVICE_AFTER and not plan.measured and find_spec("torch") is not None:
+        try:
+            from likewise.audits.device import Device
+        except (MissingLibraryError, MissingGpuError):
+            LOG.info("pairs are counted on the processors, as there is no GPU")
+        else:
+            return Device(plan)
+    compiles = seconds / workers > COMPILES_AFTER or _kernels_are_on_disk()
+    if not compiles or find_spec("numba") is None:
+        return Plain()
+    from likewise.audits.kernels import Kernel
+
+    return Kernel(plan)
+
+
+def _kernels_are_on_disk() -> bool:
+    """Look for numba's index files, without importing numba."""
+    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent
+    return next(Path(folder).rglob("kernels.count_block*.nbi"), None) is not None
+
+
+def is_cluster(jobs: Any) -> bool:
+    """Test for a Dask client or a Spark session."""
+    return hasattr(jobs, "scheduler_info") or hasattr(jobs, "sparkContext")
+
+
+def _threads(jobs: Any) -> int:
+    return max(1, jobs or os.cpu_count() or 1)
+
+
+def scan_all(question: Question, jobs: Any, progress: Progress) -> Tally:
+    """The counts over all pairs of people."""
+    people = len(question.people)
+    pairs = people * (people - 1) // 2
+    if is_cluster(jobs):
+        return _scan_on_cluster(question, all_pairs(people), jobs)
+    side = counter(question, pairs, _threads(jobs)).side
+    return scan(question, all_pairs(people, side), jobs, progress, pairs)
+
+
 def scan(
     question: Question,
     blocks: Sequence[Block],
-    jobs: int | None = None,
+    jobs: Any = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
+    pairs: int | None = None,
 ) -> Tally:
-    """The counts over all blocks, on all cores; numpy lets threads run beside each other."""
-    workers = max(1, jobs or os.cpu_count() or 1)
-    total, finished = len(blocks), 0
+    """The counts over all blocks, on all cores or on a cluster.
+
+    ``pairs`` is the number to come in all, where there are other blocks of the same people.
+    """
+    if is_cluster(jobs):
+        return _scan_on_cluster(question, blocks, jobs)
+    workers, total, finished = _threads(jobs), len(blocks), 0
+    if pairs is None:
+        pairs = sum(block.size for block in blocks if not block.paired)
+    count = counter(question, pairs, workers)
 
     def work(part: Iterable[Block]) -> Tally:
         nonlocal finished
         tally = Tally(question)
         for block in part:
-            tally.add(block)
+            count.add(tally, block)
             finished += 1
             progress(finished, total)
         return tally
 
-    if workers == 1 or total <= 1:
+    if workers == 1 or total <= 1 or count.side > SIDE:  # a GPU is busy with one block
         return work(blocks)
     with ThreadPoolExecutor(workers) as pool:
         first, *rest = pool.map(work, [blocks[place::workers] for place in range(workers)])
@@ -289,8 +565,36 @@ def scan(
     return first
 
 
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A function that counts some blocks on a worker, by one thread of it."""
+
+    question: Question
+
+    def __call__(self, blocks: Sequence[Block]) -> dict[str, Any]:
+        counts = vars(scan(self.question, blocks, 1))
+        return {name: value for name, value in counts.items() if name != "question"}
+
+
+def _scan_on_cluster(question: Question, blocks: Sequence[Block], cluster: Any) -> Tally:
+    """The counts over all blocks by the workers of a Dask client or a Spark session."""
+    spark = getattr(cluster, "sparkContext", None)
+    threads = spark.defaultParallelism if spark else sum(cluster.nthreads().values())
+    parts = [list(blocks[place::threads]) for place in range(min(threads, len(blocks)))]
+    work, total = _Part(question), Tally(question)
+    if spark:
+        counts = spark.parallelize(parts, len(parts)).map(work).collect()
+    else:
+        counts = cluster.gather(cluster.map(work, parts, pure=False))
+    for part in counts:
+        tally = Tally(question)
+        vars(tally).update(part)
+        total.merge(tally)
+    return total
+
+
 def sample(
-    question: Question, pairs: int, anchors: int, seed: int, jobs: int | None, progress: Progress
+    question: Question, pairs: int, anchors: int, seed: int, jobs: Any, progress: Progress
 ) -> tuple[Tally, IntArray, Tally]:
     """The counts of pairs drawn at random; anchors, and their counts with the worst pairs."""
     k = len(question.people)
@@ -311,7 +615,7 @@ def sample(
     return pair_tally, chosen, anchor_tally
 
 
-def _search(question: Question, best: Tally, jobs: int | None) -> None:
+def _search(question: Question, best: Tally, jobs: Any) -> None:
     """Exchange one of the two for whoever is worst with the other, while that makes it worse."""
     tried: set[int] = set()
     for _ in range(EXCHANGES):

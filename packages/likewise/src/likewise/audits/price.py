@@ -166,7 +166,7 @@ def _simulated(
             places = np.arange(t * k, (t + 1) * k)
             batch = people.take(places)
             state, deployed = deploy(state, batch, panel=panel.name)
-            report = panel.audit(batch, deployed.units, state.learner.sensitivity)
+            report = panel.audit(batch, deployed.units, state.sensitivity)
             state = learn(state, deployed, labels=labels[places].tolist(), report=report.pairs)
             errors[t] = np.abs(deployed.scores - labels[places]).mean()
             unfair[t] = panel.violations(batch, deployed.units, threshold(alpha)).any()

@@ -1,22 +1,27 @@
-"""An audit as one HTML page that needs nothing else, neither a network nor a script."""
+"""An audit as one HTML page that needs nothing else, neither a network nor a script.
+
+Filters are boxes to tick: rules of style hide what lacks a class of a box that is ticked.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from pathlib import Path
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from likewise import __version__
-from likewise.errors import AuditError, missing, shown
+from likewise.errors import AuditError, missing
+from likewise.people.features import Feature, plain_number
+from likewise.people.schema import FeatureSchema
 from likewise.simulate import canvas
 from likewise.simulate.canvas import STYLE, Axes
 from likewise.validation import choice
 
 if TYPE_CHECKING:
-    from likewise.audits.result import Audit
+    from likewise.audits.comparison import Comparison
+    from likewise.audits.result import Audit, Finding, Person
 
 
 @STYLE
@@ -60,7 +65,7 @@ def _alpha(audit: Audit, axes: Axes) -> None:
     alphas = [point.alpha for point in audit.curve]
     for kind, colour, total, name in (
         ("pairs", canvas.BLUE, audit.pairs, "pairs reported"),
-        ("people", canvas.VERMILION, len(audit.people), "people touched"),
+        ("people", canvas.VERMILION, audit.population, "people in one of them"),
     ):
         counts = [getattr(point, kind) for point in audit.curve]
         axes.plot(alphas, [100 * c.value / total for c in counts], color=colour, label=name)
@@ -70,7 +75,10 @@ def _alpha(audit: Audit, axes: Axes) -> None:
     if audit.alpha is not None:
         axes.axvline(audit.alpha, color=canvas.SOFT, linestyle="--", linewidth=1)
     axes.set(xlabel="alpha", ylabel="%", ylim=(0, None), xlim=(min(alphas), max(alphas)))
-    axes.legend(frameon=False, loc="upper right")
+    # Above the axes, where no line can be.
+    axes.legend(
+        frameon=False, ncols=2, loc="lower left", bbox_to_anchor=(0, 1.0), borderaxespad=0.2
+    )
 
 
 def _bars(axes: Axes, names: list[str], values: list[float], colour: str, unit: str) -> None:
@@ -94,7 +102,8 @@ def _rules(audit: Audit, axes: Axes) -> None:
 
 def _members(audit: Audit, axes: Axes) -> None:
     """How many pairs each member objects to."""
-    shares = [100 * audit.objections[name] / max(1, audit.looked_at) for name in audit.members]
+    total = max(1, audit.pairs)
+    shares = [100 * audit.objections[name].value / total for name in audit.members]
     _bars(axes, list(audit.members), shares, canvas.VERMILION, "% of pairs objected to")
 
 
@@ -156,10 +165,33 @@ _TEMPLATES = Environment(
 )
 
 
-def audit_page(audit: Audit) -> str:
+MOST_PEOPLE, MOST_BETWEEN = 100, 40
+
+
+def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
     """The page; it names no address outside itself."""
     pictures = [(*FIGURES[kind][1:], figure(audit, kind)) for kind in available(audit)]
-    return render("audit.html", audit=audit, figures=pictures)
+    pair_boxes, pairs = _boxes("w", [_pair_traits(pair) for pair in audit.worst])
+    often = [person for person in audit.often if person.times][:MOST_PEOPLE]
+    person_boxes, people = _boxes("p", [_person_traits(person) for person in often])
+    schema = FeatureSchema.from_spec(audit.basis.schema)
+    between = () if audit.groups is None else audit.groups.pairs
+    return render(
+        "audit.html", audit=audit, figures=pictures, comparison=comparison, schema=schema,
+        auditors=[
+            (part["name"], distance_words(part["distance"], schema))
+            for part in audit.basis.panel.get("auditors", ())
+        ],
+        schema_rows=[
+            (f.title, f.kind, f.range_text, f.missing or "refused") for f in schema.features
+        ],
+        between_rows=[
+            (p.by, p.over, p.under, p.share.percent(), f"{p.of:,}")
+            for p in sorted(between, key=lambda p: (p.by, -p.share.value))[:MOST_BETWEEN]
+        ],
+        pairs=list(zip(audit.worst, pairs, strict=True)), pair_boxes=pair_boxes,
+        people=list(zip(often, people, strict=True)), person_boxes=person_boxes,
+    )  # fmt: skip
 
 
 def render(template: str, **values: Any) -> str:
@@ -167,9 +199,70 @@ def render(template: str, **values: Any) -> str:
     return _TEMPLATES.get_template(template).render(version=__version__, **values)
 
 
-def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page to a file."""
-    try:
-        Path(path).write_text(page, encoding="utf-8", newline="\n")
-    except (OSError, TypeError, ValueError) as error:
-        raise AuditError(f"The page was not written to {shown(path)}: {error}") from error
+def _pair_traits(pair: Finding) -> list[tuple[str, str]]:
+    """The traits that a pair can be filtered by, each with its title."""
+    return [
+        *(("who objects", name) for name in pair.objecting),
+        *(("they differ in", name) for name in pair.differences),
+        *((f"the lower one: {name}", groups[1]) for name, groups in pair.groups.items()),
+        ("at this alpha", "reported" if pair.reported else "not reported"),
+    ]
+
+
+def _person_traits(person: Person) -> list[tuple[str, str]]:
+    side = {(True, False): "always above", (False, True): "always below"}
+    return [
+        ("which side", side.get((person.above > 0, person.below > 0), "both")),
+        *person.groups.items(),
+    ]
+
+
+def _boxes(
+    prefix: str, traits: Sequence[Sequence[tuple[str, str]]]
+) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
+    """Boxes by title, each a class and its words, and the classes of every row.
+
+    A box that every row would pass, or that only one could have, is no filter.
+
+    >>> _boxes("w", [[("sex", "f")], [("sex", "m"), ("kind", "new")], [("kind", "new")]])
+    ({'sex': [('w0', 'f'), ('w1', 'm')], 'kind': [('w2', 'new')]}, ['w0', 'w1 w2', 'w2'])
+    """
+    present = list(dict.fromkeys(trait for row in traits for trait in row))
+    some = [trait for trait in present if any(trait not in row for row in traits)]
+    names = {trait: f"{prefix}{place}" for place, trait in enumerate(some)}
+    boxes: dict[str, list[tuple[str, str]]] = {}
+    for (title, words), name in names.items():
+        boxes.setdefault(title, []).append((name, words))
+    return boxes, [" ".join(names[trait] for trait in row if trait in names) for row in traits]
+
+
+LONGEST = 400
+
+
+def distance_words(spec: Mapping[str, Any], schema: FeatureSchema) -> str:
+    """A distance in words, with all its weights; what is longer is in the JSON.
+
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
+    >>> spec = {"metric": "weighted-l1", "weights": [["income", 0.5], ["owns", 0.25]], "scales": []}
+    >>> distance_words(spec, schema)
+    'weighted-l1: 0.5 × Income (all of it from a difference of 100 on) + 0.25 × Owns (if they \
+differ)'
+    """
+    if "base" in spec:
+        seen = ", ".join(schema[name].title for name in spec["features"])
+        return f"sees {seen} alone; {distance_words(spec['base'], schema)}"
+    if spec.get("metric") == "weighted-l1":
+        scales = dict(spec["scales"])
+        terms = [_term(schema[name], w, scales.get(name)) for name, w in spec["weights"]]
+        return f"weighted-l1: {' + '.join(terms)}"
+    name, *rest = [f"{value}" if key in ("metric", "function") else f"{key} {json.dumps(value)}"
+                   for key, value in spec.items()]  # fmt: skip
+    words = f"{name}: {', '.join(rest)}" if rest else name
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}… (all of it is in the JSON)"
+
+
+def _term(feature: Feature, weight: float, scale: float | None) -> str:
+    if feature.kind in ("category", "flag"):
+        return f"{weight:g} × {feature.title} (if they differ)"
+    full = plain_number(feature.high - feature.low if scale is None else scale)
+    return f"{weight:g} × {feature.title} (all of it from a difference of {full} on)"

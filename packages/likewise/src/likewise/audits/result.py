@@ -1,28 +1,37 @@
-"""The result of an audit: numbers, words, a table, JSON, frames, figures and a page."""
+"""The result of an audit: a description from which words, tables, JSON and pages are made."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise.errors import PeopleError, missing
-from likewise.html import described, table
+from likewise.audits.basis import Basis
+from likewise.audits.format import plain, read, schema_of
+from likewise.audits.groups import GroupPairs, GroupRates, Traits
+from likewise.audits.price import Price
+from likewise.errors import AuditError
+from likewise.html import described
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.intervals import Interval
-from likewise.people.cells import alike
-from likewise.people.columns import column_values, is_missing, is_table
-from likewise.people.frames import as_frame
 from likewise.people.schema import People
-from likewise.validation import items, text
+from likewise.validation import choice, instance
 
 if TYPE_CHECKING:
-    from likewise.audits.price import Price
+    from likewise.audits.comparison import Comparison
+
+FORMAT = "likewise-audit/1"
+Cell = str | int | float | None
+Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]
+"""The names of columns, and rows."""
 
 
 @dataclass(frozen=True)
@@ -30,46 +39,128 @@ class Finding:
     """A pair: who is favoured, by how much, and who is the pivot.
 
     ``excess`` is the gap less the pivot's distance: the pair is reported at any alpha below it. In
-    a survey there are no distances, and both are None.
+    a survey there are no distances, and both are None. ``features`` has both people's in words,
+    ``differences`` how far they differ, ``groups`` their groups; the favoured one comes first.
     """
 
     over: str
     under: str
+    scores: tuple[float, float]
     gap: float
     distance: float | None
     excess: float | None
+    reported: bool
     pivot: str | None
     objecting: tuple[str, ...]
     decisive: tuple[str, ...]
     features: Mapping[str, tuple[str, str]]
+    differences: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def words(self) -> str:
         """The pair in a few sentences.
 
-        >>> Finding("ann", "bo", 0.5, 0.1, 0.4, "j1", ("j1",), ("j1",),
-        ...         {"Income": ("52", "50"), "Purpose": ("car", "car")}).words
+        >>> Finding("ann", "bo", (0.8, 0.3), 0.5, 0.1, 0.4, True, "j1", ("j1",), ("j1",),
+        ...         {"Income": ("52", "50"), "Purpose": ("car", "car")},
+        ...         {"Income": "2 apart"}).words
         'ann is 50 points above bo. They differ in Income (52 and 50), and agree in Purpose. j1 \
 sees them 10 points apart. Objecting: j1.'
         """
-        differ = [f"{name} ({a} and {b})" for name, (a, b) in self.features.items() if a != b]
-        agree = [name for name, (a, b) in self.features.items() if a == b]
-        sentences = [f"{self.over} is {_points(self.gap)} above {self.under}."]
+        differ = [f"{name} ({' and '.join(self.features[name])})" for name in self.differences]
+        agree = [name for name in self.features if name not in self.differences]
         parts = [f"They differ in {', '.join(differ)}"] if differ else ["They do not differ"]
         parts += [f"agree in {', '.join(agree)}"] if agree and differ else []
-        sentences.append(", and ".join(parts) + ".")
+        first, *rest = self._sentences()
+        return " ".join([first, ", and ".join(parts) + ".", *rest])
+
+    @property
+    def summary(self) -> str:
+        """The pair in a few sentences, without the features."""
+        return " ".join(self._sentences())
+
+    def _sentences(self) -> list[str]:
+        sentences = [f"{self.over} is {_points(self.gap)} above {self.under}."]
         if self.pivot is not None and self.distance is not None:
             sentences.append(f"{self.pivot} sees them {_points(self.distance)} apart.")
         sentences.append(f"Objecting: {', '.join(self.objecting) or 'nobody'}.")
-        sentences += [f"{name} says: {reason}" for name, reason in self.reasons.items()]
-        return " ".join(sentences)
+        return sentences + [f"{name} says: {reason}" for name, reason in self.reasons.items()]
+
+    def changes(self, alpha: float | None) -> list[str]:
+        """Each of the changes that would let the pair pass, where it is reported.
+
+        >>> pair = Finding("ann", "bo", (0.8, 0.3), 0.5, 0.1, 0.4, True, "j1", ("j1",), ("j1",), {})
+        >>> for change in pair.changes(0.2): print(change)
+        The score of ann is at most 60 %, or that of bo at least 50 %, or both move towards each \
+other: the gap is 30 points at most (50 now).
+        Alpha is 0.4 or more (0.2 now).
+        j1 sees them 30 points apart or more (10 now).
+        """
+        if not self.reported:
+            return []
+        voters = self.decisive or self.objecting
+        who = " or ".join(voters) if self.decisive else f"Enough of {', '.join(voters)}"
+        if self.distance is None or alpha is None or self.excess is None:
+            return [
+                f"{self.over} and {self.under} have the same score.",
+                f"{who} {'does' if self.decisive else 'do'} not object.",
+            ]
+        allowed = self.distance + alpha
+        high, low = self.scores
+        sees = "sees" if self.decisive else "see"
+        return [
+            f"The score of {self.over} is at most {_number(_down(low + allowed))} %, or that of "
+            f"{self.under} at least {_number(_up(high - allowed))} %, or both move towards each "
+            f"other: the gap is {_points(_down(allowed))} at most ({_number(self.gap)} now).",
+            f"Alpha is {_up(self.excess):g} or more ({alpha:g} now).",
+            f"{who} {sees} them {_points(_up(self.gap - alpha))} apart or more"
+            + (f" ({_number(self.distance)} now)." if voters == (self.pivot,) else "."),
+        ]
+
+
+def _number(share: float) -> str:
+    return f"{100 * share:.1f}".removesuffix(".0")
 
 
 def _points(share: float) -> str:
     """A share in points, with the noun."""
-    points = f"{100 * share:.1f}".removesuffix(".0")
+    points = _number(share)
     return f"{points} point" if points == "1" else f"{points} points"
+
+
+def _down(share: float) -> float:
+    """The share in thousandths, rounded down; what floats add to a tie does not count."""
+    return math.floor(1000 * share + 1e-3) / 1000
+
+
+def _up(share: float) -> float:
+    return -_down(-share)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person who was compared with everybody: how often they are in a reported pair, and how.
+
+    ``above`` and ``below`` count the reported pairs in which theirs is the higher or the lower
+    score. ``worst_with`` is with whom the excess is largest (in a survey, the gap), and ``excess``
+    how large it is. ``groups`` are theirs, by trait. ``count`` people are alike, whom this one
+    stands for.
+    """
+
+    id: str
+    score: float
+    above: int
+    below: int
+    worst_with: str | None
+    excess: float | None
+    groups: Mapping[str, str] = field(default_factory=dict)
+    count: int = 1
+
+    @property
+    def times(self) -> int:
+        """In how many reported pairs they are."""
+        return self.above + self.below
 
 
 @dataclass(frozen=True)
@@ -86,18 +177,20 @@ class Reported:
 class Audit:
     """The findings of a panel on scores that exist. Made by :func:`likewise.audit`.
 
-    ``pairs`` is the number of pairs, ``looked_at`` the number that were scanned; where that is
-    fewer, counts are estimates with intervals (:class:`~likewise.numerics.intervals.Interval`).
-    ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those scanned;
-    ``agreement`` is Krippendorff's alpha over these, None where it is undefined. Of a survey,
-    ``pairs`` are those that were judged, ``asked`` the people in them, and alpha is None.
+    ``population`` is the number of people, ``pairs`` that of their pairs, ``looked_at`` how many of
+    these were scanned; where that is fewer, all counts of pairs are estimates for all of them, with
+    intervals of 95 % (:class:`~likewise.numerics.intervals.Interval`); those of the curve hold at
+    every alpha at once. ``people`` are those who were compared with everybody: all, or those drawn.
+    ``pivots``, ``decisive`` and ``objections`` count pairs by member; ``agreement`` is
+    Krippendorff's alpha over the pairs scanned, None where it is undefined. Of a survey, ``pairs``
+    are those that were judged, ``asked`` the people in them, and alpha is None.
     """
 
+    basis: Basis
     panel: str
     members: tuple[str, ...]
     alpha: float | None
-    people: People
-    scores: tuple[float, ...]
+    population: int
     pairs: int
     looked_at: int
     reported: Interval
@@ -105,46 +198,150 @@ class Audit:
     curve: tuple[Reported, ...]
     rules: tuple[Reported, ...]
     worst: tuple[Finding, ...]
-    pivots: Mapping[str, int]
-    decisive: Mapping[str, int]
-    objections: Mapping[str, int]
+    people: tuple[Person, ...]
+    pivots: Mapping[str, Interval]
+    decisive: Mapping[str, Interval]
+    objections: Mapping[str, Interval]
     agreement: float | None
     asked: int | None = None
     sample: Mapping[str, int] | None = None
     groups: GroupRates | None = None
     price: Price | None = None
     notes: tuple[str, ...] = ()
-    seconds: float = 0.0
+    format: str = FORMAT
+    _pairs_of: Callable[[str], tuple[Finding, ...]] | None = field(default=None, repr=False)
+    _backend: str | None = field(default=None, repr=False)
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The scores of ``people``."""
+        return tuple(person.score for person in self.people)
+
+    @property
+    def share(self) -> Interval:
+        """The share of pairs that are reported."""
+        return self.reported.times(1 / max(1, self.pairs))
+
+    @property
+    def others(self) -> int:
+        """With how many others a person could be in a pair."""
+        return max(1, (self.population if self.asked is None else self.asked) - 1)
+
+    @cached_property
+    def often(self) -> tuple[Person, ...]:
+        """People by how often they are in a reported pair, the most often first."""
+        return tuple(sorted(self.people, key=lambda p: (-p.times, -p.below, p.id)))
+
+    def pairs_of(self, person: str) -> tuple[Finding, ...]:
+        """The reported pairs of a person with everybody, the worst first."""
+        if self._pairs_of is None:
+            raise AuditError(
+                f"The pairs of {person!r} need the people themselves, whom an audit that was read "
+                f"from a file does not have. Audit them again."
+            )
+        return self._pairs_of(person)
+
+    def headlines(self) -> list[tuple[str, str, str]]:
+        """The figures that matter most: what they are, how large, and what that means."""
+        total = f"{self.pairs:,}"
+        where = "that people judged" if self.alpha is None else f"at alpha = {self.alpha:g}"
+        lines = [("Pairs reported", self.share.percent(), f"{self.reported} of {total}, {where}")]
+        if self.people and self.often[0].times:
+            lines += [self._typical(), self._sides()]
+        lines += [self._farthest()] if self.worst and self.worst[0].excess is not None else []
+        if self.groups is not None and (between := _most_one_sided(self.groups.pairs)):
+            lines.append(between)
+        if self.price is not None:
+            lines.append((
+                "The price", f"{self.price.best:.3f} → {self.price.best_fair:.3f}",
+                "error of the best policy without a panel, and of the best that would pass",
+            ))  # fmt: skip
+        return lines
+
+    def _typical(self) -> tuple[str, str, str]:
+        ranks = np.cumsum([p.count for p in self.often])
+        middle = self.often[int(np.searchsorted(ranks, ranks[-1] / 2))].times / self.others
+        most = self.often[0]
+        drawn = "" if self.sample is None else f", of {len(self.people)} drawn"
+        return (
+            "A typical person",
+            f"{100 * middle:.2g} % of others",
+            f"are in a reported pair with the person in the middle{drawn}; "
+            f"{100 * most.times / self.others:.2g} % are in one with {most.id}, the most",
+        )
+
+    def _sides(self) -> tuple[str, str, str]:
+        lower = sum(p.count for p in self.people if p.below and not p.above)
+        higher = sum(p.count for p in self.people if p.above and not p.below)
+        total = sum(p.count for p in self.people)
+        return (
+            "Always the lower one",
+            f"{lower:,} people",
+            f"of {total:,} have the lower score in every reported pair they are in; "
+            f"{higher:,} always have the higher one",
+        )
+
+    def _farthest(self) -> tuple[str, str, str]:
+        worst = self.worst[0]
+        return (
+            "The worst pair",
+            f"{_points(worst.excess or 0.0)} too many",
+            f"lie between {worst.over} and {worst.under}, beyond what the panel sees between them",
+        )
+
+    def remedies(self) -> list[str]:
+        """Changes that would let more pairs pass: other scores, another alpha, another panel."""
+        worst = self.worst[0] if self.worst else None
+        if not self.reported.value or worst is None:
+            return ["Nothing has to change: no pair is reported."]
+        sentences = [
+            f"The worst pair, {worst.over} and {worst.under}, passes if one of these is so: "
+            + " Or: ".join(worst.changes(self.alpha))
+        ]
+        if worst.excess is not None:
+            found = "" if self.sample is None else ", as far as the sample shows"
+            sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{found}.")
+        sentences += [
+            f"Without the objections of {name}, {self.decisive[name]} pairs fewer are reported."
+            for name in self.members
+        ]
+        if self.price is not None:
+            sentences.append(
+                f"A policy that nobody would report is wrong for {self.price.best_fair:.1%} of "
+                f"people at best, the best one without a panel for {self.price.best:.1%}, this "
+                f"model for {self.price.model:.1%} ({self.price.hypotheses})."
+            )
+        return sentences
 
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
-        share = self.reported.value / self.pairs if self.pairs else 0.0
-        people = len(self.people) if self.asked is None else self.asked
-        facts = [("panel", self.panel)]
+        people = self.population if self.asked is None else self.asked
+        facts = [("model", self.basis.model)] if self.basis.model else []
+        facts.append(("panel", self.panel))
         if self.alpha is not None:
             facts.append(("alpha", f"{self.alpha:g}"))
-        facts.append(("people", f"{len(self.people):,}"))
+        facts.append(("people", f"{self.population:,}"))
+        facts += [(f"left out: {why}", f"{n:,}") for why, n in self.basis.left_out.items()]
         if self.asked is not None:
             facts.append(("people in pairs that were judged", f"{people:,}"))
         facts += [
             ("pairs", f"{self.pairs:,}" + self._how()),
-            ("reported pairs", f"{self.reported} ({share:.2%})"),
+            ("reported pairs", f"{self.reported} ({self.share.value:.2%})"),
             ("people touched", f"{self.touched} ({self.touched.value / people:.1%})"),
         ]
+        facts += [(name, f"{figure} {words}") for name, figure, words in self.headlines()[1:3]]
         if self.agreement is not None:
             facts.append(("agreement (Krippendorff's alpha)", f"{self.agreement:.2f}"))
         for name in self.members:
-            counts = [f"objects to {self.objections[name]:,}"]
-            counts += [f"pivot of {self.pivots[name]:,}"] if self.pivots else []
-            counts += [f"decisive for {self.decisive[name]:,}"]
+            counts = [f"objects to {self.objections[name]}"]
+            counts += [f"pivot of {self.pivots[name]}"] if self.pivots else []
+            counts += [f"decisive for {self.decisive[name]}"]
             facts.append((name, ", ".join(counts)))
         facts += [
             (f"under {reported.rule}", f"{reported.pairs} pairs, {reported.people} people")
             for reported in self.rules
         ]
-        if self.price is not None:
-            facts += self.price.facts()
-        return facts
+        return facts if self.price is None else facts + self.price.facts()
 
     def _how(self) -> str:
         if self.asked is not None:
@@ -161,46 +358,94 @@ class Audit:
         if self.groups is not None:
             lines += ["", str(self.groups)]
         if self.worst:
-            lines += ["", "Worst pairs:", *(f"- {pair.words}" for pair in self.worst[:5])]
+            none = "" if self.reported.value else " (none of them is reported)"
+            lines += ["", f"Worst pairs{none}:", *(f"- {pair.words}" for pair in self.worst[:5])]
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
+    def __len__(self) -> int:
+        """The number of people."""
+        return self.population
+
     def __repr__(self) -> str:
-        return f"<Audit of {len(self.people):,} people: {self.reported} pairs reported>"
+        return f"<Audit of {self.population:,} people: {self.reported} pairs reported>"
 
     def _repr_html_(self) -> str:
         return described("Audit", self.facts())
 
+    def with_files(self, paths: Iterable[str | os.PathLike[str]]) -> Audit:
+        """The audit with the hashes of the files that it was made from, by their names."""
+        files = {Path(path).name: hashlib.sha256(Path(path).read_bytes()) for path in paths}
+        hashes = {**self.basis.hashes, **{name: file.hexdigest() for name, file in files.items()}}
+        return replace(self, basis=replace(self.basis, hashes=hashes))
+
+    def compare(self, after: Audit) -> Comparison:
+        """Compare with a later audit: of another model, or of another month."""
+        from likewise.audits.comparison import Comparison
+
+        instance("after", after, Audit, "Give the result of a later audit.")
+        return Comparison(self, after)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the features of people who are in no finding, as JSON has it."""
-        plain = (
-            "panel", "members", "alpha", "pairs", "looked_at", "pivots", "decisive", "objections",
-            "agreement", "asked", "sample", "notes",
-        )  # fmt: skip
-        data: dict[str, Any] = {"people": len(self.people)}
-        data |= {name: getattr(self, name) for name in plain}
-        data |= {name: asdict(getattr(self, name)) for name in ("reported", "touched")}
-        for name in ("curve", "rules", "worst"):
-            data[name] = [asdict(item) for item in getattr(self, name)]
-        for name in ("groups", "price"):
-            part = getattr(self, name)
-            data[name] = None if part is None else part.to_dict()
+        data: dict[str, Any] = plain(self)
         return data
 
-    def to_json(self) -> str:
-        """The audit as one JSON object."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The audit as one JSON object; :meth:`json_schema` says what is in it."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        if path is not None:
+            write_file(path, text.encode())
+        return text
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """The worst pairs as a frame, of the kind that the people came as unless one is named."""
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The JSON schema of :meth:`to_json`."""
+        return schema_of(Audit)
+
+    @classmethod
+    def from_json(cls, text: str) -> Audit:
+        """Read what :meth:`to_json` wrote."""
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise AuditError(f"This is not an audit as JSON: {error}") from error
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise AuditError(
+                f"This is not an audit of the format {FORMAT!r}. Write it anew: result.to_json()."
+            )
+        audit: Audit = read(Audit, data, "audit")
+        return audit
+
+    def tables(self) -> dict[str, Table]:
+        """Everything as tables by name, for spreadsheets and frames."""
+        from likewise.audits.tables import tables_of
+
+        return tables_of(self)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> list[str]:
+        """Write a CSV file for each table, ``audit-pairs.csv`` for ``audit.csv``; return names."""
+        from likewise.audits.tables import csv_text
+
+        root, ending = os.path.splitext(path)
+        names = [f"{root}-{name.replace(' ', '-')}{ending}" for name in self.tables()]
+        for name, table in zip(names, self.tables().values(), strict=True):
+            write_file(name, csv_text(*table).encode("utf-8-sig"))
+        return names
+
+    def to_xlsx(self, path: str | os.PathLike[str]) -> None:
+        """Write a workbook with a sheet for each table."""
+        from likewise.audits.tables import workbook
+
+        write_file(path, workbook(self.tables()))
+
+    def to_frame(self, backend: str | None = None, table: str = "pairs") -> Any:
+        """A table as a frame, of the kind that the people came as unless one is named."""
         from likewise.people.frames import make_frame
 
-        names = ("over", "under", "gap", "distance", "excess", "pivot")
-        columns: dict[str, Sequence[Any]] = {
-            name: [getattr(pair, name) for pair in self.worst] for name in names
-        }
-        columns["objecting"] = [", ".join(pair.objecting) for pair in self.worst]
-        origin = self.people.origin
-        return make_frame(columns, backend or (origin.backend if origin else None))
+        tables = self.tables()
+        heads, rows = tables[choice("table", table, tuple(tables), "It is one of the tables.")]
+        columns = {head: [row[place] for row in rows] for place, head in enumerate(heads)}
+        return make_frame(columns, backend or self._backend)
 
     def plot(self, ax: Any = None, kind: str = "alpha") -> Any:
         """Draw a figure on matplotlib axes: ``alpha``, ``rules``, ``members`` or ``price``."""
@@ -208,14 +453,43 @@ class Audit:
 
         return draw(self, ax, kind)
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The audit as one page that needs nothing else; written to a file where one is named."""
-        from likewise.audits.report import audit_page, write_page
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, before: Audit | None = None
+    ) -> str:
+        """The audit as one page that needs nothing else; written to a file where one is named.
 
-        page = audit_page(self)
+        With ``before``, an earlier audit, the page also says what has changed since.
+        """
+        from likewise.audits.report import audit_page
+
+        page = audit_page(self, None if before is None else before.compare(self))
         if path is not None:
-            write_page(page, path)
+            write_file(path, page.encode())
         return page
+
+
+def write_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file of an audit."""
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except (OSError, TypeError, ValueError) as error:
+        raise AuditError(f"The audit was not written to {path!r}: {error}") from error
+
+
+def _most_one_sided(pairs: Sequence[GroupPairs]) -> tuple[str, str, str] | None:
+    """The two groups of which one is the lower most often, by the number of pairs."""
+    counts = {(p.by, p.over, p.under): p.pairs.value for p in pairs}
+    excess = {(b, o, u): n - counts[b, u, o] for (b, o, u), n in counts.items() if o != u}
+    by, over, under = max(excess, key=lambda key: excess[key], default=("", "", ""))
+    if not by or excess[by, over, under] <= 0:
+        return None
+    both = counts[by, over, under] + counts[by, under, over]
+    return (
+        f"Between groups ({by})",
+        f"{under} below {over}",
+        f"in {counts[by, over, under] / both:.0%} of their {both:,.0f} reported pairs",
+    )
 
 
 def as_share(units: int) -> float:
@@ -223,165 +497,25 @@ def as_share(units: int) -> float:
     return units / ONE
 
 
-MOST_GROUPS = 50
-FEWEST_PEOPLE = 30
-"""A group of fewer people is no reference: its rate says little."""
-MANY_VALUES = 10
+def named(members: tuple[str, ...], flags: Any) -> tuple[str, ...]:
+    """The members with a flag."""
+    return tuple(name for name, flag in zip(members, flags, strict=True) if flag)
 
 
-@dataclass(frozen=True)
-class GroupRate:
-    """A group: how many people, their mean score, and that over the reference group's.
-
-    The mean score is the selection rate, expected where scores are chances. The reference is the
-    group with the highest rate among those of at least 30 people (of all where none is that
-    large); ``small`` marks a group of fewer people, whose ratio may exceed 1.
-    """
-
-    by: str
-    group: str
-    count: int
-    rate: float
-    impact_ratio: float
-    small: bool = False
+def side_by_side(
+    people: People, chances: FloatArray, traits: Traits, over: int, under: int
+) -> dict[str, Any]:
+    """The fields of a finding that are about two people: ids, scores, features and groups."""
+    return {
+        "over": people.ids[over],
+        "under": people.ids[under],
+        "scores": (float(chances[over]), float(chances[under])),
+        "features": people.say_apart(over, under),
+        "differences": people.differences(over, under),
+        "groups": {name: (values[over], values[under]) for name, values in traits.items()},
+    }
 
 
-@dataclass(frozen=True)
-class GroupRates:
-    """Rates by each trait, and of their intersections."""
-
-    rates: tuple[GroupRate, ...]
-    notes: tuple[str, ...] = ()
-
-    def _rows(self) -> list[tuple[str, str, str, str, str]]:
-        return [
-            (r.by, r.group, f"{r.count:,}{'*' if r.small else ' '}", f"{r.rate:.3f}",
-             f"{r.impact_ratio:.2f}")
-            for r in self.rates
-        ]  # fmt: skip
-
-    def __str__(self) -> str:
-        rows = [(f"{by}: {group}", *rest) for by, group, *rest in self._rows()]
-        head = ("group", "people ", "rate", "ratio")
-        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in (head, *rows)
-        ]
-        return "\n".join([*lines, *self.notes])
-
-    def _repr_html_(self) -> str:
-        title = " ".join(["Groups.", *self.notes])
-        return table(title, ("by", "group", "people", "rate", "impact ratio"), self._rows())
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """As JSON has it."""
-        return [asdict(rate) for rate in self.rates]
-
-
-def group_rates(
-    people: People, chances: FloatArray, groups: Iterable[str] | Mapping[str, Any]
-) -> GroupRates | None:
-    """Selection rates and impact ratios of groups; None where no group is named."""
-    columns = _columns(people, groups)
-    if not columns:
-        return None
-    try:
-        from fairlearn.metrics import MetricFrame, count, mean_prediction
-    except ImportError as error:
-        raise missing("Rates of groups", "fairlearn", "groups", error) from error
-
-    rates: list[GroupRate] = []
-    every = [[name] for name in columns] + ([list(columns)] if len(columns) > 1 else [])
-    for names in every:
-        frame = MetricFrame(
-            metrics={"count": count, "rate": mean_prediction},
-            y_true=np.zeros(len(people)),
-            y_pred=chances,
-            sensitive_features={name: columns[name] for name in names},
-        )
-        rates += _compared(" and ".join(names), frame.by_group.dropna())
-    return GroupRates(tuple(rates), _notes(columns, rates))
-
-
-def _compared(by: str, groups: Any) -> list[GroupRate]:
-    """Groups of a frame of counts and rates, each beside the one that is their reference."""
-    enough = groups[groups["count"] >= FEWEST_PEOPLE]
-    highest = float((enough if len(enough) else groups)["rate"].max())
-    rates = []
-    for index, row in groups.iterrows():
-        group = " and ".join(map(str, index)) if isinstance(index, tuple) else str(index)
-        rate, people = float(row["rate"]), int(row["count"])
-        ratio = rate / highest if highest > 0 else 1.0
-        rates.append(GroupRate(by, group, people, rate, ratio, people < FEWEST_PEOPLE))
-    return rates
-
-
-def _notes(columns: Mapping[str, list[str]], rates: Iterable[GroupRate]) -> tuple[str, ...]:
-    """Remarks on how ratios are meant, and on columns that had better be cut into bands."""
-    notes = [
-        f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people"
-        + (
-            f"; * marks groups of fewer than {FEWEST_PEOPLE}."
-            if any(r.small for r in rates)
-            else "."
-        )
-    ]
-    for name, values in columns.items():
-        different = set(values) - {"missing"}
-        if same := alike(sorted(different)):
-            notes.append(
-                f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
-                f"alike."
-            )
-        if len(different) > MANY_VALUES and all(map(_is_number, different)):
-            notes.append(
-                f"{name!r} is a number with {len(different)} different values: cut it into bands, "
-                f"or groups become too small to compare."
-            )
-    return tuple(notes)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _columns(people: People, groups: Iterable[str] | Mapping[str, Any]) -> dict[str, list[str]]:
-    """Everybody's group by the name of the trait, in words."""
-    remedy = "Name features, ['sex'], or give values by name, {'sex': [...]}."
-    if is_table(groups) and (frame := as_frame(groups)) is not None:
-        groups = {name: frame[name].to_native() for name in frame.columns}
-    if not isinstance(groups, Mapping):
-        names = [text("groups", name, remedy) for name in items("groups", groups, remedy)]
-        chosen = {name: _feature_values(people, name) for name in names}
-    else:
-        chosen = {
-            text("groups", name, remedy): _listed_values(people, name, v)
-            for name, v in groups.items()
-        }
-    for name, values in chosen.items():
-        if len(set(values)) > MOST_GROUPS:
-            raise PeopleError(
-                f"groups: {name!r} has {len(set(values))} different values; at most {MOST_GROUPS} "
-                f"groups can be compared. Cut it into bands."
-            )
-    return chosen
-
-
-def _feature_values(people: People, name: str) -> list[str]:
-    if name not in people.schema.names:
-        raise PeopleError(
-            f"groups: {name!r} is not among the features ({', '.join(people.schema.names)}). Give "
-            f"its values in the order of the people: groups={{{name!r}: frame[{name!r}]}}."
-        )
-    feature = people.schema[name]
-    return [feature.say(value) for value in people.column(name).tolist()]
-
-
-def _listed_values(people: People, name: str, values: Any) -> list[str]:
-    listed = column_values(f"groups: {name!r}", values, people).tolist()
-    texts = ["" if is_missing(value) else str(value).strip() for value in listed]
-    return [text or "missing" for text in texts]
+def backend_of(people: People) -> str | None:
+    """The kind of frame that people came as."""
+    return None if people.origin is None else people.origin.backend

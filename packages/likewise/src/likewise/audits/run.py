@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.audits import pairs as counting
+from likewise.audits.basis import basis_of
+from likewise.audits.groups import (
+    Traits,
+    between_groups,
+    codes_of,
+    group_rates,
+    read_traits,
+)
+from likewise.audits.large import Reader, Rows, Sampler, gathered, kinds_in_memory, reader_of
 from likewise.audits.price import price
-from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
+from likewise.audits.result import (
+    Audit,
+    Finding,
+    Person,
+    Reported,
+    as_share,
+    backend_of,
+    named,
+    side_by_side,
+)
 from likewise.audits.scores import read_labels, read_scores, score_units
-from likewise.audits.survey import Survey
+from likewise.audits.survey import Survey, survey_audit
 from likewise.errors import AuditError, ParameterError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.numerics.intervals import Interval, wilson
-from likewise.panel.agreement import alpha_from_counts, krippendorff_alpha
+from likewise.numerics.intervals import CONFIDENCE, Interval, share
+from likewise.panel.agreement import alpha_from_counts
 from likewise.panel.metrics import Sides, WeightedL1
-from likewise.panel.objections import Pair
 from likewise.panel.panels import Panel
 from likewise.panel.reports import exceeds
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
+from likewise.people.scans import Scan
 from likewise.people.schema import People
 from likewise.validation import instance, integer, items, real, reals
 
@@ -40,8 +58,8 @@ Curve = Mapping[int, float]
 
 
 def audit(
-    people: People,
-    scores: npt.ArrayLike | Mapping[str, float],
+    people: People | Scan,
+    scores: npt.ArrayLike | Mapping[str, float] | str,
     panel: Panel | Survey,
     *,
     alpha: float | None = None,
@@ -52,10 +70,13 @@ def audit(
     rules: Iterable[Rule | str] | None = None,
     alphas: Iterable[float] | None = None,
     worst: int = 20,
+    each: int | None = 2,
+    model: str = "",
+    left_out: Mapping[str, int] | None = None,
     all_pairs_up_to: int = MOST_PEOPLE,
     sample_pairs: int = 1_000_000,
     seed: int = 1,
-    jobs: int | None = None,
+    jobs: int | Any = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Audit:
     """Find the pairs of similar people that scores treat differently, and the price of passing.
@@ -64,26 +85,32 @@ def audit(
     (definition "Fairness violation"), and by more than two units of 2^-20, 0.000002, which is what
     rounding can make of a tie; in a :class:`Survey`, if its rule fires on the judgements.
 
-    Parameters
-    ----------
-    people: with their features, ``schema.people(frame, ids=…)``.
-    scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
-        values); in the order of the people, or by id. A Series is matched by its index.
-    panel: auditors with distances and a rule, or a survey of people's judgements.
-    alpha: the size of a violation, which a panel needs; people in a survey have judged already.
-    labels: what would have been right, 0 or 1; with them the price of fairness is computed.
-    favourable: of labels or decisions with two other values, such as "approved" and "denied", the
-        one that is favourable; a list where labels and decisions have different words.
-    groups: features (or values by name, or a frame of them) by which rates are compared; needs the
-        extra ``groups``.
-    hypotheses: a class to find the best fair policy in; cuts of the scores unless one is given.
-    rules: other rules to compare with; any, majority and all by default.
-    alphas: the points of the curve; 0, 0.05, …, 1 by default.
-    worst: how many of the worst pairs to keep.
-    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned.
-    seed: of the sample, and of the simulation that the price needs.
-    jobs: threads; as many as there are processors by default.
-    progress: show a bar, or call a function with (done, total).
+    Args:
+        people: with their features, ``schema.people(frame, ids=…)``; or ``schema.scan(source,
+            ids=…)`` for those who do not fit into memory.
+        scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
+            values); in the order of the people, or by id. A Series is matched by its index. Of
+            people who are scanned, the name of their column, and so with labels and groups.
+        panel: auditors with distances and a rule, or a survey of people's judgements.
+        alpha: the size of a violation, which a panel needs; people in a survey have judged already.
+        labels: what would have been right, 0 or 1; with them the price of fairness is computed.
+        favourable: of labels or decisions with two other values, such as "approved" and "denied",
+            the one that is favourable; a list where labels and decisions have different words.
+        groups: features (or values by name, or a frame of them) by which rates and reported pairs
+            are compared.
+        hypotheses: a class to find the best fair policy in; cuts of the scores unless one is given.
+        rules: other rules to compare with; any, majority and all by default.
+        alphas: the points of the curve; 0, 0.05, …, 1 by default.
+        worst: how many of the worst pairs to keep.
+        each: in how many of them one person may be; None for any number.
+        model: the name of the model, for the record.
+        left_out: how many rows were left out before, by reason, for the record.
+        all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned; of
+            people who are scanned, with more kinds than this.
+        seed: of the sample, and of the simulation that the price needs.
+        jobs: threads, as many as there are processors by default; or a Dask client or a Spark
+            session, whose workers then count the pairs.
+        progress: show a bar, or call a function with (done, total).
 
     >>> from likewise import Feature, FeatureSchema
     >>> from likewise.panel import MetricAuditor
@@ -97,51 +124,72 @@ def audit(
     'bo is 70 points above ann. They differ in Income (52 and 50). j1 sees them 2 points apart. \
 Objecting: j1.'
     """
-    start = time.perf_counter()
-    _check_people(people)
+    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
+    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
+    counts, sampled = None, None
+    if isinstance(people, Scan):
+        scan, reader = people, reader_of(people, scores, panel, favourable)
+        people, scores, labels, groups, counts = gathered(scan, reader, labels, groups, most)
+        sampled = (scan, reader) if counts is None and not len(people) else None
+    if sampled is None:
+        _check_people(people, counts)
     chances = read_scores(people, scores, favourable)
     units = score_units(chances)
     outcomes = None if labels is None else read_labels(people, labels, favourable)
-    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
-    rates = group_rates(people, chances, groups)
+    traits = read_traits(people, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
-    if jobs is not None:
-        jobs = integer("jobs", jobs, 1, 1024, "It is a number of threads.")
+    if jobs is not None and not counting.is_cluster(jobs):
+        remedy = "It is a number of threads, a Dask client or a Spark session."
+        jobs = integer("jobs", jobs, 1, 1024, remedy)
     worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
+    if each is not None:
+        each = integer("each", each, 1, 10**6, "It is a number of pairs; None for any.")
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
+    if not isinstance(panel, Survey):
+        instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'any'), or a Survey.")
+    basis = basis_of(people, chances, outcomes, panel, model, left_out, counts)
     if isinstance(panel, Survey):
-        unused = [n for n, value in (("alpha", alpha), ("labels", labels)) if value is not None]
-        return _survey_audit(people, chances, panel, rates, unused, start)
-    instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
+        rates = group_rates(traits, chances, outcomes)
+        unused = [("alpha", alpha), ("labels", None if traits else labels)]
+        notes = [f"{n} was given, and changes nothing here." for n, v in unused if v is not None]
+        return survey_audit(people, chances, panel, traits, basis=basis, groups=rates, notes=notes)
     compared = _other_rules(panel, rules)
     curve = _curve(alphas, size)
+    rows = Rows(people, chances, counts)
+    if sampled is None and counts is None and len(people) > most and not traits:
+        rows = kinds_in_memory(rows, panel, most) or rows
+    alike = np.ones(len(people), dtype=np.int64) if rows.counts is None else rows.counts
+    codes = [codes for _, codes in codes_of(traits).values()]
     question = counting.Question(
-        people, units, panel, counting.threshold(size), np.array(sorted(curve)), compared, worst
-    )
-    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
+        rows.people, rows.units, panel, counting.threshold(size), np.array(sorted(curve)),
+        compared, worst, alike, each,
+        np.array(codes, dtype=np.int64).reshape(len(codes), len(rows.people)),
+    )  # fmt: skip
+    subject = _Subject(question, rows.chances, traits, curve)
     with counting.progress_reporter(progress, "pairs") as bar:
-        if len(people) <= most:
-            fields = _exact(question, curve, jobs, bar)
+        if sampled is None and len(rows.people) <= most:
+            fields = subject.exact(jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            fields = _sampled(question, curve, pairs, seed, jobs, bar)
+            fields = subject.sampled(sampled, pairs, seed, jobs, bar)
     if outcomes is not None:
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
-    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(people, panel))
+    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question))
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
     return Audit(
-        panel=panel.name, members=panel.members, alpha=size, people=people,
-        scores=tuple(chances.tolist()), pairs=len(people) * (len(people) - 1) // 2,
-        groups=rates, seconds=time.perf_counter() - start, **fields,
+        basis=basis, panel=panel.name, members=panel.members, alpha=size,
+        groups=group_rates(traits, chances, outcomes, fields.pop("between")), **fields,
+        _pairs_of=subject.pairs_of, _backend=backend_of(people),
     )  # fmt: skip
 
 
-def _check_people(people: People) -> None:
+def _check_people(people: People, counts: IntArray | None) -> None:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    if len(people) < 2:
+    number = len(people) if counts is None else int(counts.sum())
+    if number < 2:
         raise AuditError(
-            f"An audit compares people, so it needs at least two; got {len(people)}. Give more."
+            f"An audit compares people, so it needs at least two; got {number}. Give more."
         )
 
 
@@ -173,15 +221,15 @@ def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule
     return tuple(parsed)
 
 
-def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
+def _notes_on_missing_values(question: counting.Question) -> list[str]:
     """Notes on missing values that an auditor weighs: they count as a full difference."""
-    notes = []
-    for auditor in panel.auditors:
+    notes, counts = [], question.counts
+    for auditor in question.panel.auditors:
         if not isinstance(auditor.distance, WeightedL1):
             continue
         for name, _ in auditor.distance.weights:
-            lacking = int(np.isnan(people.column(name)).sum())
-            if 0 < lacking < len(people):
+            lacking = int(counts[np.isnan(question.people.column(name))].sum())
+            if 0 < lacking < counts.sum():
                 notes.append(
                     f"{lacking:,} of the people lack {name!r}. {auditor.name} finds them as far "
                     f"from those who have it as that feature can count."
@@ -189,82 +237,10 @@ def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
     return notes
 
 
-def _exact(
-    question: counting.Question, curve: Curve, jobs: int | None, bar: counting.Progress
-) -> dict[str, Any]:
-    """Counts over all pairs."""
-    tally = counting.scan(question, counting.all_pairs(len(question.people)), jobs, bar)
-    return _fields(question, curve, tally, tally.highest, tally.highest_by_rule) | {
-        "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst)
-    }
-
-
-def _sampled(
-    question: counting.Question,
-    curve: Curve,
-    pairs: int,
-    seed: int,
-    jobs: int | None,
-    bar: counting.Progress,
-) -> dict[str, Any]:
-    """Estimates from pairs and people drawn at random."""
-    k = len(question.people)
-    count = min(ANCHORS, k)
-    tally, anchors, wide = counting.sample(question, pairs, count, seed, jobs, bar)
-    total = k * (k - 1) // 2
-    return _fields(
-        question, curve, tally, wide.highest[anchors], wide.highest_by_rule[:, anchors],
-        lambda n: wilson(n, tally.pairs).times(total), lambda n: wilson(n, count).times(k),
-    ) | {
-        "worst": tuple(_finding(question, i, j) for _, i, j in wide.worst),
-        "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
-        "notes": (
-            f"Of {total:,} pairs, {tally.pairs:,} were drawn at random (seed {seed}), and "
-            f"{count} people were paired with everybody; intervals are of 95 %. The worst pairs "
-            f"are the worst that a search found.",
-        ),
-    }  # fmt: skip
-
-
-def _fields(
-    question: counting.Question,
-    curve: Curve,
-    tally: counting.Tally,
-    highest: IntArray,
-    highest_by_rule: IntArray,
-    pairs: Callable[[int], Interval] = Interval.exactly,
-    people: Callable[[int], Interval] = Interval.exactly,
-) -> dict[str, Any]:
-    """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
-    thresholds, sensitivity = question.alphas.tolist(), question.sensitivity
-    panel = question.panel
-    points = {
-        least: Reported(
-            curve[least], str(panel.rule), pairs(n), people(int((highest > least).sum()))
-        )
-        for least, n in zip(thresholds, tally.above.tolist(), strict=True)
-    }
-    rules = tuple(
-        Reported(curve[sensitivity], str(rule), pairs(n), people(int((high > sensitivity).sum())))
-        for rule, n, high in zip(
-            question.rules, tally.by_rule.tolist(), highest_by_rule, strict=True
-        )
-    )
-    counts = {
-        name: dict(zip(panel.members, getattr(tally, name).tolist(), strict=True))
-        for name in ("pivots", "decisive", "objections")
-    }
-    current = points[sensitivity]
-    return {
-        "looked_at": tally.pairs, "reported": current.pairs, "touched": current.people,
-        "curve": tuple(points.values()), "rules": rules,
-        "agreement": _agreement(tally.objectors.tolist()), **counts,
-    }  # fmt: skip
-
-
 def _agreement(objectors: list[int]) -> float | None:
     """Krippendorff's alpha where everybody judges every pair: n_c pairs have c objectors.
 
+    >>> from likewise.panel import krippendorff_alpha
     >>> _agreement([2, 1, 1]), krippendorff_alpha([(0, 0), (0, 0), (0, 1), (1, 1)])
     (0.5333333333333333, 0.5333333333333333)
     """
@@ -276,80 +252,198 @@ def _agreement(objectors: list[int]) -> float | None:
     return alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
 
 
-def _finding(question: counting.Question, i: int, j: int) -> Finding:
-    people, panel = question.people, question.panel
-    over, under = (i, j) if question.scores[i] >= question.scores[j] else (j, i)
-    sides = Sides(people.take([over]), people.take([under]), paired=True)
-    distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
-    gap = int(question.scores[over] - question.scores[under])
-    distance, place = (
-        int(array[0]) for array in panel.rule.pivot(distances[:, None], panel.members)
-    )
-    votes = exceeds(gap, distances, question.sensitivity)
-    return Finding(
-        people.ids[over], people.ids[under], as_share(gap), as_share(distance),
-        as_share(gap - distance), None if place < 0 else panel.members[place],
-        _named(panel.members, votes),
-        _named(panel.members, panel.rule.decisive(votes, panel.members)),
-        _features(people, over, under),
-    )  # fmt: skip
+def _counted(n: int, confidence: float = CONFIDENCE) -> Interval:  # noqa: ARG001
+    return Interval.exactly(n)
 
 
-def _named(members: tuple[str, ...], flags: Any) -> tuple[str, ...]:
-    return tuple(name for name, flag in zip(members, flags, strict=True) if flag)
+Estimate = Callable[..., Interval]
+"""From a count, and perhaps a confidence, to the number among all."""
 
 
-def _features(people: People, over: int, under: int) -> dict[str, tuple[str, str]]:
-    """Both people's visible features in words, by title."""
-    return people.say_apart(over, under)
+@dataclass(frozen=True, eq=False)
+class _Anchors:
+    """People who were paired with everybody: all of them, their kinds, or those drawn.
+
+    ``worst`` are the worst pairs, by their places among the people of the question.
+    """
+
+    ids: tuple[str, ...]
+    chances: FloatArray
+    counts: IntArray
+    highest: IntArray
+    partner: list[str]
+    over: IntArray
+    under: IntArray
+    touched_by_rule: npt.NDArray[np.bool_]
+    worst: list[tuple[int, int]]
+    groups: Sequence[Mapping[str, str]] = ()
+
+    def number(self, flags: npt.NDArray[np.bool_]) -> int:
+        """How many people some of them stand for."""
+        return int(self.counts[flags].sum())
 
 
-def _survey_audit(
-    people: People,
-    chances: FloatArray,
-    survey: Survey,
-    rates: GroupRates | None,
-    unused: list[str],
-    start: float,
-) -> Audit:
-    """Judgements of people, joined by their rule: no distances, so no curve and no price."""
-    survey.check_people(people.ids)
-    units = score_units(chances)
-    places = {name: place for place, name in enumerate(people.ids)}
-    findings = [
-        _survey_finding(people, units, survey, pair, places)
-        for pair in survey.judgements
-        if survey.fires(pair) and units[places[pair.first]] != units[places[pair.second]]
-    ]
-    findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
-    touched = {person for pair in findings for person in (pair.over, pair.under)}
-    judgements = survey.judgements.values()
-    return Audit(
-        panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members, alpha=None,
-        asked=len({person for pair in survey.judgements for person in pair}), people=people,
-        scores=tuple(chances.tolist()), pairs=len(judgements), looked_at=len(judgements),
-        reported=Interval.exactly(len(findings)), touched=Interval.exactly(len(touched)),
-        curve=(), rules=(), worst=tuple(findings), pivots={},
-        decisive={n: sum(n in pair.decisive for pair in findings) for n in survey.members},
-        objections={n: sum(votes.get(n, False) for votes in judgements) for n in survey.members},
-        agreement=krippendorff_alpha(judgements), groups=rates,
-        notes=(
-            "People have no distances: there is no curve over alpha, no pivot and no price.",
-            *(f"{name} was given, and changes nothing here." for name in unused),
-        ),
-        seconds=time.perf_counter() - start,
-    )  # fmt: skip
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """The question of an audit, with what its findings are told in: scores, groups, alphas."""
 
+    question: counting.Question
+    chances: FloatArray
+    traits: Traits
+    curve: Curve
 
-def _survey_finding(
-    people: People, units: IntArray, survey: Survey, pair: Pair, places: Mapping[str, int]
-) -> Finding:
-    under, over = sorted((places[person] for person in pair), key=lambda place: units[place])
-    votes = survey.votes(pair)
-    return Finding(
-        people.ids[over], people.ids[under], as_share(int(units[over] - units[under])), None, None,
-        None, _named(survey.members, votes),
-        _named(survey.members, survey.rule.decisive(votes, survey.members)),
-        _features(people, over, under),
-        {name: reason for (judged, name), reason in survey.reasons.items() if judged == pair},
-    )  # fmt: skip
+    def exact(self, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
+        """Counts over all pairs."""
+        q, counts = self.question, self.question.counts
+        tally = counting.scan_all(q, jobs, bar)
+        # Nobody objects to pairs of one kind: their scores are the same.
+        alike = int((counts * (counts - 1) // 2).sum())
+        tally.pairs += alike
+        tally.objectors[0] += alike
+        fields = self._fields(tally, self._anchors(tally, np.arange(len(counts))))
+        notes = (
+            f"{counts.sum():,} people are of {len(counts):,} kinds, of the same features and the "
+            f"same score each. All pairs were counted; each kind is shown by one of its people."
+        )
+        return fields | {"notes": (notes,) if alike else (), "population": int(counts.sum())}
+
+    def sampled(
+        self,
+        rows: tuple[Scan, Reader] | None,
+        pairs: int,
+        seed: int,
+        jobs: Any,
+        bar: counting.Progress,
+    ) -> dict[str, Any]:
+        """Estimates from pairs and people drawn at random, from rows where they are not here."""
+        subject, drawn = self, "were drawn at random"
+        if rows is None:
+            k = len(self.chances)
+            tally, places, wide = counting.sample(
+                self.question, pairs, min(ANCHORS, k), seed, jobs, bar
+            )
+            anchors = self._anchors(wide, places)
+        else:
+            k, drawn = rows[0].count or 0, f"{drawn} by a hash of ids, no two of one person,"
+            sampler = Sampler(*rows, self.question, seed, jobs)
+            tally, partners, some, worst = sampler.sample(pairs, ANCHORS, bar)
+            question = self.question.among(worst.people, worst.units)
+            subject = replace(self, question=question, chances=worst.chances)
+            anchors = _Anchors(
+                some.people.ids, some.chances, np.ones(len(some.chances), dtype=np.int64),
+                partners.highest, partners.partner, partners.over, partners.under,
+                partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
+            )  # fmt: skip
+        count, total = len(anchors.ids), k * (k - 1) // 2
+
+        def of_pairs(n: int, confidence: float = CONFIDENCE) -> Interval:
+            return share(n, tally.pairs, confidence).times(total)
+
+        def of_people(n: int, confidence: float = CONFIDENCE) -> Interval:
+            return share(n, count, confidence).times(k) if count < k else Interval.exactly(n)
+
+        return subject._fields(tally, anchors, of_pairs, of_people) | {
+            "population": k,
+            "pairs": total,
+            "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
+            "notes": (
+                f"Of {total:,} pairs, {tally.pairs:,} {drawn} (seed {seed}), and {count} people "
+                f"were paired with everybody. All counts are estimates for all pairs and people, "
+                f"with intervals of 95 %; the band of the curve holds at every alpha at once. The "
+                f"worst pairs are the worst that a search found.",
+            ),
+        }
+
+    def _fields(
+        self,
+        tally: counting.Tally,
+        anchors: _Anchors,
+        pairs: Estimate = _counted,
+        people: Estimate = _counted,
+    ) -> dict[str, Any]:
+        """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all.
+
+        ``tally`` has the counts of pairs, ``anchors`` are the people paired with everybody.
+        """
+        q, alpha = self.question, self.curve[self.question.sensitivity]
+        above = dict(zip(q.alphas.tolist(), tally.above.tolist(), strict=True))
+        touched = {least: anchors.number(anchors.highest > least) for least in above}
+        # Intervals at n points hold all at once if each fails n times more rarely (Bonferroni).
+        band = 1 - (1 - CONFIDENCE) / len(above)
+        curve = [
+            Reported(self.curve[n], str(q.panel.rule), pairs(above[n], band), people(count, band))
+            for n, count in touched.items()
+        ]
+        numbers = map(anchors.number, anchors.touched_by_rule)
+        by_rule = zip(q.rules, tally.by_rule.tolist(), numbers, strict=True)
+        return {
+            "pairs": tally.pairs, "looked_at": tally.pairs,
+            "reported": pairs(above[q.sensitivity]),
+            "touched": people(touched[q.sensitivity]), "curve": tuple(curve),
+            "rules": tuple(Reported(alpha, str(r), pairs(n), people(m)) for r, n, m in by_rule),
+            "agreement": _agreement(tally.objectors.tolist()),
+            "people": self._people(anchors),
+            "between": between_groups(self.traits, tally.between_groups, pairs),
+            "worst": tuple(self._finding(i, j) for i, j in anchors.worst),
+            **{
+                name: dict(zip(q.panel.members, map(pairs, counts.tolist()), strict=True))
+                for name, counts in (
+                    ("pivots", tally.pivots), ("decisive", tally.decisive),
+                    ("objections", tally.objections),
+                )
+            },
+        }  # fmt: skip
+
+    def _anchors(self, tally: counting.Tally, places: IntArray) -> _Anchors:
+        """Those at some places, who were paired with everybody."""
+        q, ids = self.question, self.question.people.ids
+        worst = counting.few_of_each(tally.worst, q.worst, q.each)
+        partner = [ids[p] if p < len(ids) else "" for p in tally.partner[places].tolist()]
+        return _Anchors(
+            tuple(ids[place] for place in places.tolist()), self.chances[places],
+            q.counts[places], tally.highest[places], partner, tally.over[places],
+            tally.under[places], tally.touched_by_rule[:, places], [(i, j) for _, i, j in worst],
+            [{name: values[p] for name, values in self.traits.items()} for p in places.tolist()],
+        )  # fmt: skip
+
+    def _people(self, anchors: _Anchors) -> tuple[Person, ...]:
+        columns = zip(
+            anchors.ids, anchors.chances.tolist(), anchors.over.tolist(), anchors.under.tolist(),
+            anchors.partner, anchors.highest.tolist(), anchors.groups or [{}] * len(anchors.ids),
+            anchors.counts.tolist(), strict=True,
+        )  # fmt: skip
+        return tuple(
+            Person(name, score, over, under, mate or None, as_share(high), groups, count)
+            for name, score, over, under, mate, high, groups, count in columns
+        )
+
+    def pairs_of(self, person: str) -> tuple[Finding, ...]:
+        """The reported pairs of a person, the worst first."""
+        ids, k = self.question.people.ids, len(self.chances)
+        if person not in ids:
+            raise AuditError(f"{person!r} is not among the people. Check the id.")
+        nobody = np.zeros((0, k), dtype=np.int64)
+        everybody = replace(self.question, worst=k, each=None, rules=(), groups=nobody)
+        place = np.array([ids.index(person)])
+        tally = counting.scan(everybody, [counting.Block(place, np.arange(k))], jobs=1)
+        least = self.question.sensitivity
+        return tuple(self._finding(i, j) for excess, i, j in tally.worst if excess > least)
+
+    def _finding(self, i: int, j: int) -> Finding:
+        people, panel, units = self.question.people, self.question.panel, self.question.scores
+        over, under = (i, j) if units[i] >= units[j] else (j, i)
+        sides = Sides(people.take([over]), people.take([under]), paired=True)
+        distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
+        gap = int(units[over] - units[under])
+        distance, place = (
+            int(array[0]) for array in panel.rule.pivot(distances[:, None], panel.members)
+        )
+        votes = exceeds(gap, distances, self.question.sensitivity)
+        return Finding(
+            gap=as_share(gap), distance=as_share(distance), excess=as_share(gap - distance),
+            reported=gap - distance > self.question.sensitivity,
+            pivot=None if place < 0 else panel.members[place],
+            objecting=named(panel.members, votes),
+            decisive=named(panel.members, panel.rule.decisive(votes, panel.members)),
+            **side_by_side(people, self.chances, self.traits, over, under),
+        )  # fmt: skip

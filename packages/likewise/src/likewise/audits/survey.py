@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from likewise.audits.groups import Traits
+from likewise.audits.result import Audit, Finding, Person, as_share, backend_of, named, side_by_side
+from likewise.audits.scores import score_units
 from likewise.errors import AuditError, LikewiseError, shown
+from likewise.numerics.fixed_point import FloatArray
+from likewise.numerics.intervals import Interval
+from likewise.panel.agreement import krippendorff_alpha
 from likewise.panel.objections import Pair
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
 from likewise.people.columns import id_text
+from likewise.people.schema import People
 from likewise.people.tables import read_table
 from likewise.validation import items, text
 
@@ -117,6 +126,84 @@ class Survey:
     def fires(self, pair: Pair) -> bool:
         """Test whether the panel reports a pair."""
         return bool(self.rule.fires(self.votes(pair), self.members))
+
+    def spec(self) -> dict[str, Any]:
+        """The survey as JSON, without the judgements: members, rule, how many there are."""
+        judgements = sum(map(len, self.judgements.values()))
+        return {"members": list(self.members), "rule": str(self.rule), "judgements": judgements}
+
+
+def survey_audit(
+    people: People,
+    chances: FloatArray,
+    survey: Survey,
+    traits: Traits,
+    *,
+    notes: Iterable[str],
+    **fields: Any,
+) -> Audit:
+    """Judgements of people, joined by their rule: no distances, so no curve and no price."""
+    survey.check_people(people.ids)
+    units = score_units(chances)
+    places = {name: place for place, name in enumerate(people.ids)}
+    findings = [
+        _finding(people, chances, survey, traits, pair, places)
+        for pair in survey.judgements
+        if survey.fires(pair) and units[places[pair.first]] != units[places[pair.second]]
+    ]
+    findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
+    asked = list(dict.fromkeys(person for pair in survey.judgements for person in pair))
+    judged = [
+        Person(
+            name, float(chances[places[name]]), sum(name == p.over for p in findings),
+            sum(name == p.under for p in findings), _other(name, findings), None,
+            {trait: values[places[name]] for trait, values in traits.items()},
+        )
+        for name in asked
+    ]  # fmt: skip
+    judgements = survey.judgements.values()
+    exactly = Interval.exactly
+    return Audit(
+        panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members, alpha=None,
+        population=len(people), asked=len(asked), pairs=len(judgements),
+        looked_at=len(judgements), reported=exactly(len(findings)),
+        touched=exactly(sum(person.times > 0 for person in judged)), curve=(), rules=(),
+        worst=tuple(findings), people=tuple(judged), pivots={},
+        objections={n: exactly(sum(v.get(n, False) for v in judgements)) for n in survey.members},
+        decisive={n: exactly(sum(n in p.decisive for p in findings)) for n in survey.members},
+        agreement=krippendorff_alpha(judgements),
+        notes=(
+            "People have no distances: there is no curve over alpha, no pivot and no price.",
+            *notes,
+        ),
+        _backend=backend_of(people),
+        _pairs_of=lambda name: tuple(p for p in findings if name in (p.over, p.under)), **fields,
+    )  # fmt: skip
+
+
+def _other(name: str, findings: Iterable[Finding]) -> str | None:
+    """The other one of a person's first pair."""
+    mates = (p.under if p.over == name else p.over for p in findings if name in (p.over, p.under))
+    return next(mates, None)
+
+
+def _finding(
+    people: People,
+    chances: FloatArray,
+    survey: Survey,
+    traits: Traits,
+    pair: Pair,
+    places: Mapping[str, int],
+) -> Finding:
+    under, over = sorted((places[person] for person in pair), key=lambda place: chances[place])
+    gap = int(np.subtract(*score_units(chances[[over, under]])))
+    votes = survey.votes(pair)
+    return Finding(
+        **side_by_side(people, chances, traits, over, under), gap=as_share(gap), distance=None,
+        excess=None, reported=True, pivot=None, objecting=named(survey.members, votes),
+        decisive=named(survey.members, survey.rule.decisive(votes, survey.members)),
+        reasons={name: why for (judged, name), why in survey.reasons.items() if judged == pair},
+    )  # fmt: skip
 
 
 def _truth(value: Any, number: int) -> bool:

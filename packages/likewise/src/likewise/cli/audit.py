@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,13 @@ from likewise.cli.options import JSON, OutputFile
 from likewise.errors import LikewiseError, absent, missing
 
 if TYPE_CHECKING:
+    from likewise.audits.result import Audit
     from likewise.audits.survey import Survey
     from likewise.panel.panels import Panel
     from likewise.people.schema import FeatureSchema, People
+    from likewise.people.tables import Row
 
 
-Row = dict[str, str]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DEFAULT_ALPHA = 0.2
 
@@ -60,6 +61,10 @@ DEFAULT_ALPHA = 0.2
     help="A column that is no feature, such as an outcome; may be repeated.",
 )  # fmt: skip
 @click.option(
+    "--scored-only", is_flag=True,
+    help="Leave out lines without a score or label, and say how many there are.",
+)  # fmt: skip
+@click.option(
     "--category", "categories", multiple=True,
     help="A column that holds levels, though they look like numbers; may be repeated.",
 )  # fmt: skip
@@ -76,14 +81,22 @@ DEFAULT_ALPHA = 0.2
     help="Watch batches for a rise in reported pairs above a share such as 0.03, or above that of "
     "the first batches, such as 5.  [default with no value: 3]",
 )  # fmt: skip
-@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
+@click.option("--model", default="", help="The model's name, for the record.")
+@click.option("--before", type=_FILE, help="An earlier audit as JSON: say what has changed since.")
+@click.option(
+    "--out", "outs", type=OutputFile(), multiple=True,
+    help="Write a file by its ending: a page (.html), spreadsheets (.xlsx, .csv), .json; may be "
+    "repeated.",
+)  # fmt: skip
 @JSON
 def audit(
     scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str,
     alpha: float | None, score: str, ids: str | None, label: str | None,
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
+    scored_only: bool,
     categories: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
-    follow: str | None, out: Path | None, json_path: Path | None,
+    follow: str | None, model: str, before: Path | None, outs: tuple[Path, ...],
+    json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
@@ -92,38 +105,82 @@ def audit(
     With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
     standard input. The exit status is 3 if there was an alarm.
     """
+    from likewise.audits.result import Audit
     from likewise.audits.run import audit as run
     from likewise.people.tables import parse_labels
 
+    _check_endings(outs)
+    earlier = None if before is None else Audit.from_json(before.read_text(encoding="utf-8"))
     panel = _panel(panel_file, survey_file, rule)
     special = [name for name in (score, ids, label) if name is not None]
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
     table = _Table((*special, *groups, *left_out, *categories), apart, categories, score, ids,
-                   favourable, schema_file, schema_path)  # fmt: skip
+                   favourable, schema_file, schema_path,
+                   (score, *filter(None, [label])) if scored_only else ())  # fmt: skip
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
     if follow is not None:
-        _follow(scores, panel, alpha, follow, table, out, json_path)
+        _follow(scores, panel, alpha, follow, table, outs, json_path)
         return
     if len(scores) != 1 or not scores[0].is_file():
         raise click.UsageError("Give one file of scores; or --follow, for several batches.")
     path = scores[0]
     rows, people, chances = table.read(path)
-    label, groups, out = _without_missing(label, groups, out)
+    label, outs = _without_missing(label, outs)
     with progress_bar(100) as bar:
         result = run(
             people, chances, panel, alpha=alpha, favourable=favourable,
             labels=None if label is None else parse_labels(path, rows, label, favourable),
             groups={name: [row[name] for row in rows] for name in groups},
+            model=model, left_out=table.left_out,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
+    files = (path, panel_file, survey_file, schema_file)
+    result = result.with_files(file for file in files if file is not None)
     if not is_pipe(json_path):
         click.echo(str(result))
+        if earlier is not None:
+            click.echo(f"\nSince the audit of {earlier.basis.date}:\n{earlier.compare(result)}")
     if json_path is not None:
-        write_text(json_path, result.to_json() + "\n")
-    if out is not None:
-        result.to_html(out)
-        note(f"the page is {out}")
+        write_text(json_path, result.to_json())
+    for file in outs:
+        _write(result, file, earlier)
+
+
+_WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
+    ".html": lambda result, path, before: result.to_html(path, before=before),
+    ".json": lambda result, path, _: result.to_json(path),
+    ".csv": lambda result, path, _: result.to_csv(path),
+    ".xlsx": lambda result, path, _: result.to_xlsx(path),
+}
+
+
+def _check_endings(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.suffix.lower() not in _WRITERS:
+            raise click.UsageError(
+                f"--out {path} must end in {', '.join(_WRITERS)}, which says what to write."
+            )
+
+
+def _write(result: Audit, path: Path, before: Audit | None) -> None:
+    written = _WRITERS[path.suffix.lower()](result, path, before)
+    note(f"written: {', '.join(written) if isinstance(written, list) else path}")
+
+
+def _scored(rows: list[Row], columns: Iterable[str]) -> tuple[list[Row], dict[str, int]]:
+    """The lines that have a value in these columns; and how many have none, by column."""
+    from likewise.people.cells import is_mark
+
+    left_out = {}
+    for name in columns:
+        complete = [row for row in rows if not is_mark(row[name])]
+        if count := len(rows) - len(complete):
+            left_out[f"no {name}"] = count
+        rows = complete
+    if not rows:
+        raise LikewiseError("No line has a score and a label. Check the columns' names.")
+    return rows, left_out
 
 
 @dataclass
@@ -138,7 +195,9 @@ class _Table:
     favourable: tuple[str, ...]
     schema_file: Path | None
     schema_path: Path | None
+    complete: tuple[str, ...] = ()  # lines that lack one of these are left out
     schema: FeatureSchema | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def read(self, path: Path) -> tuple[list[Row], People, list[float] | list[str]]:
         """The rows of a file, the people in them, and their scores."""
@@ -146,6 +205,7 @@ class _Table:
 
         rows = read_table(path)
         _check_columns(path, rows[0], self.columns)
+        rows, self.left_out = _scored(rows, self.complete)
         if self.schema is None:
             self.schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
             if self.schema_path is not None:
@@ -162,7 +222,7 @@ ALARM = 3
 
 def _follow(
     scores: tuple[Path, ...], panel: Panel | Survey, alpha: float | None, baseline: str,
-    table: _Table, out: Path | None, json_path: Path | None,
+    table: _Table, outs: tuple[Path, ...], json_path: Path | None,
 ) -> None:  # fmt: skip
     """Print a line for every batch as it comes, and keep the page and the JSON up to date."""
     from likewise.audits.monitor import Monitor
@@ -177,7 +237,9 @@ def _follow(
         )
     if not isinstance(panel, Panel):
         raise click.UsageError("--follow needs --panel FILE: a survey is about one table.")
-    _, _, out = _without_missing(None, (), out)
+    if odd := [path for path in outs if path.suffix.lower() != ".html"]:
+        raise click.UsageError(f"--follow writes a page, --out FILE.html; got {odd[0]}.")
+    _, outs = _without_missing(None, outs)
     monitor = Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
     for path in _batches(scores):
         _, people, chances = table.read(path)
@@ -190,13 +252,13 @@ def _follow(
             )
         if json_path is not None and not is_pipe(json_path):
             write_text(json_path, monitor.to_json() + "\n")
-        if out is not None:
-            monitor.to_html(out)
+        for page in outs:
+            monitor.to_html(page)
     if not monitor.batches:
         raise click.UsageError("There is no batch: the folders have no CSV file.")
     click.echo(monitor.to_json() if is_pipe(json_path) else f"\n{monitor}")
-    if out is not None:
-        note(f"the page is {out}")
+    for page in outs:
+        note(f"the page is {page}")
     if monitor.alarm is not None:
         click.get_current_context().exit(ALARM)
 
@@ -224,25 +286,22 @@ def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Pane
 
 
 def _without_missing(
-    label: str | None, groups: tuple[str, ...], out: Path | None
-) -> tuple[str | None, tuple[str, ...], Path | None]:
+    label: str | None, outs: tuple[Path, ...]
+) -> tuple[str | None, tuple[Path, ...]]:
     """The options that the installed libraries allow; what has to be left out is said."""
     lacking = absent("audit")
     left_out = []
     if label is not None and "scipy" in lacking:
         label = None
         left_out.append("the price")
-    if out is not None and {"jinja2", "matplotlib"} & {*lacking}:
-        out = None
+    pages = [path for path in outs if path.suffix.lower() == ".html"]
+    if pages and {"jinja2", "matplotlib"} & {*lacking}:
+        outs = tuple(path for path in outs if path not in pages)
         left_out.append("the page")
     if left_out:
         needed = missing("That", ", ".join(lacking), "audit")
         note(f"{' and '.join(left_out)} must be left out. {needed}")
-    if groups and (lacking := absent("groups")):
-        groups = ()
-        needed = missing("That", ", ".join(lacking), "groups")
-        note(f"the rates of groups must be left out. {needed}")
-    return label, groups, out
+    return label, outs
 
 
 def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
@@ -288,7 +347,7 @@ def schema_of(
     names = [name for name in rows[0] if name not in apart]
     columns = [
         column_of_cells(
-            name, [row[name] for row in rows], line_of(path), category=name in categories
+            name, [row[name] for row in rows], line_of(path, rows), category=name in categories
         )
         for name in names
     ]

@@ -74,7 +74,7 @@ def simulate(
     for caveat in game.caveats():
         note(caveat)
     began = time.perf_counter()
-    members = MemberLooks(game.sensitivity)
+    members = MemberLooks()
     played, best = _played(game, members, compare=not no_comparator)
     seconds = time.perf_counter() - began
     if save_state is not None:
@@ -140,7 +140,7 @@ def _write(
 def _print_counts(data: dict[str, Any]) -> None:
     """The counts of a game for people: names and numbers in two columns, then the bounds."""
     apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant",
-             "attention", "unseen_reports")  # fmt: skip
+             "attention", "unseen_reports", "certificates")  # fmt: skip
     plain = {key: value for key, value in data.items() if key not in apart}
     width = max(map(len, plain))
     for key, value in plain.items():
@@ -156,6 +156,8 @@ def _print_counts(data: dict[str, Any]) -> None:
             f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
             f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
         )
+    for title, text in _more_certificates(data.get("certificates"), data.get("certificate")):
+        click.echo(f"{title:<{width}}  {text}")
     if (unseen := data.get("unseen_reports")) is not None and unseen["high"]:
         click.echo(
             f"{'unseen reports':<{width}}  about {unseen['estimate']:,.0f} that nobody was asked "
@@ -173,6 +175,30 @@ def _print_counts(data: dict[str, Any]) -> None:
             f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
             f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"
         )
+
+
+def _more_certificates(
+    data: dict[str, Any] | None, run: dict[str, Any] | None
+) -> Iterator[tuple[str, str]]:
+    """Certificates that rest on the rounds: against change, one-sided, with panels that err."""
+    if data is None or run is None:
+        return
+    for part in data["changing"]:
+        *changes, _ = part["ends"]
+        times = "once" if len(changes) == 1 else f"{len(changes)} times"
+        text = f"{part['holds']}: regret ≤ {part['regret']:,.0f} to policies that change {times}; "
+        text += "it is largest for changes after rounds "
+        if part["parts"] in (2, 4, 8):
+            yield "against change", text + ", ".join(f"{change:,}" for change in changes)
+    if (one_sided := data["one_sided"]) is not None:
+        trivial = f"(any learner: {one_sided['trivial_regret']:,})"
+        yield "certificate", f"{one_sided['holds']}: regret ≤ {one_sided['regret']:,.0f} {trivial}"
+    if run["reports"]:
+        wrong, missed = data["wrong"], data["overlooked"]
+        text = f"{run['holds']}, with {wrong['reports']:,} of {run['reports']:,} reports wrong: "
+        text += f"regret ≤ {wrong['regret']:,.0f}; if each report is overlooked with probability "
+        text += f"{missed['share']:g} at most, up to {missed['high']:,} were, with probability "
+        yield "if auditors err", f"{text}{missed['confidence']:g} at all times at once"
 
 
 @main.command(short_help="Learners side by side, and a report to read.")

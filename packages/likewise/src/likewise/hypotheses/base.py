@@ -163,6 +163,24 @@ class HypothesisClass(ABC):
     def part_of(self, points: Points) -> IntArray:
         return np.zeros(len(points), dtype=np.int64)
 
+    @property
+    def part_log_sizes(self) -> FloatArray:
+        """ln |H_j| of every part, or a little more: Q tells a part's rules apart, and H has all."""
+        if self.parts == 1:
+            return np.array([self.log_size])
+        most = fixed_point.LN2 * self._part_separators.astype(np.float64)
+        return np.asarray(np.minimum(most, self.log_size))
+
+    @property
+    def part_noise_gains(self) -> FloatArray:
+        """The bound on A of every part by itself."""
+        s = self._part_separators
+        return np.asarray(np.minimum(s / 2, np.sqrt(8.0 * s * self.part_log_sizes)))
+
+    @property
+    def _part_separators(self) -> IntArray:
+        return np.bincount(self.part_of(self.separating_points()), minlength=self.parts)
+
     def nested(self) -> tuple[Nested, ...]:
         """Coarser classes inside this one, and last the class itself."""
         return (Nested(self, lambda costs: costs, lambda points: points),)

@@ -118,6 +118,11 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
     def part_of(self, points: Points) -> IntArray:
         return np.asarray(points // self.rules.cells)
 
+    @property
+    def part_log_sizes(self) -> FloatArray:
+        """Every group has the same rules."""
+        return np.full(self.parts, self.rules.log_count)
+
     @cached_property
     def tree(self) -> ContextTree:
         """The context tree over the groups, for the prior from coarse to fine."""

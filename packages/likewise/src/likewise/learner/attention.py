@@ -44,7 +44,7 @@ from likewise.numerics.fixed_point import (
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import FeatureSchema
 from likewise.registry import ATTENTIONS
-from likewise.validation import assign, integer, members, positive, within
+from likewise.validation import assign, flag, integer, members, positive, within
 
 BoolArray = npt.NDArray[np.bool_]
 Memory = tuple[float, ...]
@@ -56,13 +56,17 @@ SMALLEST_CHANCE = 0.001
 
 @dataclass(frozen=True, eq=False)
 class Possible:
-    """The possible pairs of a round: places of the favoured and the other, and gaps in units."""
+    """The possible pairs of a round: places of the favoured and the other, and gaps in units.
+
+    ``least`` is what their gaps exceed: alpha − kappa.
+    """
 
     schema: FeatureSchema
     people: tuple[Person, ...]
     over: IntArray
     under: IntArray
     gaps: IntArray
+    least: int
 
     @classmethod
     def of(
@@ -71,11 +75,11 @@ class Possible:
         """The pairs whose gap exceeds ``least``, in the order of the people."""
         if max(scores) - min(scores) <= least:  # most rounds of a strict panel
             nobody = np.zeros(0, dtype=np.int64)
-            return cls(schema, people, nobody, nobody, nobody)
+            return cls(schema, people, nobody, nobody, nobody, least)
         column: IntArray = np.array(scores, dtype=np.int64)
         gaps = column[:, None] - column
         over, under = np.nonzero(gaps > least)
-        return cls(schema, people, over, under, gaps[over, under])
+        return cls(schema, people, over, under, gaps[over, under], least)
 
     def __len__(self) -> int:
         return len(self.gaps)
@@ -88,8 +92,8 @@ class Possible:
 
     def only(self, chosen: BoolArray) -> Self:
         """Some of the pairs."""
-        kept = (array[chosen] for array in (self.over, self.under, self.gaps))
-        return type(self)(self.schema, self.people, *kept)
+        over, under, gaps = (array[chosen] for array in (self.over, self.under, self.gaps))
+        return type(self)(self.schema, self.people, over, under, gaps, self.least)
 
     @cached_property
     def differences(self) -> FloatArray:
@@ -121,13 +125,15 @@ class Possible:
 @dataclass(frozen=True, eq=False)
 class Response:
     """The panel's response: of the ``pairs`` that it was shown, those ``asked`` about in any case,
-    and those ``reported``. ``whole`` says that it was shown all that were possible.
+    and those ``reported``. ``whole`` says that it was shown all that were possible; ``late`` how
+    many rounds have opened since.
     """
 
     pairs: Possible
     asked: BoolArray
     reported: BoolArray
     whole: bool
+    late: int = 0
 
     @property
     def quiet(self) -> bool:
@@ -213,7 +219,8 @@ class Asking:
     ``pairs`` are those that it is asked about in any case, the favoured first, or None for all that
     are possible; ``whole`` says that the coin, of probability ``chance`` (in units), showed it all
     ``possible`` pairs, or ``everything``; ``looked_at`` that it is asked at all. ``memory`` is a
-    hash of what the attention had learnt when it asked.
+    hash of what the attention had learnt when it asked. Possible are pairs whose gap exceeds
+    ``sensitivity``, alpha − kappa in units.
     """
 
     pairs: tuple[tuple[str, str], ...] | None = None
@@ -223,6 +230,7 @@ class Asking:
     looked_at: bool = True
     memory: str = ""
     everything: bool = True
+    sensitivity: int = 0
 
     @property
     def shown(self) -> int:
@@ -251,7 +259,10 @@ def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed
     whole = chance >= ONE or Stream(seed, Purpose.LOTTERY, number).below(ONE) < chance
     asked = None if everything else tuple(pairs.only(unknown).ids())
     looked_at = (len(pairs) > 0 and (whole or bool(asked))) if attention.skips else whole
-    return Asking(asked, len(pairs), whole, chance, looked_at, digest(memory), not attention.skips)
+    return Asking(
+        asked, len(pairs), whole, chance, looked_at, digest(memory), not attention.skips,
+        pairs.least,
+    )  # fmt: skip
 
 
 def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> Asking:
@@ -260,7 +271,7 @@ def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> As
     # Of each score, how many others lie more than the sensitivity below it.
     possible = sum(bisect_left(ordered, score - sensitivity) for score in ordered)
     looked_at = possible > 0 or not attention.skips
-    return Asking(None, possible, True, ONE, looked_at, "", not attention.skips)
+    return Asking(None, possible, True, ONE, looked_at, "", not attention.skips, sensitivity)
 
 
 @lru_cache(maxsize=16)
@@ -280,24 +291,36 @@ def attention_from_spec(spec: Mapping[str, Any]) -> Attention:
 
 
 def attention_named(text: str) -> Attention:
-    """The attention of a name, with its first parameter behind a colon if it is not the default.
+    """The attention of a name; behind a colon what is not the default, by name, or the first alone.
 
     >>> attention_named("share:0.25"), attention_named("possible")
     (Share(share=0.25), EveryPossiblePair())
+    >>> attention_named("model:least=0.1,follows=1").spec()["follows"]
+    True
     """
     name, colon, value = text.partition(":") if isinstance(text, str) else (text, "", "")
     kind = ATTENTIONS[name]
     if not colon:
         return attention_from_spec({"attention": name})
-    parameters = [f.name for f in fields(kind)]  # type: ignore[arg-type] # a dataclass
+    parameters = {f.name: f.default for f in fields(kind)}  # type: ignore[arg-type] # a dataclass
     try:
-        first = {parameters[0]: float(value)}
-    except (IndexError, ValueError):
+        pairs = [part.rpartition("=")[::2] for part in value.split(",")]
+        numbers = {key or next(iter(parameters)): float(number) for key, number in pairs}
+        if len(numbers) < len(pairs):
+            raise ValueError("a parameter is there twice")
+    except (StopIteration, ValueError):
         raise ParameterError(
-            "attention", "must be a name, or a name and a number", text,
-            f"Write one of {', '.join(ATTENTIONS)}, share:0.25 or model:0.05.",
+            "attention", "must be a name, or a name and numbers", text,
+            f"Write one of {', '.join(ATTENTIONS)}, share:0.25 or model:least=0.1,patience=5.",
         ) from None  # fmt: skip
-    return attention_from_spec({"attention": name, **first})
+    values = {key: _as_kind(parameters.get(key), number) for key, number in numbers.items()}
+    return attention_from_spec({"attention": name, **values})
+
+
+def _as_kind(default: object, number: float) -> float:
+    """The number as an integer or a flag where the default is one, and nothing is lost by it."""
+    plain = type(default)(number) if isinstance(default, int) else number
+    return plain if plain == number else number
 
 
 def _chance(name: str, value: float) -> float:
@@ -418,21 +441,25 @@ class PanelModel(Attention):
     chance had put before the panel, the next is shown whole with probability c/(c + n), but at
     least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which each whole round
     forgets a hundredth. So a model begins on probation, a surprise puts it back there and
-    doubles its variance, and one that is often surprised is hardly used.
+    doubles its variance, and one that is often surprised is hardly used. If it ``follows`` reports,
+    the round after a report of pairs that were asked about anyway is shown whole too: a panel that
+    has changed its mind is found out by the next one, and not by chance. Where reports come late,
+    d rounds have that chance 1/(1 + d) each.
 
-    Parameters
-    ----------
-    least: the smallest probability with which a round is shown whole.
-    doubt: the chance of a report above which a pair is asked about.
-    patience: how many whole rounds without a surprise halve the chance of the next, at first.
-    steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
-        quiet one does; 0 for none.
+    Args:
+        least: the smallest probability with which a round is shown whole.
+        doubt: the chance of a report above which a pair is asked about.
+        patience: how many whole rounds without a surprise halve the chance of the next, at first.
+        steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
+            quiet one does; 0 for none.
+        follows: whether a report is followed by a round that is shown whole.
     """
 
     least: float = 0.05
     doubt: float = 0.2
     patience: float = 10.0
     steps: int = 6
+    follows: bool = False
     name = "model"
     learns = True
     summary = "pairs of which a model of the panel is not sure; the others by chance"
@@ -444,18 +471,19 @@ class PanelModel(Attention):
             doubt=within("doubt", self.doubt, 0, 1, "0.2 is the default.", ends="()"),
             patience=positive("patience", self.patience, "10 is the default."),
             steps=integer("steps", self.steps, 0, 1 << 32, "6 is the default."),
+            follows=flag("follows", self.follows, "False is the default."),
         )
 
     def start(self, schema: FeatureSchema) -> Memory:
-        """Neither a whole round nor a surprise yet; weights of mean 0."""
+        """Neither a whole round nor a surprise nor a report yet; weights of mean 0."""
         d = sum(feature.visible for feature in schema.features) + 2
-        return (0.0, 0.0, *(0.0,) * d, *(VARIANCE * np.eye(d)).ravel().tolist())
+        return (0.0, 0.0, 0.0, *(0.0,) * d, *(VARIANCE * np.eye(d)).ravel().tolist())
 
     def chance(self, memory: Memory) -> int:
-        """c/(c + n), but at least the least."""
-        quiet, surprises = memory[:2]
+        """c/(c + n), but at least the least, or what follows a report."""
+        quiet, surprises, followed = memory[:3]
         c = self.patience * (1.0 + surprises)
-        return to_units(max(self.least, c / (c + quiet)))
+        return to_units(max(self.least, c / (c + quiet), followed))
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
         """mean + standard deviation > ln(doubt/(1 − doubt))."""
@@ -473,12 +501,16 @@ class PanelModel(Attention):
 
     def learn(self, memory: Memory, response: Response) -> Memory:
         """A Newton step a pair: all of them where the response is quiet, else those reported."""
-        quiet, surprises = memory[:2]
+        quiet, surprises, followed = memory[:3]
         mean, covariance = _weights(memory)
         if response.surprise:
             quiet, surprises, covariance = 0.0, surprises + 1.0, covariance * 2.0
         elif response.whole:
             quiet, surprises = quiet + 1.0, surprises * REMEMBERED
+        if response.whole:
+            followed = 0.0
+        elif self.follows and not response.quiet:
+            followed = 1.0 / (1.0 + response.late)
         rows, target = _inputs(response.pairs), 0.0 if response.quiet else 1.0
         for row in rows if response.quiet else rows[response.reported]:
             direction, centre, variance = np.zeros(len(row)), 0.0, 0.0
@@ -493,7 +525,7 @@ class PanelModel(Attention):
             gain = 1.0 + curvature * variance
             covariance = covariance - direction[:, None] * direction * (curvature / gain)
             mean = mean + direction * ((target - chance) / gain)
-        return (quiet, surprises, *mean.tolist(), *covariance.ravel().tolist())
+        return (quiet, surprises, followed, *mean.tolist(), *covariance.ravel().tolist())
 
 
 # Of the weights before the first response, on inputs from 0 to SCALE.
@@ -503,9 +535,9 @@ REMEMBERED = 0.99
 
 
 def _weights(memory: Memory) -> tuple[FloatArray, FloatArray]:
-    """The mean and the covariance of the weights; the memory has 2 + d + d² numbers."""
-    d = (math.isqrt(4 * len(memory) - 7) - 1) // 2
-    return np.array(memory[2 : 2 + d]), np.array(memory[2 + d :]).reshape(d, d)
+    """The mean and the covariance of the weights; the memory has 3 + d + d² numbers."""
+    d = (math.isqrt(4 * len(memory) - 11) - 1) // 2
+    return np.array(memory[3 : 3 + d]), np.array(memory[3 + d :]).reshape(d, d)
 
 
 def _inputs(pairs: Possible) -> FloatArray:

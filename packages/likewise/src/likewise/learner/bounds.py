@@ -13,14 +13,15 @@ from functools import cached_property
 from typing import Any
 
 from likewise.hypotheses.base import ExactWeights
-from likewise.learner.costs import LARGEST_LAM, Additive, Geometric, GradientAscent
-from likewise.learner.schedules import Paper, PaperOneSided, SelfTuned
+from likewise.learner.attention import Share
+from likewise.learner.costs import LARGEST_LAM, Additive, Bounded, Geometric, GradientAscent
+from likewise.learner.schedules import Margins, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE
 from likewise.validation import instance, integer
 
 IN_EXPECTATION = "in expectation, against an oblivious adversary"
-UNSEEN = "against any adversary whose labels do not depend on the round's own draws"
+UNSEEN = "if a round's labels depend on nothing of its own draws"
 # Beyond that nobody waits, and sums over rounds take seconds.
 LONGEST = 1 << 62
 # One unit of the grid.
@@ -57,12 +58,43 @@ class Bound:
         return {name: getattr(self, name) for name in names} | trivial
 
 
+def proved(part: object) -> frozenset[str]:
+    """The settings of which a schedule's or a player's own class says that theorems hold.
+
+    A subclass may change anything, so what it inherits does not count.
+
+    >>> class Slower(SelfTuned):
+    ...     def mu(self, audits): return super().mu(audits) / 1000
+    >>> sorted(proved(SelfTuned())), sorted(proved(Slower()))
+    (['full', 'late', 'one-sided'], [])
+    """
+    claims: frozenset[str] = vars(type(part)).get("proved", frozenset())
+    return claims
+
+
+def covered(learner: Learner, *, late: bool) -> bool:
+    """Test whether the parts of a learner say that there is a theorem about its setting.
+
+    The rules for the multiplier and the lottery are those of the theorems, or others.
+    """
+    setting = {learner.feedback, "late"} if late else {learner.feedback}
+    lottery = learner.audit_share == 1 or type(learner.looking) is Share
+    dual = type(learner.multiplier) in (GradientAscent, Additive, Geometric, Bounded)
+    return lottery and dual and setting <= proved(learner.schedule) & proved(learner.primal)
+
+
 def charged_eta(learner: Learner) -> float:
     """eta as the program charges it: k labels of round(2^20·eta/k) units each.
 
     For k = 3 and eta = 1/24 that is 43,692 units.
     """
     return learner.k * learner.pricing.unit * UNIT
+
+
+def weighted_rounding(learner: Learner, rounds: int) -> float:
+    """How far the charges of labels may be off: errors that do not weigh 1 are rounded to units."""
+    plain = learner.loss.alike and not learner.loss.fractions
+    return 0.0 if plain else 2.0 * learner.k * UNIT * rounds
 
 
 def proven_margin(learner: Learner) -> float:
@@ -168,7 +200,8 @@ class Price:
         """An addition to W, since multipliers are charged as integers, divided among pairs."""
         k, rounds = self.learner.k, self.rounds
         lost = self.learner.margins.beta * k * k / 2.0 * rounds
-        return UNIT * (lost + self.constant * math.sqrt(rounds))
+        rounded = weighted_rounding(self.learner, rounds)
+        return UNIT * (lost + self.constant * math.sqrt(rounds)) + rounded
 
 
 @dataclass(frozen=True)
@@ -206,9 +239,13 @@ def concluded(side: Side) -> tuple[float, float] | None:
     if isinstance(dual, GradientAscent):
         return _gradient(side)
     # A bad estimate costs 2·lam, and these are not at most beta·sqrt(t).
-    if isinstance(dual, Additive) and not side.failing:
+    if side.failing:
+        return None
+    if isinstance(dual, Additive):
         return _additive(side, dual)
-    return _geometric(side, dual) if isinstance(dual, Geometric) and not side.failing else None
+    if isinstance(dual, Bounded):
+        return _bounded(side, dual)
+    return _geometric(side, dual) if isinstance(dual, Geometric) else None
 
 
 def _gradient(side: Side) -> tuple[float, float]:
@@ -250,6 +287,21 @@ def _additive(side: Side, dual: Additive) -> tuple[float, float] | None:
         return None
     reports = audited / side.learner.audit_share
     return side.labels + gamma * most(m / 2.0), reports
+
+
+def _bounded(side: Side, dual: Bounded) -> tuple[float, float] | None:
+    """Theorem E for multipliers that are projected onto [0, largest].
+
+    With l = largest, W = L + l·(2C + C²/m + 2·burst) and
+    N ≤ (2/(m·l))·(eta·T + L + l·(2C + 2C²/m + 2·burst)) + (3/2)·sqrt(n).
+    """
+    learner, m, most = side.learner, proven_margin(side.learner), dual.largest
+    if side.delay or learner.audit_share < 1 or learner.pricing.one_sided:
+        return None
+    c = side.constant
+    paid = most * (2.0 * c + c * c / m + 2.0 * side.burst)
+    spread = side.largest_gain + side.labels + paid + most * c * c / m
+    return side.labels + paid, 2.0 / (m * most) * spread + 1.5 * math.sqrt(side.audits)
 
 
 def _geometric(side: Side, dual: Geometric) -> tuple[float, float] | None:
@@ -360,9 +412,12 @@ class Theorems:
     @property
     def holds(self) -> str:
         """With full information and all rounds audited."""
-        probable = f"with probability {1 - self.schedule.delta:g}"
-        holds = "surely" if self.learner.primal.exact else probable
-        return f"{holds}; of violations, those in what the panel saw" * self._misses or holds
+        holds = "surely"
+        if not self.learner.primal.exact:
+            holds = f"with probability {1 - self.schedule.delta:g}"
+        if self.learner.primal.experts(self.learner.hypotheses):
+            holds += f" after {self.rounds:,} rounds, {UNSEEN}"
+        return holds
 
     @property
     def _misses(self) -> bool:
@@ -401,7 +456,8 @@ class Theorems:
         if self.learner.primal.experts(self.learner.hypotheses):
             spread += eta * (2.0 * last - 1.0) * math.sqrt(2.0 * rounds * log / self._draws)
         surely = price.constant * eta * math.sqrt(squares) + bias + burst + spread
-        holds = f"with probability {1 - self.schedule.delta:g}, {UNSEEN}"
+        chance = f"with probability {1 - self.schedule.delta:g}"
+        holds = f"{chance} after {rounds:,} rounds, {UNSEEN}"
         return expected + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
 
     def _log(self, parts: float) -> float:
@@ -432,6 +488,8 @@ class Theorems:
         if delay:
             source += f", at most {delay} rounds late"
         regret = learner.k / self.eta * w
+        if self._misses:
+            holds += "; of violations, those in what the panel saw"
         return (Bound(source, holds, self.rounds, learner.k, regret, reports + failing),)
 
     @property
@@ -445,6 +503,31 @@ class Theorems:
         if self._misses:
             return f"{name} and F"
         return name if learner.audit_share == 1 else f"{name} and D"
+
+
+def least_reports(segments: int, rounds: int, regret: float, margins: Margins) -> float:
+    """Reports that a learner cannot avoid on n segments in turn, with so much regret at most.
+
+    [n·(1 − alpha + kappa) − (n/T)·R]/(1 − alpha + eps + (n/T)·(1 − alpha + kappa)), for scores that
+    are a function of what the learner has seen (the lower bound of ``docs/research/theory.md``).
+
+    >>> round(least_reports(100, 10**6, 1000.0, Margins(0.3, 0.3, 0.1, 0.0)), 1)
+    79.9
+    """
+    per_segment = segments / rounds
+    missed = 1.0 - margins.alpha + margins.kappa
+    unavoidable = segments * missed - per_segment * regret
+    return max(0.0, unavoidable / (1.0 - margins.alpha + margins.eps + per_segment * missed))
+
+
+def _late_attention(learner: Learner) -> bool:
+    """Test whether there is a theorem where the panel is not asked everything and audits are late.
+
+    Every round has to step, unless steps do not matter (Theorem F, late).
+    """
+    looking = learner.looking
+    steps = learner.multiplier.never_decreases or looking.steps == 1
+    return looking.misses and steps and not learner.pricing.one_sided
 
 
 def label_terms(rounds: int) -> tuple[float, float, int]:
@@ -468,12 +551,13 @@ def bounds(
 
     ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
-    learners that ignore their panel, the paper's schedules at other horizons than their own, late
-    feedback where not every round is audited, one-sided labels where the panel is asked about some
-    pairs only, late one-sided labels of exponential weights, and late costs with other weights than
-    the default. Of multipliers that never decrease: geometric ones that grow faster than Theorem E
-    allows, those that may reach 2^20, and what would hold in expectation only for a player that
-    draws (one-sided labels, or audits of a share).
+    parts of others that do not say what is proved of them (``proved``), learners that ignore their
+    panel, the paper's schedules at other horizons than their own, late feedback where not every
+    round is audited (unless every round steps, or multipliers never decrease; Theorem F), late
+    one-sided labels of exponential weights, and late costs with other weights than the default. Of
+    multipliers that never decrease: geometric ones that grow faster than Theorem E allows, those
+    that may reach 2^20, and what would hold in expectation only for a player that draws (one-sided
+    labels, or audits of a share).
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)
@@ -487,16 +571,16 @@ def bounds(
     if pieces is not None:
         pieces = integer("pieces", pieces, 1, None, "All at once is one piece.")
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
-    if learner.ignores_reports or delay is None or (delay and learner.looking.least < 1):
+    if learner.ignores_reports or delay is None or not covered(learner, late=delay > 0):
         return ()
-    if one_sided and learner.looking.misses:
+    if delay and learner.looking.least < 1 and not _late_attention(learner):
         return ()
     if isinstance(schedule, Paper):  # its horizon is bounded already
         fits = rounds == schedule.horizon and delay == 0 and learner.looking.least == 1
         fits = fits and isinstance(learner.multiplier, GradientAscent)
         return (paper_bound(learner, schedule, rounds),) if fits else ()
     if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
-        return ()
+        return ()  # other schedules have theorems of their own, if any
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     if one_sided and delay and learner.primal.exact:
         return ()

@@ -16,7 +16,7 @@ schedule. The other form needs no oracle but the player's own C, and the largest
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,9 +24,9 @@ import numpy as np
 
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
-from likewise.learner.schedules import SelfTuned
+from likewise.learner.schedules import Paper, SelfTuned
 from likewise.learner.settings import Learner
-from likewise.learner.state import State
+from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import BITS, ONE
 from likewise.validation import instance, integer, within
 
@@ -140,6 +140,39 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
     return Unseen(looks.unseen, low, min(high - 1, looks.in_part), confidence)
 
 
+def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) -> Unseen:
+    """Reports that a panel overlooked, each with probability ``share`` at most.
+
+    Of Y reports that were made and X that were overlooked, (s/share)^X·((1 − s)/(1 − share))^Y is a
+    supermartingale for every s above the share, and so is its mean over some of them: at all times
+    at once it is below 1/delta with probability 1 − delta (Ville).
+
+    >>> overlooked_reports(100, 0.1).high, overlooked_reports(100, 0.0).high
+    (24, 0)
+    """
+    reports = integer("reports", reports, 0, None, "It counts the reports that were made.")
+    share = within("share", share, 0, 1, "0.1 means one report in ten.", ends="[)")
+    confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
+    if share == 0:
+        return Unseen(0.0, 0, 0, confidence)
+    others = [share + (1.0 - share) * 2.0**-j for j in range(1, 13)]
+    most = math.log(len(others) / (1.0 - confidence))
+
+    def excess(x: int) -> float:
+        made = (
+            x * math.log(s / share) + reports * math.log((1.0 - s) / (1.0 - share)) for s in others
+        )
+        terms = list(made)
+        top = max(terms)
+        return top + math.log(sum(math.exp(term - top) for term in terms)) - most
+
+    high = 1
+    while excess(high) <= 0:
+        high *= 2
+    high = _first(lambda x: excess(x) > 0, high) - 1
+    return Unseen(reports * share / (1.0 - share), 0, high, confidence)
+
+
 def _first(holds: Callable[[int], bool], last: int) -> int:
     """The first number up to ``last`` from which on a condition holds, by bisection."""
     low, high = 0, last
@@ -162,18 +195,76 @@ def _left(state: State) -> float:
 def _estimated(state: State, failing: float) -> tuple[float, str]:
     """How far published scores and estimated labels may be off, and what then holds."""
     learner, rounds = state.learner, state.opened
+    if not learner.pricing.one_sided:
+        in_order = not state.missing and labels_in_order(state.open.values(), rounds)
+        return score_deviation(learner, rounds, failing, in_order=in_order)
+    if reason := _not_unbiased(state):
+        return 0.0, f"as an estimate only: {reason}"
+    return _rounding(learner, rounds) + _bias(learner, rounds), bounds.IN_EXPECTATION
+
+
+LATE = "if a round's labels, and which of them have come, depend on nothing of its own draws"
+# A bound that holds at all times at once is tightest at about eight times as many rounds as this.
+TUNED_TO = 500
+
+
+def deviation(variance: float, rho: float, failing: float) -> float:
+    """A limit that a martingale exceeds at any time with probability ``failing`` at most.
+
+    Its differences are sub-Gaussian, and their variances add up to ``variance``, which is known in
+    advance; sqrt((V + rho)·(ln((V + rho)/rho) + 2·ln(1/failing))) for any rho that is settled in
+    advance (a mixture of normals, and Ville's inequality).
+
+    >>> round(deviation(4000.0, 500.0, 0.05) / math.sqrt(2 * 4000.0 * math.log(1 / 0.05)), 3)
+    1.24
+    """
+    total = variance + rho
+    return math.sqrt(total * (math.log(total / rho) + 2.0 * math.log(1.0 / failing)))
+
+
+def labels_in_order(rounds: Iterable[OpenRound], opened: int) -> bool:
+    """Test whether labels have come of whole rounds, and are outstanding of the latest alone.
+
+    Else it might depend on scores which labels have come, and at what times.
+    """
+    waiting = [r for r in rounds if r.panel is None or r.awaiting_labels(one_sided=False)]
+    latest = set(range(opened - len(waiting) + 1, opened + 1))
+    return {r.number for r in waiting} == latest and not any(r.labels for r in waiting)
+
+
+def score_deviation(
+    learner: Learner, rounds: int, failing: float, *, in_order: bool = True
+) -> tuple[float, str]:
+    """How many errors the policies may have made more than their published scores, and when.
+
+    A player that knows its policy publishes it on the grid. One that draws is off by averages of
+    R_t draws, each of range k: V = Σ_t k²/(4·R_t). ``in_order`` says that labels have come in the
+    order of the rounds.
+    """
+    rounding, k = _rounding(learner, rounds), learner.k
+    if learner.primal.exact:
+        return rounding, "surely"
+    if "full" not in bounds.proved(learner.primal):
+        return rounding, "surely, of the published scores"
+    # R never falls: blocks that double have at least the draws of their first round.
+    variance, first = 0.0, 1
+    while first <= rounds:
+        count = min(2 * first - 1, rounds) - first + 1
+        variance += count * k * k / (4.0 * _draws(learner, first))
+        first *= 2
+    off = deviation(variance, TUNED_TO * k * k / (4.0 * _draws(learner, 1)), failing)
+    chance = f"with probability {1 - failing:g}"
+    if in_order:
+        return rounding + off, f"{chance} at all times at once, {bounds.UNSEEN}"
+    return rounding + off, f"{chance} at one look, {LATE}"
+
+
+def _rounding(learner: Learner, rounds: int) -> float:
+    """Scores are on the grid, the smallest weights are cut off, and weighted labels are rounded."""
     k, hypotheses = learner.k, learner.hypotheses
     cut = hypotheses.cut if learner.primal.exact and isinstance(hypotheses, ExactWeights) else 0.0
-    # Scores are on the grid, and the smallest weights are cut off.
-    rounded = k * (bounds.UNIT + cut) * rounds
-    if learner.pricing.one_sided:
-        if reason := _not_unbiased(state):
-            return 0.0, f"as an estimate only: {reason}"
-        return rounded + _bias(learner, rounds), bounds.IN_EXPECTATION
-    if learner.primal.exact:
-        return rounded, "surely"
-    off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * _draws(learner)))
-    return rounded + k * off, f"with probability {1 - failing:g}"
+    weighted = k / bounds.charged_eta(learner) * bounds.weighted_rounding(learner, rounds)
+    return k * (bounds.UNIT + cut) * rounds + weighted
 
 
 def _not_unbiased(state: State) -> str | None:
@@ -183,7 +274,7 @@ def _not_unbiased(state: State) -> str | None:
     label comes: if some labels do not come, the sum is on one side.
     """
     learner = state.learner
-    if not isinstance(learner.schedule, SelfTuned):
+    if isinstance(learner.schedule, Paper) or not bounds.covered(learner, late=False):
         return "labels that nobody saw are made up for"
     if state.overridden:
         return "some decisions were overridden, so that our chances of approval do not count"
@@ -209,10 +300,10 @@ def _bias(learner: Learner, rounds: int) -> float:
     return k * (2.0 / math.e * bounds.label_terms(rounds)[1] + covariance)
 
 
-def _draws(learner: Learner) -> int:
-    """R, by which scores are estimated in the first round; later rounds have no fewer."""
-    drawn_apart = learner.resamples(1) if learner.primal.experts(learner.hypotheses) else 0
-    return learner.draws(1) - drawn_apart
+def _draws(learner: Learner, t: int = 1) -> int:
+    """R, by which scores are estimated in a round; later rounds have no fewer."""
+    drawn_apart = learner.resamples(t) if learner.primal.experts(learner.hypotheses) else 0
+    return learner.draws(t) - drawn_apart
 
 
 def _from_largest_lam(state: State, delay: int) -> float | None:
@@ -224,7 +315,9 @@ def _from_largest_lam(state: State, delay: int) -> float | None:
         return None
     if delay and learner.looking.least < 1:  # nothing is proved of both together
         return None
-    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
+    if not isinstance(schedule, SelfTuned) or not bounds.covered(learner, late=delay > 0):
+        return None
+    if delay and not schedule.as_proved:
         return None
     late = bounds.Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
     theorem = bounds.Theorems(learner, schedule, state.opened, late)

@@ -8,6 +8,10 @@ each pair, +lam for the one who was favoured and −lam for the other. Labels ch
 | full information  | –                    | eta·(1−2y)/k, whoever it is      |
 | one-sided         | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
 
+Other losses than plain errors weigh these by person (:class:`Loss`): with a wrong approval that
+costs v and a wrong rejection that costs w, both at most 1, the two columns are −w·eta/k and
+eta·(v·(1−y) − w·y)/k, one-sided eta·((v + w)·J·(1−y) − w)/k.
+
 Constants that do not depend on the policy are left out. k is the largest number of people in a
 round: dividing by the round's own number would break the regret statement.
 
@@ -19,6 +23,7 @@ Reports need no estimate, and are never weighted by J.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -27,8 +32,9 @@ from typing import Any, ClassVar
 
 from likewise import validation as check
 from likewise.errors import EventRefused
-from likewise.learner.events import Decision
+from likewise.learner.events import Decision, Person
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.people.schema import FeatureSchema
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
@@ -44,6 +50,85 @@ def report_cost(lam: float, pairs: int) -> int:
     return to_units(lam) // pairs
 
 
+Weights = tuple[int, int]
+"""What a wrong approval and a wrong rejection of a person cost, in units of 2^-20."""
+ALIKE: Weights = (ONE, ONE)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss of a decision, by person: a weight for each kind of error.
+
+    ``approval`` is the weight of approving somebody whose label is 0, ``rejection`` that of
+    rejecting somebody whose label is 1: a number in [0, 1], or the name of a feature with a range,
+    whose place in its range is the weight (the amount of a loan). With ``fractions`` a label y may
+    be any number in [0, 1], and the loss of deciding h is v·(1 − y)·h + w·y·(1 − h): with equal
+    weights the absolute loss |h − y|. Of the squared loss (h − y)² the costs are the same ones,
+    as h² = h. (These are losses of the decision. Of (π(x) − y)², a loss of the chance, the
+    reduction says nothing: it is not linear in π.) Regret and errors are then in this loss.
+
+    >>> Loss(rejection=0.25).alike, Loss(fractions=True).alike
+    (False, True)
+    """
+
+    approval: float | str = 1.0
+    rejection: float | str = 1.0
+    fractions: bool = False
+
+    def __post_init__(self) -> None:
+        remedy = "Errors weigh at most 1; or name a feature with a range."
+        for name in ("approval", "rejection"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                check.assign(self, **{name: check.within(f"loss {name}", value, 0, 1, remedy)})
+        check.flag("loss fractions", self.fractions, "Say whether labels may be fractions.")
+
+    @property
+    def alike(self) -> bool:
+        """True if all errors weigh 1."""
+        return self.approval == self.rejection == 1.0
+
+    def check(self, schema: FeatureSchema) -> None:
+        """Refuse names that are no features with a range."""
+        for name in (self.approval, self.rejection):
+            if isinstance(name, str):
+                fits = name in schema.names and math.isfinite(_range(schema, name)[1])
+                rule = "must name a feature with a range"
+                check.require(fits, "loss", rule, name, "Give the feature low and high.")
+
+    def weights(self, schema: FeatureSchema, person: Person) -> Weights:
+        """The weights of a person, on the grid."""
+        approval, rejection = (
+            to_units(self._weight(schema, person, name)) for name in (self.approval, self.rejection)
+        )
+        return approval, rejection
+
+    def _weight(self, schema: FeatureSchema, person: Person, weight: float | str) -> float:
+        if not isinstance(weight, str):
+            return weight
+        low, width = _range(schema, weight)
+        value = person.features[schema.names.index(weight)]
+        if math.isnan(value):
+            raise EventRefused(
+                f"Person {person.id!r} has no {weight}, which says what an error costs. Give it."
+            )
+        return (value - low) / width
+
+    def spec(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _range(schema: FeatureSchema, name: str) -> tuple[float, float]:
+    """Where a feature's range begins, and how wide it is."""
+    low, high = schema.features[schema.names.index(name)].limits
+    return low, high - low
+
+
+def loss_from_spec(spec: Mapping[str, Any]) -> Loss:
+    """Read a loss from its JSON."""
+    return Loss(**check.members("loss", spec, (), [f.name for f in fields(Loss)]))
+
+
 @dataclass(frozen=True)
 class Pricing(ABC):
     """Costs of approving a person, in units of 2^-20; ``unit`` is eta/k."""
@@ -51,13 +136,13 @@ class Pricing(ABC):
     unit: int
     one_sided: ClassVar[bool] = True
 
-    def sealed(self, decision: Decision) -> int:  # noqa: ARG002
+    def sealed(self, decision: Decision, weights: Weights = ALIKE) -> int:  # noqa: ARG002
         """The charge that does not wait for a label."""
         return 0
 
     @abstractmethod
-    def labelled(self, decision: Decision, label: int) -> int:
-        """The charge when the label comes."""
+    def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:
+        """The charge when the label, in units, comes."""
 
     @abstractmethod
     def largest(self, cap: int) -> int:
@@ -67,14 +152,16 @@ class Pricing(ABC):
 class FullInformation(Pricing):
     """Every label becomes known.
 
-    >>> FullInformation(unit=100).labelled(Decision("ann", False, 0), 1)
+    >>> FullInformation(unit=100).labelled(Decision("ann", False, 0), ONE)
     -100
     """
 
     one_sided = False
 
-    def labelled(self, decision: Decision, label: int) -> int:  # noqa: ARG002
-        return self.unit * (1 - 2 * label)
+    def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:  # noqa: ARG002
+        """eta·(v·(1−y) − w·y)/k."""
+        approval, rejection = weights
+        return self.unit * (approval * (ONE - label) - rejection * label) // (ONE * ONE)
 
     def largest(self, cap: int) -> int:  # noqa: ARG002
         return self.unit
@@ -84,17 +171,20 @@ class Lifted(Pricing):
     """One-sided: an unseen label counts as 1; a seen 0 corrects that, J times over.
 
     >>> lifted, ann = Lifted(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
-    >>> lifted.labelled(ann, 1), lifted.labelled(ann, 0), lifted.sealed(Decision("bo", False, 0))
+    >>> lifted.labelled(ann, ONE), lifted.labelled(ann, 0), lifted.sealed(Decision("bo", False, 0))
     (-100, 300, -100)
     """
 
-    def sealed(self, decision: Decision) -> int:
-        """−eta/k for somebody who was rejected, whose label will never be known."""
-        return 0 if decision.approved else -self.unit
+    def sealed(self, decision: Decision, weights: Weights = ALIKE) -> int:
+        """−w·eta/k for somebody who was rejected, whose label will never be known."""
+        return 0 if decision.approved else -(self.unit * weights[1] // ONE)
 
-    def labelled(self, decision: Decision, label: int) -> int:
-        """eta·(2·J·(1−y) − 1)/k."""
-        return (0 if label else 2 * self.unit * _inverse(decision) // ONE) - self.unit
+    def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:
+        """eta·((v + w)·J·(1−y) − w)/k."""
+        seen = self.unit * sum(weights) * (ONE - label)
+        return (seen and seen * _inverse(decision) // (ONE * ONE * ONE)) - self.unit * weights[
+            1
+        ] // ONE
 
     def largest(self, cap: int) -> int:
         """eta·(2·M − 1)/k."""
@@ -208,6 +298,31 @@ class Geometric(Dual):
         return min(lam * (1.0 + self.theta), LARGEST_LAM) if reported else lam
 
 
+@dataclass(frozen=True)
+class Bounded(Dual):
+    """Gradient ascent that is projected onto [0, ``largest``], where the paper regularises.
+
+        lam ← min(largest, lam + (largest/beta)·mu·u),   u = beta for a report and 0 otherwise
+
+    *Footnote: "It is possible to alternatively project the action space of the dual player … into a
+    bounded interval."* As u is never negative, it never decreases (Theorem E). For T rounds,
+    eta·sqrt(T)·m/C is a largest price with which regret and reports are both of the order sqrt(T).
+
+    >>> [Bounded(0.5).step(lam, reported=True, beta=0.1, mu=0.5) for lam in (0.0, 0.25, 0.5)]
+    [0.25, 0.5, 0.5]
+    """
+
+    largest: float = 1.0
+    name = "bounded"
+    never_decreases = True
+
+    def __post_init__(self) -> None:
+        _positive(self, "largest")
+
+    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
+        return min(self.largest, lam + self.largest * mu) if reported else lam
+
+
 # lam·2^20 must stay an integer that sums of costs can hold; a multiplier that stays there still
 # never falls.
 LARGEST_LAM = 2.0**20
@@ -221,7 +336,9 @@ def _positive(dual: Dual, name: str) -> None:
     check.assign(dual, **{name: value})
 
 
-DUALS: dict[str, type[Dual]] = {kind.name: kind for kind in (GradientAscent, Additive, Geometric)}
+DUALS: dict[str, type[Dual]] = {
+    kind.name: kind for kind in (GradientAscent, Additive, Geometric, Bounded)
+}
 
 
 def dual_from_spec(spec: Mapping[str, Any]) -> Dual:

@@ -149,11 +149,11 @@ class Audited:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A person's label has become known."""
+    """A person's label has become known: 0 or 1, or a fraction where the loss allows for it."""
 
     round: str
     person: str
-    label: int
+    label: float
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,13 @@ from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
 from likewise.learner.attention import Asking, Possible, Response, ask, ask_all
-from likewise.learner.costs import report_cost
+from likewise.learner.costs import ALIKE, Weights, report_cost
 from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State, changed, is_located, located, points_of
-from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose
 from likewise.people.schema import People
 from likewise.validation import instance
@@ -164,10 +164,10 @@ def check_sums(state: State, round_id: str) -> None:
         )
 
 
-def possible_pairs(round_: OpenRound, learner: Learner) -> Possible:
+def possible_pairs(round_: OpenRound, learner: Learner, sensitivity: int) -> Possible:
     """The pairs of a round that could be reported, once everybody is decided on."""
     scores = [round_.decisions[person.id].score for person in round_.people]
-    return Possible.of(learner.hypotheses.schema, round_.people, scores, learner.sensitivity)
+    return Possible.of(learner.hypotheses.schema, round_.people, scores, sensitivity)
 
 
 def asking(state: State, round_id: str) -> Asking:
@@ -188,8 +188,8 @@ def _ask(state: State, round_: OpenRound) -> Asking:
     learner = state.learner
     if learner.looking.asks_all:
         scores = [decision.score for decision in round_.decisions.values()]
-        return ask_all(learner.looking, scores, learner.sensitivity)
-    pairs = possible_pairs(round_, learner)
+        return ask_all(learner.looking, scores, state.sensitivity)
+    pairs = possible_pairs(round_, learner, state.sensitivity)
     return ask(learner.looking, state.memory, pairs, round_.number, learner.seed)
 
 
@@ -386,8 +386,18 @@ def _sealed(event: events.Sealed, state: State) -> State:
     if not state.learner.pricing.one_sided:
         return state  # every label will come, and nothing is charged before it does
     counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
-    amounts = [state.learner.pricing.sealed(decision) for decision in counted]
-    return charge_labels(state, round_, [d.person for d in counted], amounts)
+    people, sealed = [d.person for d in counted], state.learner.pricing.sealed
+    weights = _weights(state.learner, round_, people)
+    return charge_labels(state, round_, people, list(map(sealed, counted, weights)))
+
+
+def _weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list[Weights]:
+    """The weights of wrong decisions on some people of a round."""
+    if learner.loss.alike:
+        return [ALIKE] * len(people)
+    by_id = {person.id: person for person in round_.people}
+    schema = learner.hypotheses.schema
+    return [learner.loss.weights(schema, by_id[name]) for name in people]
 
 
 @_fold.register
@@ -401,7 +411,8 @@ def _overridden(event: events.Overridden, state: State) -> State:
     decision = round_.decisions[event.person]
     if round_.panel is not None:
         # What was charged at sealing is taken back.
-        amount = -state.learner.pricing.sealed(decision)
+        weights = _weights(state.learner, round_, [event.person])
+        amount = -state.learner.pricing.sealed(decision, *weights)
         state = charge_labels(state, round_, [event.person], [amount])
     overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
     return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
@@ -440,8 +451,7 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
 @_fold.register
 def _audited(event: events.Audited, state: State) -> State:
     round_ = find_round(state, event.round)
-    if round_.panel is None:
-        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    _asked(round_)
     same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
     if round_.outcome == event.outcome and same:
         return state
@@ -452,7 +462,7 @@ def _audited(event: events.Audited, state: State) -> State:
             f"{_outcome_text(event.outcome, event.pairs)}."
         )
     check_asked(event, round_)
-    check_pairs(event, round_, state.learner.sensitivity)
+    check_pairs(event, round_)
     round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome != "unaudited":
         state = _attended(state, round_)
@@ -465,10 +475,17 @@ def _audited(event: events.Audited, state: State) -> State:
 
 def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner) -> bool:
     """Of the rounds that nobody was asked about, some lower the multiplier as quiet ones do."""
-    steps, asked = learner.looking.steps, round_.asking
+    steps = learner.looking.steps
     if event.outcome != "unaudited" or learner.ignores_reports or not steps:
         return False
-    return asked is not None and not asked.looked_at and round_.number % steps == 0
+    return not _asked(round_).looked_at and round_.number % steps == 0
+
+
+def _asked(round_: OpenRound) -> Asking:
+    """The pairs that the panel of a sealed round is asked about."""
+    if round_.asking is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    return round_.asking
 
 
 def check_asked(event: events.Audited, round_: OpenRound) -> None:
@@ -476,8 +493,8 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 
     A round in which nothing could be reported is quiet, although nobody looks.
     """
-    asked = round_.asking
-    if asked is None or event.outcome == "unaudited":
+    asked = _asked(round_)
+    if event.outcome == "unaudited":
         return
     if not (asked.looked_at or asked.quiet):
         raise EventRefused(
@@ -495,18 +512,18 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 
 def _attended(state: State, round_: OpenRound) -> State:
     """The attention learns from the panel's response, and what it did not expect is counted."""
-    learner, asked = state.learner, round_.asking
-    if asked is None or not asked.looked_at:
+    learner, asked = state.learner, _asked(round_)
+    if not asked.looked_at:
         return state
     looks, memory = state.looks, state.memory
     if asked.chance < ONE and any(not asked.expected(pair) for pair in round_.pairs):
         looks = looks.surprised(asked.chance)
     if learner.looking.learns:
-        everything = possible_pairs(round_, learner)
+        everything = possible_pairs(round_, learner, asked.sensitivity)
         shown = everything.only(_places(everything, asked.asks))
         response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
-            asked.whole,
+            asked.whole, state.opened - round_.number,
         )  # fmt: skip
         memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)
@@ -520,8 +537,9 @@ def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
     return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
 
 
-def check_pairs(event: events.Audited, round_: OpenRound, sensitivity: int) -> None:
+def check_pairs(event: events.Audited, round_: OpenRound) -> None:
     """Reported pairs are of the round, name the favoured first, and could be violations at all."""
+    sensitivity = _asked(round_).sensitivity
     for over, under in event.pairs:
         for person in (over, under):
             check_id(person, "A person's id")
@@ -566,7 +584,9 @@ def _dual_step(state: State, round_: OpenRound) -> State:
         people = [person for pair in pairs for person in pair]
         state = _charge(state, round_, people, [amount, -amount] * len(pairs), report=True)
         total = state.account.reported + amount * len(pairs)
-        state = changed(state, account=changed(state.account, reported=total))
+        account = changed(state.account, reported=total)
+        kappa = next_kappa(learner, state.kappa, round_.decisions, pairs)
+        state = changed(state, account=account, kappa=kappa)
     audits, reports = state.audits + 1, state.reports + reported
     beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
     lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
@@ -576,19 +596,32 @@ def _dual_step(state: State, round_: OpenRound) -> State:
     return changed(state, lam=lam, audits=audits, reports=reports, account=account)
 
 
+def next_kappa(
+    learner: Learner,
+    kappa: float,
+    decisions: Mapping[str, Decision],
+    pairs: Sequence[tuple[str, str]],
+) -> float:
+    """kappa after a report of some pairs, whose gaps tell if one may have been a violation."""
+    margins = learner.margins
+    widest = max(decisions[over].score - decisions[under].score for over, under in pairs)
+    certain = widest <= to_units(margins.alpha)
+    return learner.schedule.next_kappa(kappa, margins.kappa, certain=certain)
+
+
 @_fold.register
 def _labelled(event: events.Labelled, state: State) -> State:
     check_id(event.person, "A person's id")
     return label(state, event.round, {event.person: event.label})
 
 
-def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
+def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
     """Labels of some people of a round, as if their events came one after the other."""
     round_, learner = open_round(state, round_id), state.learner
     one_sided = learner.pricing.one_sided
     recorded, charged = dict(round_.labels), []
     for person, value in labels.items():
-        y = checked_label(person, value, round_)
+        y = checked_label(person, value, round_, fractions=learner.loss.fractions)
         if person in recorded:
             if recorded[person] == y:
                 continue
@@ -604,18 +637,25 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
     if len(recorded) == len(round_.labels):
         return state
     state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
-    amounts = [learner.pricing.labelled(round_.decisions[p], recorded[p]) for p in charged]
+    amounts = [
+        learner.pricing.labelled(round_.decisions[p], to_units(recorded[p]), weights)
+        for p, weights in zip(charged, _weights(learner, round_, charged), strict=True)
+    ]
     return charge_labels(state, round_, charged, amounts)
 
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-def checked_label(person: str, label: object, round_: OpenRound) -> int:
-    """The label as 0 or 1, of somebody in a round that is sealed."""
-    if not isinstance(label, _NUMBERS) or label not in (0, 1):
+def checked_label(
+    person: str, label: object, round_: OpenRound, *, fractions: bool = False
+) -> float:
+    """The label as 0 or 1, or a fraction, of somebody in a round that is sealed."""
+    fits = isinstance(label, _NUMBERS) and (label in (0, 1) or (fractions and 0 < label < 1))
+    if not fits:
+        rule = "a number from 0 to 1" if fractions else "0 or 1"
         raise EventRefused(
-            f"Round {round_.id!r}, person {person!r}: a label must be 0 or 1; got "
+            f"Round {round_.id!r}, person {person!r}: a label must be {rule}; got "
             f"{shown(label)}. Leave out labels that are not known."
         )
     if round_.panel is None:
@@ -625,7 +665,8 @@ def checked_label(person: str, label: object, round_: OpenRound) -> int:
             f"Round {round_.id!r} has no person {person!r} to label; it has "
             f"{', '.join(map(repr, round_.decisions))}."
         )
-    return int(label)
+    y = float(cast(float, label))
+    return int(y) if y in (0, 1) else y
 
 
 def check_seen(person: str, round_: OpenRound) -> None:

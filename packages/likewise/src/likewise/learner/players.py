@@ -75,31 +75,31 @@ class Estimates:
 
 @dataclass(frozen=True)
 class Term:
-    """A part of a player's regret bound, with a scale of x·sqrt(max S) for each of ``parts``.
+    """A part of a player's regret bound: a scale of x·sqrt(max S), or one for each of its parts.
 
-    The regret of one part is at most (stability/x + gain·x)·sqrt(max S), with its own S. All of
-    them together have at most C·sqrt(Σ B̄²) + burst·max B̄, with C = sqrt(parts)·(stability/x +
-    gain·x), and burst = parts·gain·x if there are several (Theorem A for products). Feedback that
-    is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times;
+    The regret of part j is at most (stability/x + gains[j]·x)·sqrt(max S), with its own S. All of
+    them together have at most C·sqrt(Σ B̄²) + burst·max B̄, where C is the Euclidean norm of these
+    constants, and burst = x·Σ gains if there are several parts (Theorem A for products). Feedback
+    that is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times;
     ``late`` is the weight of what is late beside a round's own cost, 1 for noise and 2 for weights.
 
-    >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
+    >>> Term(1.0, (4.0,), x=0.5).constant(), Term(1.0, (1.0, 1.0, 1.0, 1.0), x=1.0).constant()
     (4.0, 4.0)
     """
 
     stability: float
-    gain: float
+    gains: tuple[float, ...]
     x: float
-    parts: int = 1
     late: int = 1
 
     def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
-        constant = slow * self.stability / self.x + wide * self.gain * self.x
-        return math.sqrt(self.parts) * constant
+        moving = slow * self.stability / self.x
+        constants = [moving + wide * gain * self.x for gain in self.gains]
+        return math.sqrt(sum(constant * constant for constant in constants))
 
     def burst(self, wide: float = 1.0) -> float:
         """The price of a round's full bound, which every part has in its S when a round opens."""
-        return self.parts * self.gain * self.x * wide if self.parts > 1 else 0.0
+        return wide * self.x * sum(self.gains) if len(self.gains) > 1 else 0.0
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,10 @@ class Player(ABC):
     the policy itself, without draws. ``likewise.testing.check_player`` checks all of that, the
     regret included.
 
+    ``proved`` says of what its constants are proved: ``full`` information, in time; ``one-sided``
+    labels; ``late`` feedback. There is a bound for nothing else, and a subclass inherits none of
+    it: its own class body has to say so.
+
     ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
     has a scale of its own, which is for players that ``can_be_per_part``. A player with other
     scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
@@ -128,6 +132,7 @@ class Player(ABC):
     name: ClassVar[str]
     exact: ClassVar[bool]
     can_be_per_part: ClassVar[bool] = False
+    proved: ClassVar[frozenset[str]] = frozenset()
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
@@ -147,10 +152,13 @@ class Player(ABC):
         self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
     ) -> tuple[Term, ...]:
         """The parts of its regret bound, which add up: one scale, or one for every part."""
-        parts = hypotheses.parts if self.per_part else 1
+        gains = self.part_gains(hypotheses) if self.per_part else (self.gain(hypotheses),)
         stability = self.stability(hypotheses, estimated=estimated)
-        gain, late = self.gain(hypotheses) / parts, 2 if self.exact else 1
-        return (Term(stability, gain, x, parts, late),)
+        return (Term(stability, gains, x, late=2 if self.exact else 1),)
+
+    def part_gains(self, hypotheses: HypothesisClass) -> tuple[float, ...]:
+        """The gain of every part of a product by itself: none costs more than all of them."""
+        return (self.gain(hypotheses),) * hypotheses.parts
 
     @abstractmethod
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -263,6 +271,7 @@ class ContextFTPL(Player):
     """
 
     name = "context-ftpl"
+    proved = frozenset(("full", "one-sided", "late"))
     exact = False
     can_be_per_part = True
 
@@ -272,6 +281,9 @@ class ContextFTPL(Player):
 
     def gain(self, hypotheses: HypothesisClass) -> float:
         return hypotheses.noise_gain
+
+    def part_gains(self, hypotheses: HypothesisClass) -> tuple[float, ...]:
+        return tuple(hypotheses.part_noise_gains.tolist())
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""
@@ -330,6 +342,7 @@ class ExponentialWeights(Player):
     """
 
     name = "exponential-weights"
+    proved = frozenset(("full", "one-sided", "late"))
     exact = True
     can_be_per_part = True
 
@@ -339,6 +352,10 @@ class ExponentialWeights(Player):
 
     def gain(self, hypotheses: HypothesisClass) -> float:
         return self._class(hypotheses).log_inverse_prior
+
+    def part_gains(self, hypotheses: HypothesisClass) -> tuple[float, ...]:
+        """ln |H_j|: a temperature for every part goes with a flat prior."""
+        return tuple(hypotheses.part_log_sizes.tolist())
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """One number from coarse to fine; with a flat prior, a share of the bound's best."""
@@ -422,6 +439,7 @@ class NestedFTPL(Player):
     """
 
     name = "nested-ftpl"
+    proved = frozenset(("full", "one-sided", "late"))
     exact = False
     can_be_per_part = True  # it always is
 
@@ -435,10 +453,10 @@ class NestedFTPL(Player):
         self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
     ) -> tuple[Term, ...]:
         """The weights' own regret, and that of the class itself with a scale for every part."""
-        weights = Term(0.25, log(2 * len(_nested(hypotheses))), X_HEDGE, late=2)
-        parts, stability = hypotheses.parts, self.stability(hypotheses, estimated=estimated)
-        noise = self._noise(hypotheses, x)
-        return weights, Term(stability, self.gain(hypotheses) / parts, noise, parts)
+        weights = Term(0.25, (log(2 * len(_nested(hypotheses))),), X_HEDGE, late=2)
+        stability = self.stability(hypotheses, estimated=estimated)
+        gains = tuple(hypotheses.part_noise_gains.tolist())
+        return weights, Term(stability, gains, self._noise(hypotheses, x))
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """The noise of a part of a class of cells; that of other classes follows from it."""

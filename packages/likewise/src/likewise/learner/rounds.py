@@ -94,7 +94,7 @@ def learn(
     state: State,
     deployment: Deployment,
     *,
-    labels: Mapping[str, int] | Sequence[int] | npt.NDArray[np.int64] | Any,
+    labels: Mapping[str, float] | Sequence[float] | npt.NDArray[np.int64] | Any,
     report: Sequence[tuple[str, str]] | Reported | None = (),
 ) -> State:
     """The panel's report and the labels come in, and the round is closed.

@@ -84,11 +84,14 @@ class Schedule(ABC):
     ``feedback`` names the settings that it was made for, of ``full`` and ``one-sided``. Every
     method is a function of its parameters and of its arguments alone, computed by + − · / and
     square roots (:mod:`likewise.numerics.fixed_point` has the logarithm), so that all machines
-    agree. ``likewise.testing.check_schedule`` checks all of that.
+    agree. ``proved`` says of what there are theorems for these constants, of ``full``,
+    ``one-sided`` and ``late``; a subclass inherits none of them.
+    ``likewise.testing.check_schedule`` checks all of that.
     """
 
     name: ClassVar[str]
     feedback: ClassVar[tuple[str, ...]]
+    proved: ClassVar[frozenset[str]] = frozenset()
 
     @property
     @abstractmethod
@@ -98,6 +101,13 @@ class Schedule(ABC):
     @abstractmethod
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
         """How violations are asked for; a player that knows π exactly has r = 0."""
+
+    def next_kappa(self, kappa: float, largest: float, *, certain: bool) -> float:  # noqa: ARG002
+        """kappa after a report, at most ``largest``, that of the margins: here, as before.
+
+        ``certain`` says that every reported gap is at most alpha, so that none is a violation.
+        """
+        return kappa
 
     @abstractmethod
     def error_weight(self) -> float:
@@ -167,6 +177,7 @@ class Paper(Schedule):
     noise: Literal["per-point", "repeated"] = "repeated"
     name = "paper"
     feedback = ("full",)
+    proved = frozenset(("full",))
     most_b = 0.25
 
     def __post_init__(self) -> None:
@@ -235,6 +246,7 @@ class PaperOneSided(Paper):
     omega_constant: int = 512
     name = "paper-one-sided"
     feedback = ("one-sided",)
+    proved = frozenset(("one-sided",))
     most_b = 1 / 6
 
     def __post_init__(self) -> None:
@@ -263,6 +275,10 @@ LARGEST_WEIGHT = 1024
 SMALLEST_X = 1e-100
 # kappa as a share of eps, where none is given; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
+# After a report that may be a violation kappa grows as much as this many others let it shrink.
+REGROWTH = 3
+# kappa never shrinks below this share of its start.
+SMALLEST_KAPPA = 1 / 32
 # The weights of what is outstanding and of a round that waits for its audit.
 OUTSTANDING, WAITING = 1.0, 0.25
 
@@ -276,20 +292,22 @@ class SelfTuned(Schedule):
     is late, what open rounds may still cost is counted too, and the more rounds wait for their
     audit the more slowly the policy moves: it observes how late feedback is, and need not be told.
 
-    Parameters
-    ----------
-    eta: weight of the error against fairness: smaller means fewer violations and reports, and
-        more errors.
-    x: noise (temperature) in units of sqrt(S); without one, the player's default.
-    kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the auditors'
-        time: smaller means fewer reports, and more violations that none announced.
-    r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
-        as it is at most kappa, and enters the bound.
-    delta: probability that some estimate is worse than that, ever.
-    counts_outstanding: S counts what is outstanding; without it, only what has come.
-    outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
-    waiting: by how much a round that waits for its audit makes the next ones more careful; the
-        bounds for late feedback are for 1/4.
+    Args:
+        eta: weight of the error against fairness: smaller means fewer violations and reports, and
+            more errors.
+        x: noise (temperature) in units of sqrt(S); without one, the player's default.
+        kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the
+            auditors' time: smaller means fewer reports, and more violations that none announced.
+        shrink: kappa falls by this share of itself after a report of a gap of at most alpha, which
+            was no violation; after any other it grows back as three such reports let it shrink, up
+            to where it began. 0 keeps it as it is; it must be 0 for a player that draws.
+        r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as
+            long as it is at most kappa, and enters the bound.
+        delta: probability that some estimate is worse than that, ever.
+        counts_outstanding: S counts what is outstanding; without it, only what has come.
+        outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
+        waiting: by how much a round that waits for its audit makes the next ones more careful; the
+            bounds for late feedback are for 1/4.
     """
 
     eta: float = 1 / 24
@@ -300,8 +318,10 @@ class SelfTuned(Schedule):
     counts_outstanding: bool = True
     outstanding: float = OUTSTANDING
     waiting: float = WAITING
+    shrink: float = 0.0
     name = "self-tuned"
     feedback = ("full", "one-sided")
+    proved = frozenset(("full", "one-sided", "late"))
 
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."
@@ -318,6 +338,8 @@ class SelfTuned(Schedule):
             plain["x"] = check.positive("x", self.x, remedy)
             fits, rule = plain["x"] >= SMALLEST_X, f"must be at least {SMALLEST_X:g}"
             check.require(fits, "x", rule, self.x, remedy)
+        share = "0 keeps kappa as it is; 0.1 is a share to try."
+        plain["shrink"] = check.within("shrink", self.shrink, 0, 1, share, ends="[)")
         for name in ("outstanding", "waiting"):
             plain[name] = check.within(name, getattr(self, name), 0, LARGEST_WEIGHT, remedy)
         check.assign(self, **plain)
@@ -340,6 +362,11 @@ class SelfTuned(Schedule):
         margins = Margins(alpha, eps, kappa, r)
         if exact:
             return replace(margins, r=0.0)
+        if self.shrink:
+            raise ParameterError(
+                "shrink", "must be 0 for a player that estimates its scores from draws",
+                self.shrink, "A smaller kappa takes more draws; exponential weights need none.",
+            )  # fmt: skip
         if margins.r == 0 or kappa == 0:
             raise ParameterError(
                 "r" if margins.r == 0 else "kappa",
@@ -347,6 +374,21 @@ class SelfTuned(Schedule):
                 "No number of draws is exact; exponential weights need none.",
             )  # fmt: skip
         return margins
+
+    def next_kappa(self, kappa: float, largest: float, *, certain: bool) -> float:
+        """A share smaller if certain, else larger by three such steps, within its limits.
+
+        >>> SelfTuned(shrink=0.5).next_kappa(0.1, 0.1, certain=True)
+        0.05
+        >>> SelfTuned(shrink=0.5).next_kappa(0.01, 0.1, certain=False)
+        0.08
+        """
+        left = 1.0 - self.shrink
+        if certain:
+            return max(kappa * left, largest * SMALLEST_KAPPA)
+        for _ in range(REGROWTH):
+            kappa /= left
+        return min(kappa, largest)
 
     def error_weight(self) -> float:
         return self.eta

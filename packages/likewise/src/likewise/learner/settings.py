@@ -16,7 +16,14 @@ from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
 from likewise.learner import schedules
 from likewise.learner.attention import Attention, attention_from_spec, attention_named
-from likewise.learner.costs import Dual, Pricing, dual_from_spec, pricing_named
+from likewise.learner.costs import (
+    Dual,
+    Loss,
+    Pricing,
+    dual_from_spec,
+    loss_from_spec,
+    pricing_named,
+)
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
@@ -52,25 +59,27 @@ class Learner:
     """Algorithm "Reduction to Context-FTPL + Online Gradient Descent", as settings; with one-sided
     feedback, Algorithm "Reduction to Context-Semi-Bandit-FTPL + Online Gradient Descent".
 
-    Parameters
-    ----------
-    hypotheses: the class H.
-    k: the most people in a round. Rounds may have fewer.
-    alpha: the size of a fairness violation.
-    eps: the learner competes with policies that are fair at alpha − eps.
-    seed: of everything random, an integer below 2^64.
-    schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
-    player: ``auto``, ``exponential-weights``, ``nested-ftpl`` or ``context-ftpl``.
-    engine: who makes the draws of Context-FTPL; every engine makes the same ones.
-    ignores_reports: the panel is ignored and only accuracy counts (a baseline).
-    feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
-    attention: what the panel is asked: ``possible``, ``everything``, ``share:0.25``, ``model``,
-        ``dominance``, or one such, :class:`~likewise.learner.attention.PanelModel` and others.
-    open_limit: the most rounds that may wait for feedback at a time.
-    scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
-        class. ``nested-ftpl`` always has one for each.
-    dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``, ``geometric``,
-        or such a rule with its parameters, :class:`~likewise.learner.costs.Geometric` and others.
+    Args:
+        hypotheses: the class H.
+        k: the most people in a round. Rounds may have fewer.
+        alpha: the size of a fairness violation.
+        eps: the learner competes with policies that are fair at alpha − eps.
+        seed: of everything random, an integer below 2^64.
+        schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
+        player: ``auto``, ``exponential-weights``, ``nested-ftpl`` or ``context-ftpl``.
+        engine: who makes the draws of Context-FTPL; every engine makes the same ones.
+        ignores_reports: the panel is ignored and only accuracy counts (a baseline).
+        feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
+        attention: what the panel is asked: ``possible``, ``everything``, ``share:0.25``, ``model``,
+            ``dominance``, or one such, :class:`~likewise.learner.attention.PanelModel` and others.
+        open_limit: the most rounds that may wait for feedback at a time.
+        scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
+            class. ``nested-ftpl`` always has one for each.
+        dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``,
+            ``geometric``, ``bounded``, or such a rule with its parameters,
+            :class:`~likewise.learner.costs.Geometric` and others.
+        loss: what wrong decisions cost; :class:`~likewise.learner.costs.Loss` weighs them by
+            person.
     """
 
     hypotheses: HypothesisClass
@@ -87,6 +96,7 @@ class Learner:
     open_limit: int = 10_000
     scales: str = "shared"
     dual: Dual | str = "gradient"
+    loss: Loss = field(default_factory=Loss)
 
     def __post_init__(self) -> None:
         kinds: tuple[tuple[str, type[Any], str], ...] = (
@@ -94,6 +104,7 @@ class Learner:
             ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
             ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
             ("attention", Attention, "possible, everything, share:0.25, model, or PanelModel(…)."),
+            ("loss", Loss, "Loss(approval=0.2, rejection=1.0), or leave it out."),
         )
         if isinstance(self.attention, str):
             assign(self, attention=attention_named(self.attention))
@@ -101,6 +112,7 @@ class Learner:
             assign(self, dual=dual_from_spec({"dual": self.dual}))
         for name, kind, remedy in kinds:
             instance(name, getattr(self, name), kind, remedy)
+        self.loss.check(self.hypotheses.schema)
         choice("engine", self.engine, ENGINES, "They all agree.")
         choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
         remedy = "It is the most people in a round."
@@ -207,8 +219,12 @@ class Learner:
 
     @cached_property
     def sensitivity(self) -> int:
-        """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
-        return to_units(self.margins.alpha - self.margins.kappa)
+        """The sensitivity that the panel is first asked at: alpha − kappa, in units of 2^-20."""
+        return self.asked_at(self.margins.kappa)
+
+    def asked_at(self, kappa: float) -> int:
+        """alpha − kappa in units of 2^-20."""
+        return to_units(self.margins.alpha - kappa)
 
     @cached_property
     def copies(self) -> int:
@@ -269,6 +285,7 @@ class Learner:
             "schedule": self.resolved_schedule.spec(),
             "dual": self.multiplier.spec(),
             "attention": self.looking.spec(),
+            **({} if self.loss == Loss() else {"loss": self.loss.spec()}),
             **{name: getattr(self, name) for name in PLAIN},
             "player": self.primal.name,
         }
@@ -281,7 +298,7 @@ class Learner:
         fits = isinstance(version, str) and version == ALGORITHM
         require(fits, "algorithm", f"must be {ALGORITHM!r}", version, remedy)
         parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual", "attention")
-        values = members("learner", spec, (*parts, *PLAIN))
+        values = members("learner", spec, (*parts, *PLAIN), ("loss",))
         hypotheses = class_from_spec(values["hypotheses"])
         if isinstance(hypotheses, ExactWeights):
             hypotheses = hypotheses.with_prior(values["prior"])
@@ -293,5 +310,6 @@ class Learner:
             schedule=schedules.schedule_from_spec(values["schedule"]),
             dual=dual_from_spec(values["dual"]),
             attention=attention_from_spec(values["attention"]),
+            loss=loss_from_spec(values.get("loss", {})),
             **{name: values[name] for name in PLAIN},
         )

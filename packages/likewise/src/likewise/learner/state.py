@@ -258,7 +258,7 @@ class OpenRound:
     panel: str | None = None
     outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
-    labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    labels: Mapping[str, int | float] = field(default_factory=lambda: MappingProxyType({}))
     overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
     asking: Asking | None = None
 
@@ -298,11 +298,13 @@ class State:
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
     decisions that somebody changed; ``account`` is what the run's certificate rests on, and
     ``incurred`` what each expert of the player has cost, in units of 2^-40; ``looks`` counts what
-    was put before the panel, and ``memory`` is what the learner's attention has learnt of it.
+    was put before the panel, and ``memory`` is what the learner's attention has learnt of it. The
+    panel of a round that is sealed now is asked at alpha − ``kappa``.
     """
 
     learner: Learner
     costs: IntArray
+    kappa: float
     lam: float = 0.0
     opened: int = 0
     audits: int = 0
@@ -351,12 +353,18 @@ class State:
         return cls(
             learner,
             hypotheses.no_costs(),
+            learner.margins.kappa,
             lam=lam,
             account=Account(largest_lam=lam),
             incurred=(0,) * player.experts(hypotheses),
             tuning=Tuning.start(player.scales(hypotheses)),
             memory=learner.looking.start(hypotheses.schema),
         )
+
+    @property
+    def sensitivity(self) -> int:
+        """alpha − kappa, the sensitivity that a panel is asked at now, in units of 2^-20."""
+        return self.learner.asked_at(self.kappa)
 
     def opening(self) -> Tuning:
         """The tuning of a round that opens now.

@@ -31,7 +31,7 @@ from likewise.learner.events import Audited
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, OpenRounds, State, changed
-from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.validation import choice, flag, instance, integer, items, members, real, text
 
 VERSION = "likewise-state/1"
@@ -175,10 +175,16 @@ def _read_float(name: str, data: Any) -> float:
     return number
 
 
+def _read_label(name: str, data: Any) -> float:
+    """A number as it was written: an integer stays one."""
+    return data if type(data) is int else _read_float(name, data)
+
+
 _PLAIN: Mapping[Any, Callable[[str, Any], Any]] = {
     bool: lambda name, data: flag(name, data, NOT_WRITTEN),
     int: lambda name, data: integer(name, data, -LARGEST, LARGEST, NOT_WRITTEN),
     float: _read_float,
+    int | float: _read_label,
     str: lambda name, data: text(name, data, NOT_WRITTEN),
     FloatArray: lambda name, data: np.array(
         [_read_float(name, number) for number in items(name, data, NOT_WRITTEN)]
@@ -269,11 +275,9 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
         rule = "must be none before the round is sealed"
         _require(round_.panel is not None, "outcome", rule, round_.outcome)
         # The constructor and the check are those of the event that said so.
-        fold.check_pairs(
-            Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity
-        )
+        fold.check_pairs(Audited(round_.id, round_.outcome, round_.pairs), round_)
     for person, label in round_.labels.items():
-        fold.checked_label(person, label, round_)
+        fold.checked_label(person, label, round_, fractions=learner.loss.fractions)
         if learner.pricing.one_sided:
             fold.check_seen(person, round_)
     for person, approved in round_.overrides.items():
@@ -284,7 +288,10 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
 
 def _check_asking(asked: Asking, round_: OpenRound, learner: Learner) -> None:
     """The panel must have been asked about pairs of the round that could be reported."""
-    possible = fold.possible_pairs(round_, learner).ids()
+    least, most = learner.sensitivity, to_units(learner.alpha)
+    fits, rule = least <= asked.sensitivity <= most, f"must be in [{least}, {most}]"
+    _require(fits, "asking.sensitivity", rule, asked.sensitivity)
+    possible = fold.possible_pairs(round_, learner, asked.sensitivity).ids()
     fits = asked.possible == len(possible) and set(asked.pairs or ()) <= set(possible)
     _require(fits, "asking", f"must be of the {len(possible)} possible pairs", asked)
     _require(0 < asked.chance <= ONE, "asking.chance", "must be in (0, 2^20]", asked.chance)
@@ -336,6 +343,8 @@ def _check_memory(state: State) -> None:
 def _check_sums(state: State) -> None:
     learner, account, tuning = state.learner, state.account, state.tuning
     _require(state.lam >= 0, "lam", "must be at least 0", state.lam)
+    largest = learner.margins.kappa
+    _require(0 <= state.kappa <= largest, "kappa", f"must be in [0, {largest!r}]", state.kappa)
     _require(account.reported >= 0, "account.reported", "must be at least 0", account.reported)
     rule = f"must be at least lam, which is {state.lam!r}"
     _require(account.largest_lam >= state.lam, "account.largest_lam", rule, account.largest_lam)

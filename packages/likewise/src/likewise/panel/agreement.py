@@ -222,6 +222,8 @@ class Consistency:
 
     >>> (Consistency(1, 4, 3, 1) + Consistency(1, 2, 0, 0)).share
     0.5
+    >>> round(Consistency(5, 100, 82, 10).noise, 3), Consistency(1, 4, 2, 1).noise
+    (0.1, 0.5)
     """
 
     repeats: int = 0
@@ -235,6 +237,16 @@ class Consistency:
     @property
     def share(self) -> float | None:
         return self.same / self.pairs if self.pairs else None
+
+    @property
+    def noise(self) -> float | None:
+        """The chance v that a judgement is turned round, if each is by itself: ½ for coins.
+
+        Two judgements are then the same with chance 1 − 2v(1 − v).
+        """
+        if self.share is None:
+            return None
+        return (1.0 - math.sqrt(max(0.0, 2.0 * self.share - 1.0))) / 2.0
 
 
 def consistency(

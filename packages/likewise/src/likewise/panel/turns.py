@@ -9,8 +9,7 @@ that are still in dispute, and nobody else is asked once there are none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,9 +43,9 @@ class Turns:
     ``asked`` counts rounds, ``shown`` pairs and ``objected`` objections, by member.
     """
 
-    asked: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    shown: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-    objected: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    asked: Mapping[str, int] = field(default_factory=dict)
+    shown: Mapping[str, int] = field(default_factory=dict)
+    objected: Mapping[str, int] = field(default_factory=dict)
 
     def order(self, members: Sequence[str]) -> list[str]:
         """Members in the order in which they should be asked.
@@ -63,13 +62,26 @@ class Turns:
 
         return sorted(members, key=place)
 
-    def after(self, member: str, shown: int, objected: int) -> Turns:
-        """One more round in which the member was shown some pairs, and objected to some."""
+    def after(self, member: str, shown: int, objected: int, asked: int = 1) -> Turns:
+        """One more round in which the member was shown some pairs, and objected to some.
+
+        Where asking and responding are apart, the first has nothing shown, the second nobody asked.
+        """
 
         def more(counts: Mapping[str, int], number: int) -> Mapping[str, int]:
-            return MappingProxyType({**counts, member: counts.get(member, 0) + number})
+            return {**counts, member: counts.get(member, 0) + number}
 
-        return Turns(more(self.asked, 1), more(self.shown, shown), more(self.objected, objected))
+        counts = ((self.asked, asked), (self.shown, shown), (self.objected, objected))
+        return Turns(*(more(before, number) for before, number in counts))
+
+    def joined(self, member: str, members: Sequence[str]) -> Turns:
+        """Somebody joins members: as if asked as often as they, who need not be caught up with.
+
+        >>> Turns({"a": 10, "b": 14}).joined("c", ["a", "b"]).asked["c"]
+        12
+        """
+        mean = sum(self.asked.get(name, 0) for name in members) // max(len(members), 1)
+        return replace(self, asked={**self.asked, member: mean})
 
 
 @dataclass(frozen=True)

@@ -222,6 +222,24 @@ class Feature:
         ]
         return marked[0], marked[1]
 
+    def say_difference(self, first: float, second: float) -> str:
+        """How far two values differ, in words: 579 against 581 is not 579 against 200.
+
+        >>> Feature("score", low=300, high=850).say_difference(579, 581)
+        '2 apart, under 1\\u202f% of the range'
+        >>> Feature("debt").say_difference(1, 4), Feature("owns", "flag").say_difference(0, 1)
+        ('3 apart', 'differs')
+        """
+        amount = abs(first - second)
+        if self.kind in ("category", "flag") or math.isnan(amount):
+            return "differs"
+        low, high = self.limits
+        if not math.isfinite(high - low):
+            return f"{self.say(amount)} apart"
+        share = amount / (high - low)
+        percent = "under 1" if share < 0.01 else f"{100 * share:.0f}"
+        return f"{self.say(amount)} apart, {percent}\u202f% of the range"
+
     @property
     def range_text(self) -> str:
         """The values that may occur, in words."""

@@ -81,7 +81,10 @@ def as_frame(table: Any) -> Frame | None:
             f"that are text and differ."
         ) from error
     if isinstance(frame, nw.LazyFrame):
-        raise PeopleError("A lazy frame has no rows yet. Compute them first: frame.collect().")
+        raise PeopleError(
+            "A lazy frame has no rows yet. Compute them first, frame.collect(), or let an audit "
+            "read them block by block: schema.scan(frame)."
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,10 +18,11 @@ from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import columns, features
 from likewise.people.features import Feature
-from likewise.validation import as_array, choice, items
+from likewise.validation import as_array, choice, items, text
 
 if TYPE_CHECKING:
     from likewise.people.frames import Origin
+    from likewise.people.scans import Scan
 
 
 BoolArray = npt.NDArray[np.bool_]
@@ -83,6 +85,10 @@ class People:
             raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
         return self._unchecked(self.ids, x, self.origin)
 
+    def with_more(self, others: People) -> People:
+        """These people followed by others of the same schema, who are not among them."""
+        return self._unchecked((*self.ids, *others.ids), np.concatenate([self.x, others.x]), None)
+
     def _unchecked(self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None) -> People:
         """People made of parts of these, without a check of every id."""
         people = object.__new__(People)
@@ -108,6 +114,18 @@ class People:
                 float(self.x[first, place]), float(self.x[second, place])
             )
             for title, place in self.schema.shown_as.items()
+        }
+
+    def differences(self, first: int, second: int) -> dict[str, str]:
+        """How far two people differ, in words, by the title of a visible feature."""
+        pairs = {
+            title: (place, float(self.x[first, place]), float(self.x[second, place]))
+            for title, place in self.schema.shown_as.items()
+        }
+        return {
+            title: self.schema.features[place].say_difference(a, b)
+            for title, (place, a, b) in pairs.items()
+            if a != b and not (math.isnan(a) and math.isnan(b))
         }
 
 
@@ -201,6 +219,19 @@ class FeatureSchema:
             x[:, place] = feature.encode_column(column, names, encoded=encoded)
         return People(names, x, self, origin)
 
+    def scan(self, source: Any, ids: str | None = None) -> Scan:
+        """People for an audit that never holds more than a block of them in memory.
+
+        ``source`` is a path of Parquet files, a lazy frame of DuckDB, Polars, Spark, Dask or Ibis,
+        or a function that opens a stream of Arrow data. ``ids`` names a column; columns that the
+        schema does not have are not read, unless the audit names them.
+        """
+        from likewise.people.scans import Encoder, Scan, open_source
+
+        if ids is not None:
+            text("ids", ids, "Name a column.")
+        return Scan(Encoder(self, ids), open_source(source))
+
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """The values of each feature in rows, by name or in the order of the schema."""
         values = [
@@ -237,13 +268,12 @@ class FeatureSchema:
         like identities or hold dates are left out, what looks like a protected trait or an outcome
         is named, each with a warning (:class:`~likewise.errors.SchemaAdvice`).
 
-        Parameters
-        ----------
-        frame: of pandas, polars or Arrow.
-        ids: the column of ids, which is no feature.
-        leave_out: columns that are no features either, such as scores.
-        label: the column of the outcome, which is what is predicted and so no feature.
-        categories: columns of text or integers that hold levels, though they look like numbers.
+        Args:
+            frame: of pandas, polars or Arrow.
+            ids: the column of ids, which is no feature.
+            leave_out: columns that are no features either, such as scores.
+            label: the column of the outcome, which is what is predicted and so no feature.
+            categories: columns of text or integers that hold levels, though they look like numbers.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"],

@@ -27,7 +27,7 @@ _SEPARATORS = {";": "semicolons (;)", "\t": "tabs", "|": "bars (|)"}
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
-def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list[dict[str, str]]:
+def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list[Row]:
     """The rows of a CSV file by the names in its first line.
 
     Every column ``needed`` must be there once; without any, no name may be there twice.
@@ -39,7 +39,7 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
             reader = csv.DictReader(file, strict=True)
             header = [name.strip() for name in reader.fieldnames or []]
             reader.fieldnames = header
-            rows = [_stripped(row) for row in reader]
+            rows = [_stripped(row, line) for line, row in enumerate(reader, start=2)]
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
@@ -68,9 +68,18 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
     return rows
 
 
-def _stripped(row: dict[Any, Any]) -> dict[str, str]:
+class Row(dict[str, str]):
+    """The cells of a line of a file, by name."""
+
+    line = 0
+
+
+def _stripped(row: dict[Any, Any], line: int) -> Row:
     """The row without spaces around its cells; one of another length is refused later."""
-    return {name: cell.strip() if isinstance(cell, str) else cell for name, cell in row.items()}
+    cells = {name: cell.strip() if isinstance(cell, str) else cell for name, cell in row.items()}
+    stripped = Row(cells)
+    stripped.line = line
+    return stripped
 
 
 def _check_header(
@@ -91,9 +100,9 @@ def _check_header(
             )
 
 
-def line_of(path: str | os.PathLike[str]) -> RowName:
+def line_of(path: str | os.PathLike[str], rows: Sequence[Mapping[str, str]]) -> RowName:
     """The names of a file's rows: its lines, the first of them being the header."""
-    return lambda place: f"{path}, line {place + 2}"
+    return lambda place: f"{path}, line {getattr(rows[place], 'line', place + 2)}"
 
 
 def parse_people(
@@ -110,7 +119,7 @@ def parse_people(
     if lacking := [name for name in schema.names if name not in rows[0]]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
     columns = [
-        read_cells(feature, [row[feature.name] for row in rows], line_of(path))
+        read_cells(feature, [row[feature.name] for row in rows], line_of(path, rows))
         for feature in schema.features
     ]
     return schema.from_columns(columns, checked_ids(len(rows), ids))
@@ -129,7 +138,7 @@ def parse_column(
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
         if number is None:
             raise LikewiseError(
-                f"{line_of(path)(place)}: {column} must be a number; got {cell!r}. "
+                f"{line_of(path, rows)(place)}: {column} must be a number; got {cell!r}. "
                 f"{_remedy(cell, cells) or 'Correct the cell.'}"
             )
     return [float(number) for number in numbers if number is not None]
@@ -151,7 +160,7 @@ def parse_labels(
                 "Write 1 for whom a favourable decision was right, 0 for the others."
             )
             raise LikewiseError(
-                f"{line_of(path)(place)}: {column} must be 0 or 1; got {cell!r}. {remedy}"
+                f"{line_of(path, rows)(place)}: {column} must be 0 or 1; got {cell!r}. {remedy}"
             )
         labels.append(int(value))
     return np.array(labels, dtype=np.int64)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from likewise.learner.bounds import Bound, bounds
-from likewise.learner.certificate import Certificate, certificate, unseen_reports
+from likewise.learner.certificate import (
+    Certificate,
+    certificate,
+    overlooked_reports,
+    unseen_reports,
+)
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
@@ -69,7 +75,6 @@ class MemberLooks:
     that members were shown, all together.
     """
 
-    sensitivity: int
     turns: Turns = field(default_factory=Turns)
     pairs: int = 0
 
@@ -80,11 +85,11 @@ class MemberLooks:
     def see(self, moment: Moment) -> None:
         """Ask about the pairs that the panel is shown in a round."""
         encounter, scores = moment.encounter, moment.deployment.units
-        gaps = scores[:, None] - scores
-        shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > self.sensitivity)
+        gaps, sensitivity = scores[:, None] - scores, moment.asking.sensitivity
+        shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > sensitivity)
         if not shown.any():
             return
-        votes = gaps[shown] > encounter.distances[:, shown] + self.sensitivity
+        votes = gaps[shown] > encounter.distances[:, shown] + sensitivity
         panel = encounter.panel
         heard = ask_in_turn(panel.rule, panel.members, votes, self.turns)
         self.turns, self.pairs = heard.turns, self.pairs + int(heard.heard.sum())
@@ -154,6 +159,7 @@ def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
         "open_rounds": len(transcript.state.open),
         "bounds": [bound.to_json() for bound in bounds_of(transcript)],
         "certificate": None if run is None else run.to_json(),
+        "certificates": None if run is None else certificates_of(transcript, run),
     }
 
 
@@ -172,6 +178,31 @@ def certificate_of(transcript: Transcript) -> Certificate | None:
     if state.learner.ignores_reports:
         return None
     return certificate(state, delay=transcript.delay.longest)
+
+
+# A share of reports that are wrong, or overlooked, which people may well reach.
+ERRING = 0.1
+
+
+def certificates_of(transcript: Transcript, run: Certificate) -> dict[str, Any] | None:
+    """Return certificates from the rounds of a run; None where these were not recorded.
+
+    ``changing`` has those against policies that change, ``one_sided`` that of one-sided labels with
+    high probability, ``wrong`` and ``overlooked`` what the run's own says if so many reports were
+    wrong, or may have been overlooked.
+    """
+    evidence = transcript.evidence
+    if evidence is None:
+        return None
+    full, wrong = not evidence.learner.pricing.one_sided, math.ceil(ERRING * run.reports)
+    one_sided = evidence.one_sided()
+    changing = [part.to_json() for part in evidence.partitions()[1:]] if full else []
+    return {
+        "changing": changing,
+        "one_sided": None if one_sided is None else one_sided.to_json(),
+        "wrong": {"reports": wrong, "regret": run.regret + evidence.wrong_reports(wrong)},
+        "overlooked": {"share": ERRING, **overlooked_reports(run.reports, ERRING).to_json()},
+    }
 
 
 def trace_csv(transcript: Transcript) -> str:

@@ -209,7 +209,7 @@ class Case:
         return sorted(self.distances, key=lambda name: self.distances[name])
 
 
-def case_of(moment: Moment, sensitivity: int) -> Case:
+def case_of(moment: Moment) -> Case:
     """The pair that was reported; in a quiet round, the one that came closest to it."""
     people, scores = moment.encounter.people, moment.deployment.units
     if moment.report:
@@ -225,7 +225,7 @@ def case_of(moment: Moment, sensitivity: int) -> Case:
         over=over,
         under=under,
         gap=int(scores[over] - scores[under]),
-        sensitivity=sensitivity,
+        sensitivity=moment.asking.sensitivity,
         distances=dict(zip(panel.members, distances, strict=True)),
         pivot=None if place < 0 else panel.members[place],
         reported=bool(moment.report),
@@ -239,7 +239,7 @@ def points(units: int) -> str:
 
 def explain(moment: Moment, learner: Learner) -> dict[str, tuple[str, ...]]:
     """A round in plain words, for readers who are not programmers: sentences by heading."""
-    case = case_of(moment, learner.sensitivity)
+    case = case_of(moment)
     return {
         "The two people": _people(moment, case),
         "The panel": _panel(moment, case),

@@ -163,11 +163,6 @@ class PreparedGame:
     hypotheses: HypothesisClass
     learner: Learner | Algorithm
 
-    @property
-    def sensitivity(self) -> int:
-        """The sensitivity that the panel is asked at, in units of 2^-20."""
-        return self.learner.sensitivity
-
     def play(
         self, *, record: bool = False, progress: Callable[[Moment], None] = lambda _moment: None
     ) -> Transcript:

@@ -64,12 +64,14 @@ def _self_tuned(
     x: Annotated[float | None, "noise (temperature) in units of sqrt(S)"] = None,
     kappa: Annotated[float | None, "the panel is asked at alpha − kappa"] = None,
     kappa_share: Annotated[float | None, "kappa as a share of eps, in place of kappa"] = None,
+    shrink: Annotated[float, "by how much a report that was no violation lowers kappa"] = 0.0,
     r: Annotated[float | None, "accuracy of a gap estimated from draws"] = None,
     prior: Annotated[str | None, "coarse-to-fine or flat, for classes with exact weights"] = None,
     scales: Annotated[str, "shared, or per-part: one for each part of a product"] = "shared",
     dual: Annotated[str, "how the price of a report moves: gradient, additive, …"] = "gradient",
     gamma: Annotated[float | None, "of the duals additive and geometric"] = None,
     theta: Annotated[float | None, "of the dual geometric"] = None,
+    largest: Annotated[float | None, "of the dual bounded"] = None,
     counts_outstanding: Annotated[bool, "the scale counts what is outstanding"] = True,
     outstanding: Annotated[float, "the weight of what is outstanding"] = OUTSTANDING,
     waiting: Annotated[float, "how much a round that waits for its audit adds"] = WAITING,
@@ -81,12 +83,12 @@ def _self_tuned(
         kappa = kappa_share * eps
     schedule = SelfTuned(
         eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
-        outstanding=outstanding, waiting=waiting,
+        outstanding=outstanding, waiting=waiting, shrink=shrink,
     )  # fmt: skip
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
-        engine=engine, feedback=feedback, scales=scales, dual=_dual(dual, gamma=gamma, theta=theta),
-        open_limit=open_limit,
+        engine=engine, feedback=feedback, scales=scales, open_limit=open_limit,
+        dual=_dual(dual, gamma=gamma, theta=theta, largest=largest),
     )  # fmt: skip
 
 

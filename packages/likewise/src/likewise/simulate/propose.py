@@ -73,19 +73,18 @@ def propose(
 ) -> Proposal:
     """The most accurate of a grid of eta and kappa within a budget of looks a thousand rounds.
 
-    Parameters
-    ----------
-    worlds: who arrives before which panel, once for every seed; each setting plays a game in every
-        one, and counts are averaged. For people of your own it is
-        :class:`likewise.simulate.Resampled`, which draws k of them a round:
-        ``[Resampled(seed, 8, people, labels, panel, pool) for seed in (1, 2)]``, with the people of
-        the pool's schema (``pool.people(frame)``) and labels 0 or 1 in their order.
-    budget: the most rounds that the panel can look at, in a thousand.
-    game: rounds, alpha, eps, feedback, attention and delay, as they will be; the worlds, eta and
-        kappa take the place of its own.
-    limit: the most rounds in violation that are bearable, in a thousand.
-    workers: processes to play in; one by default.
-    progress: a function that is told what was played, and how many games are done.
+    Args:
+        worlds: who arrives before which panel, once for every seed; each setting plays a game in
+            every one, and counts are averaged. For people of your own it is
+            :class:`likewise.simulate.Resampled`, which draws k of them a round: ``[Resampled(seed,
+            8, people, labels, panel, pool) for seed in (1, 2)]``, with the people of the pool's
+            schema (``pool.people(frame)``) and labels 0 or 1 in their order.
+        budget: the most rounds that the panel can look at, in a thousand.
+        game: rounds, alpha, eps, feedback, attention and delay, as they will be; the worlds, eta
+            and kappa take the place of its own.
+        limit: the most rounds in violation that are bearable, in a thousand.
+        workers: processes to play in; one by default.
+        progress: a function that is told what was played, and how many games are done.
 
     >>> import numpy as np
     >>> from likewise import Feature, FeatureSchema, MetricAuditor, Panel, Segments

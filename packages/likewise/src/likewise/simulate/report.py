@@ -151,7 +151,7 @@ def lam_figure(demo: Demo) -> str:
 
 
 @STYLE
-def pivot_figure(moments: Sequence[Moment], sensitivity: int) -> str:
+def pivot_figure(moments: Sequence[Moment]) -> str:
     """How often each auditor is the pivot: of all pairs, and of those that were reported."""
     every: Counter[str] = Counter()
     reported: Counter[str] = Counter()
@@ -160,7 +160,7 @@ def pivot_figure(moments: Sequence[Moment], sensitivity: int) -> str:
         every.update(dict.fromkeys(members[:-1], 0))
         every.update(members[index] for index in _upper(moment.pivot_auditors).tolist())
         if moment.report:
-            reported[str(case_of(moment, sensitivity).pivot)] += 1
+            reported[str(case_of(moment).pivot)] += 1
     fig = canvas.canvas(270)
     axes = canvas.axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14)
     _pivot_bars(axes, every, reported)
@@ -222,9 +222,9 @@ def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
 
 
 @STYLE
-def round_figure(moment: Moment, sensitivity: int) -> str:
+def round_figure(moment: Moment) -> str:
     """The people of one round by their chances, and how far each auditor would let a gap go."""
-    case = case_of(moment, sensitivity)
+    case = case_of(moment)
     scores, ids = 100 * moment.deployment.scores, moment.encounter.people.ids
     rows = len(case.distances)
     fig = canvas.canvas(250 + 30 * rows)
@@ -366,6 +366,6 @@ def _figures(demo: Demo) -> dict[str, list[str]]:
         "error": [error_figure(demo)],
         "frontier": [frontier_figure(demo)],
         "lam": [lam_figure(demo)],
-        "pivots": [pivot_figure(moments, sensitivity), distance_figure(moments, sensitivity)],
-        "round": [round_figure(demo.moment, sensitivity)],
+        "pivots": [pivot_figure(moments), distance_figure(moments, sensitivity)],
+        "round": [round_figure(demo.moment)],
     }

@@ -25,10 +25,11 @@ from likewise.hypotheses.base import HypothesisClass
 from likewise.learner import fold
 from likewise.learner.attention import Asking
 from likewise.learner.events import Audited, Closed, Labelled, Outcome
+from likewise.learner.evidence import Evidence
 from likewise.learner.players import Frozen
 from likewise.learner.rounds import Deployment, deploy
 from likewise.learner.settings import Learner
-from likewise.learner.state import State
+from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, log, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap, Selection, choose_report, exceeding_pairs
@@ -232,7 +233,7 @@ class Algorithm(ABC):
 
     def asking(self, round_id: str) -> Asking:  # noqa: ARG002
         """The pairs that the panel is asked about in the round: here, everything."""
-        return Asking()
+        return Asking(sensitivity=self.sensitivity)
 
     @property
     def lam(self) -> float:
@@ -255,12 +256,14 @@ class FoldedLearner(Algorithm):
         self.hypotheses, self.k, self.seed = learner.hypotheses, learner.k, learner.seed
         self.alpha, self.eps, self.feedback = learner.alpha, learner.eps, learner.feedback
         self.state = State.start(learner)
+        self.closed: list[OpenRound] = []
+        self.records = False
         self._frozen: Frozen | None = None
         self._deployment: Deployment | None = None
 
     @property
     def sensitivity(self) -> int:
-        return self.learner.sensitivity
+        return self.state.sensitivity
 
     def settings(self) -> dict[str, Any]:
         return self.learner.settings()
@@ -299,7 +302,14 @@ class FoldedLearner(Algorithm):
         return fold.asking(self.state, round_id)
 
     def hear(self, event: Feedback) -> None:
+        if self.records and isinstance(event, Closed):
+            self.closed.append(self.state.open[event.round])
         self.state = fold.apply(self.state, event)
+
+    @property
+    def evidence(self) -> Evidence:
+        """All rounds of the game, with the feedback that has come."""
+        return Evidence.of(self.learner, [*self.closed, *self.state.open.values()])
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
         """Fold the events; labels of a round that follow each other are charged in one sum."""
@@ -393,13 +403,15 @@ class Transcript:
     delay: Delays = field(default_factory=Delays)
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
+    evidence: Evidence | None = None
 
     @property
     def state(self) -> State:
         """The learner's state after the last round; other algorithms than ours have none."""
         if self.last_state is None:
             raise LikewiseError(
-                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+                f"{type(self.learner).__name__} is no fold over events and keeps no state, or "
+                f"these are the first rounds of a longer game, whose state is that of its end."
             )
         return self.last_state
 
@@ -463,7 +475,7 @@ def play(
 ) -> Transcript:
     """Play some rounds. ``delay`` says how late audits and labels come; ``keep`` which moments to
     keep in full; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
-    look for the best fair policy in hindsight.
+    look for the best fair policy in hindsight, and the evidence for certificates of intervals.
 
     Where the player knows π^t, violations are counted on it exactly; otherwise from
     ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
@@ -478,6 +490,8 @@ def play(
         delay = Delays(delay, delay)
     algorithm = _check_game(world, learner, rounds, selection, delay, (keep, progress))
     chosen = algorithm.selection or selection or LargestGap()
+    if isinstance(algorithm, FoldedLearner):
+        algorithm.records = record
     table = _Table(world.course(), algorithm, chosen, Inbox(learner.seed, delay), draws)
     alpha = to_units(learner.alpha)
     rows: list[tuple[float | int | bool, ...]] = []
@@ -493,10 +507,11 @@ def play(
         progress(moment)
     columns = (np.array(column) for column in zip(*rows, strict=True))
     counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
-    last_state = algorithm.state if isinstance(algorithm, FoldedLearner) else None
+    folded = algorithm if isinstance(algorithm, FoldedLearner) else None
     return Transcript(
-        world, learner, last_state=last_state, delay=delay, moments=tuple(kept),
-        encounters=tuple(encounters), **counted,
+        world, learner, last_state=None if folded is None else folded.state, delay=delay,
+        moments=tuple(kept), encounters=tuple(encounters),
+        evidence=folded.evidence if folded is not None and record else None, **counted,
     )  # fmt: skip
 
 
@@ -561,7 +576,7 @@ class _Table:
         deployment = algorithm.deploy(people, encounter.panel.name)
         policy = algorithm.policy(people, self.evaluation_draws)
         asked = algorithm.asking(deployment.round)
-        exceeded = pivots.exceeded(deployment.units, algorithm.sensitivity)
+        exceeded = pivots.exceeded(deployment.units, asked.sensitivity)
         exceeded &= shown_pairs(asked, people.ids)
         report = choose_report(exceeded, deployment.units, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)

@@ -6,18 +6,26 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
 from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
+from likewise.learner.bounds import Lateness, proved
 from likewise.learner.events import Person
 from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Draws, Estimates, Frozen, Player
 from likewise.learner.rounds import deploy, learn
-from likewise.learner.schedules import Schedule, schedule_from_spec, schedule_to_spec
+from likewise.learner.schedules import (
+    Paper,
+    Schedule,
+    SelfTuned,
+    schedule_from_spec,
+    schedule_to_spec,
+)
 from likewise.learner.settings import Learner
 from likewise.learner.state import State, Tuning
 from likewise.learner.state_files import dump_state, parse_state
@@ -28,6 +36,8 @@ from likewise.simulate.rounds import Algorithm
 from likewise.testing import contract as contracts
 from likewise.testing.contract import contract, require
 
+# What there are theorems about.
+SETTINGS = frozenset(("full", "one-sided", "late"))
 _TABLE = [[0, 0, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]]
 _SIX = [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]
 
@@ -59,6 +69,9 @@ def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> N
 def check_schedule(schedule: Schedule) -> None:
     """Check a schedule: constants that make sense, the same ones again; JSON; and a learner.
 
+    If its class says that something is ``proved`` of it, its constants must be those of the
+    theorems: mu = n^{-1/2}, x·sqrt(max S), as many draws as r asks for, M = ceil(t^{1/3}).
+
     >>> from likewise.learner import SelfTuned
     >>> check_schedule(SelfTuned(eta=0.5))
     """
@@ -74,6 +87,7 @@ def check_schedule(schedule: Schedule) -> None:
         scales = [schedule.scale(peak, 4, 10, 0.3) for peak in peaks]
         fits = all(math.isfinite(s) and s > 0 for s in scales) and scales[0] <= scales[1]
         require(fits, schedule, f"scale must be above 0 and not fall with the peak; got {scales}.")
+    _check_proved(schedule)
     copy = contracts.same_as_json(schedule, schedule_to_spec, schedule_from_spec)
     before, after = _constants(schedule), _constants(copy)
     require(before == after, schedule, f"read back from its JSON, {before} became {after}.")
@@ -81,6 +95,27 @@ def check_schedule(schedule: Schedule) -> None:
     for feedback in schedule.feedback:
         settings = (2, 0.4, 0.4, 1, schedule, "context-ftpl", "reference")
         check_state(schedule, Learner(pool, *settings, feedback=feedback), seed=1, rounds=2)
+
+
+def _check_proved(schedule: Schedule) -> None:
+    """Compare what a schedule says to be proved with the constants that the theorems are about."""
+    claims = proved(schedule)
+    require(claims <= SETTINGS, schedule, f"proved must be some of {sorted(SETTINGS)}.")
+    if not claims or isinstance(schedule, Paper):
+        return  # of the paper's constants its own inequalities are computed, whatever they are
+    rule = "no theorem is about it: proved is for kinds of SelfTuned."
+    require(isinstance(schedule, SelfTuned), schedule, rule)
+    margins = schedule.margins(0.3, 0.3, exact=False)
+    same = SelfTuned(delta=cast(SelfTuned, schedule).delta)
+    for t in (1, 2, 10, 1000):
+        right = math.isclose(schedule.mu(t), same.mu(t), rel_tol=1e-9)
+        right = right and schedule.draws(margins, 4, t) >= same.draws(margins, 4, t)
+        right = right and schedule.resamples(4, t) == same.resamples(4, t)
+        right = right and math.isclose(schedule.scale(t, 4, 9, 0.3), same.scale(t, 4, 9, 0.3))
+        scales = schedule.scales(np.array([float(t), 1.0]), 4, 9, np.array([0.3, 0.2]))
+        right = right and np.allclose(scales, [0.3 * math.sqrt(t), 0.2], rtol=1e-9)
+        rule = f"it says that {sorted(claims)} are proved, and its constants at {t} are others."
+        require(right, schedule, rule)
 
 
 def _constants(schedule: Schedule) -> tuple[float, float, int, int]:
@@ -177,7 +212,9 @@ def check_player(
     costs that are set against the policy with the player's own constants: C·sqrt(max S), with
     C = stability/x + gain·x, or what its :meth:`~likewise.learner.Player.terms` add up to. For a
     player that estimates its scores there is a margin of six standard deviations more. A correct
-    player is accused with a probability of less than 1e-6.
+    player is accused with a probability of less than 1e-6. If its class says that late feedback is
+    ``proved``, costs come three rounds late too; if one-sided labels, J must make up for the
+    rejected.
     """
     require(isinstance(player, Player), player, "it is no Player.")
     PLAYERS.check_name(player.name, type(player))
@@ -189,6 +226,12 @@ def check_player(
     trial.policy()
     trial.decisions()
     trial.regret()
+    claims = proved(player)
+    trial.require(claims <= SETTINGS, f"proved must be some of {sorted(SETTINGS)}.")
+    if "late" in claims:
+        trial.regret(delay=3)
+    if "one-sided" in claims:
+        trial.inverses()
     learner = Learner(trial.hypotheses, 4, 0.3, 0.3, seed, player=player.name)
     check_state(player, learner, seed)
 
@@ -299,8 +342,29 @@ class _Trial:
         off = np.abs(decisions.mean(axis=0) - chances)
         self.require((off <= spread).all(), "decisions do not have the chances that scores say.")
 
-    def regret(self) -> None:
-        """Σ f_t(π^t) − min_h Σ f_t(h) ≤ C·sqrt(Σ B²) + burst·B, for costs set against it."""
+    def inverses(self) -> None:
+        """E[J·1[approved]] is 1 if J is exact, and 1 − (1 − π)^M if it comes from M draws."""
+        frozen, cap, batches = self.frozen(5, self.costs), 4, 60
+        means = np.zeros(len(self.points))
+        chances = np.zeros(len(self.points))
+        for batch in range(batches):
+            estimates = self.estimates(frozen, self.points, batch, cap)
+            means += np.array(estimates.inverses) / ONE / batches
+            chances += np.array(estimates.scores) / ONE / batches
+        exact = np.divide(1.0, chances, out=np.full(len(chances), np.inf), where=chances > 0)
+        resampled = np.where(chances > 0, (1 - (1 - chances) ** cap) * exact, cap)
+        if self.player.exact:
+            likely = chances > 1e-3  # of others J is cut off, and nobody will ask
+            off, most = np.abs(means * chances - 1)[likely], np.full(int(likely.sum()), 2e-3)
+        else:
+            off, most = np.abs(means - resampled), np.full(len(means), 6 * cap / 2 / batches**0.5)
+        self.require((off <= most).all(), "J does not make up for those who were rejected.")
+
+    def regret(self, delay: int = 0) -> None:
+        """Σ f_t(π^t) − min_h Σ f_t(h) ≤ C·sqrt(Σ B²) + burst·B, for costs set against it.
+
+        With a delay all costs come so many rounds late.
+        """
         h, player, size = self.hypotheses, self.player, 1 << 18
         x = player.default_x(h)
         terms = player.terms(h, x)
@@ -308,6 +372,7 @@ class _Trial:
         tuning = Tuning.start(player.scales(h))
         everything = np.zeros(len(h.codes()), dtype=np.int64)
         largest = 3 * size / ONE
+        late: list[tuple[Points, IntArray, list[int]]] = []
         for t in range(1, ROUNDS + 1):
             points = self.points[self.rng.integers(0, len(self.points), 3)]
             tuning = tuning.opened(largest, largest * largest, counts_outstanding=False)
@@ -318,14 +383,25 @@ class _Trial:
             amounts = np.where(scores > ONE // 2, size, -size).astype(np.int64)
             amounts = np.where(self.rng.random(3) < 0.2, -amounts, amounts)
             played += float((amounts / ONE * (scores / ONE)).sum())
-            for row, amount in zip(estimates.experts or (), amounts.tolist(), strict=False):
-                incurred = [i + amount * score for i, score in zip(incurred, row, strict=True)]
             everything += h.predict(h.codes(), points).astype(np.int64) @ amounts
+            shares = [0] * self.experts
+            for row, amount in zip(estimates.experts or (), amounts.tolist(), strict=False):
+                shares = [share + amount * score for share, score in zip(shares, row, strict=True)]
+            late.append((points, amounts, shares))
+            if len(late) <= delay:
+                continue
+            points, amounts, shares = late.pop(0)
+            incurred = [paid + share for paid, share in zip(incurred, shares, strict=True)]
             costs = h.charge(costs, points, amounts)
             tuning = tuning.charged(player.places(h, points), amounts)
         squares = ROUNDS * largest * largest
         margin = 6.0 * math.sqrt(squares / DRAWS) if not player.exact else 1e-3
         regret = played - float(everything.min()) / ONE
-        bound = sum(t.constant() * math.sqrt(squares) + t.burst() * largest for t in terms)
+        how = Lateness(delay, counted=False)
+        bound = sum(
+            t.constant(how.slow(t.late), how.wide) * math.sqrt(squares)
+            + t.burst(how.wide) * largest
+            for t in terms
+        )
         beyond = f"its regret is {regret:.3g}, and its own constants allow {bound:.3g}."
         self.require(regret <= bound + margin, beyond)

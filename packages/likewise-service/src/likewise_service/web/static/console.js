@@ -1,5 +1,6 @@
 // The auditor's pages; everything works without it, by plain links and forms. With it no key waits
-// for the network: what is pressed is shown at once, queued, and sent in order until it is saved.
+// for the network: what is pressed is shown at once, kept in the browser, and sent in order until
+// it is saved, from whichever page or tab is open then.
 (() => {
   "use strict";
   const find = (id) => document.getElementById(id);
@@ -14,368 +15,430 @@
     if (!Number.isNaN(then.valueOf())) time.textContent = clock.format(then).replace(" at ", ", ");
   }
 
-  const source = find("review-data");
-  if (!source) return;
-  const review = JSON.parse(source.textContent);
-  const { pairs, people } = review;
-  let place = review.position - 1;
+  // On a phone the pages' names do not all fit: the current one is brought into sight.
+  document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-  // Browsers may refuse storage; then it lasts as long as the page. Only reasons and what is to be
-  // sent are kept, by names that mean nothing outside of this review.
-  const stored = (name) => { try { return localStorage.getItem(name); } catch { return null; } };
+  const source = find("queue-data"), leave = document.querySelector("form.leave");
+  const data = source ? JSON.parse(source.textContent) : null;
+  const practice = data?.practice ?? false;
+  // Whoever this page was made for, and the token of their session, which may change under it.
+  const seat = leave?.dataset.seat ?? "", label = leave?.dataset.label ?? "";
+  let csrf = leave?.elements.csrf.value ?? "";
+
+  // ── What is not sent yet: one entry of the browser's storage each, shared by all tabs ──────────
+
+  const UNSENT = "likewise-unsent:", memory = new Map();
+  function stored(name) {
+    try { return localStorage.getItem(name) ?? memory.get(name) ?? null; } catch { return memory.get(name) ?? null; }
+  }
   function store(name, text) {
+    memory.delete(name);
     try {
       if (text) localStorage.setItem(name, text);
       else localStorage.removeItem(name);
-    } catch { /* nothing to do */ }
+    } catch { if (text) memory.set(name, text); }  // refused: it lasts as long as the page
   }
-  const QUEUE = `likewise-queue:${review.key}`;
-  const draftOf = (pair) => `likewise-draft:${review.key}:${nameOf(pair)}`;
-  const nameOf = (pair) => `${pair.over}.${pair.under}`;
+  function keys() {
+    try { return [...Object.keys(localStorage), ...memory.keys()]; } catch { return [...memory.keys()]; }
+  }
+  const parsed = (text) => { try { return JSON.parse(text); } catch { return null; } };
+  function unsent() {
+    const items = keys().filter((name) => name.startsWith(UNSENT)).map((name) => parsed(stored(name)));
+    return items.filter(Boolean).sort((one, other) => one.at - other.at);
+  }
+  const ours = () => unsent().filter((item) => item.seat === seat);
+  const entry = (item) => UNSENT + item.key;
+  const random = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 
-  function say(text) { find("said").textContent = text; }
-  function alarm(text, kind = "said") {
-    find("alarm").textContent = text;
-    find("alarm").dataset.kind = kind;
-    find("alarm").hidden = !text;
-    if (text) find("alarm").scrollIntoView({ block: "nearest" });
+  let latest = 0;
+  const touched = new Map();  // when something was said of a pair, here or in another tab
+  const place = (item) => `${item.review}.${item.pair}`;
+  function keep(item) {
+    latest = Math.max(Date.now(), latest + 1);  // two keys within a millisecond stay in order
+    const kept = { ...item, seat, label, key: random(), at: latest };
+    touched.set(place(kept), latest);
+    store(entry(kept), JSON.stringify(kept));
+    return kept;
   }
 
-  // ── The queue: one request at a time, in order, again and again until it is saved ──────────────
+  // ── Sending: one request at a time, in order, again and again until it is saved ────────────────
 
-  const queue = readQueue();
-  let busy = false, tries = 0, wake = () => {};
   const WORDS = {
-    saved: "Saved", saving: "Saving…", again: "Not saved, trying again", out: "Not saved: sign in again",
+    saved: "Saved", saving: "Saving…", again: "Not saved, trying again", held: "Handed in in a moment; U takes it back",
+    out: "Not saved: sign in again", seat: "Not saved: you speak for another seat", lost: "Not all is saved: see above",
   };
+  const listeners = { saved() {}, refused() {}, renewed() {} };
+  let pumping = false, lost = false, flying = "", tries = 0, wake = () => {};
 
-  function readQueue() {
-    try { return JSON.parse(stored(QUEUE) || "[]"); } catch { return []; }
-  }
   function state(name) {
     const line = find("saving");
-    if (!line || line.dataset.state === name) return;
-    line.dataset.state = name;
-    line.textContent = WORDS[name];
+    if (line && line.dataset.state !== name) { line.dataset.state = name; line.textContent = WORDS[name]; }
+    tellUnsent();
   }
-  const key = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-
-  function enqueue(act, fields) {
-    queue.push({ act, fields, key: key() });
-    store(QUEUE, JSON.stringify(queue));
-    state(tries ? "again" : "saving");
-    pump();
+  function alarm(text, kind = "said") {
+    const line = find("alarm");
+    if (!line) return;
+    line.textContent = kind === "said" && line.dataset.kind === "said" ? `${line.textContent} ${text}` : text;
+    line.dataset.kind = kind;
+    line.hidden = !text;
+    if (text) line.scrollIntoView({ block: "nearest" });
   }
-
-  async function post(item) {
-    const form = new URLSearchParams({ ...item.fields, csrf: review.csrf, key: item.key });
-    const patience = new AbortController();
-    const timer = setTimeout(() => patience.abort(), 15000);
-    try {
-      return await fetch(`${review.url}/${item.act}`, {
-        method: "POST", body: form, headers: { Accept: "application/json" },
-        credentials: "same-origin", redirect: "error", signal: patience.signal,
-      });
-    } finally {
-      clearTimeout(timer);
+  // The page of the queue says of its own what is saved; of all else, every page says what waits.
+  function tellUnsent() {
+    const line = find("unsent"), waiting = new Map();
+    if (!line) return;
+    for (const item of unsent()) {
+      if (item.seat !== seat || !data) waiting.set(item.label, (waiting.get(item.label) ?? 0) + 1);
     }
+    line.hidden = !waiting.size;
+    line.textContent = [...waiting].map(([name, count]) =>
+      `${count === 1 ? "1 response" : `${count} responses`} given as ${name} ${count === 1 ? "is" : "are"} kept in this browser, and sent as soon as that seat is signed in here.`).join(" ");
   }
 
+  function request(item) {
+    const { review, act, pair, reason, limit, key } = item;
+    const form = new URLSearchParams({ pair, key, csrf, seat: item.seat, ...(act === "flag" ? { reason, limit } : {}) });
+    const body = form.toString();  // browsers let only small ones outlive their page
+    return fetch(`/console/rounds/${review}/${act}`, {
+      method: "POST", body, headers: { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" },
+      credentials: "same-origin", redirect: "error", keepalive: body.length < 30000, signal: AbortSignal.timeout(15000),
+    });
+  }
   function pause(milliseconds) {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds);
       wake = () => { clearTimeout(timer); resolve(); };
     });
   }
+  // Where a browser has no locks two tabs may send the same: the server takes each key once.
+  const alone = (task) => (navigator.locks ? navigator.locks.request("likewise-send", task) : task());
 
-  const final = (status) => status >= 400 && status < 500 && status !== 408 && status !== 429;
+  // Learn whose session this is now: another tab may have signed in, or chosen another seat.
+  async function renew() {
+    const began = Date.now(), before = csrf, waiting = ours();
+    const response = await fetch(`/console/queue.json?unsent=${waiting.length}`, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+    if (response.status === 401) return "out";
+    if (!response.ok) return response.status === 403 ? "seat" : "again";
+    const fresh = await response.json();
+    if (fresh.seat !== seat) return "seat";
+    csrf = fresh.csrf;
+    // What was said since the server was asked is newer than what it says.
+    const newer = [...touched].filter(([, at]) => at >= began).map(([id]) => id);
+    listeners.renewed(fresh, new Set([...waiting.map(place), ...ours().map(place), ...newer]));
+    return csrf === before ? "again" : "saving";
+  }
 
+  async function attempt(item) {
+    if (!stored(entry(item))) return "saving";  // another tab was faster
+    flying = item.key;
+    let response = null;
+    try { response = await request(item); } catch { return "again"; } finally { flying = ""; }
+    const { status } = response;
+    if (status === 401 || status === 403) return renew().catch(() => "again");
+    if (!response.ok && (status < 400 || status >= 500 || status === 408 || status === 429)) return "again";
+    const body = await response.json().catch(() => ({}));
+    store(entry(item), "");
+    tries = 0;
+    if (find("alarm")?.dataset.kind === "sending") alarm("", "");
+    if (response.ok) { listeners.saved(item, body); return "saving"; }
+    lost = true;
+    listeners.refused(item, body.error?.message ?? "");
+    return "saving";
+  }
+
+  const ALARMS = {
+    out: "You are signed out. Sign in again here, or in another tab: what you said is kept in this browser, and sent then.",
+    seat: "In this browser you speak for another seat by now. What you said for this one is kept here, and sent as soon as you speak for it again.",
+    again: "That is not saved yet: the server cannot be reached. It is tried again until it is, and kept in this browser.",
+  };
   async function pump() {
-    if (busy) return;
-    busy = true;
-    while (queue.length) {
-      const item = queue[0];
-      let response = null;
-      try { response = await post(item); } catch { response = null; }
-      if (response?.status === 401) {
-        state("out");
-        alarm("You are signed out. Sign in again and open this review: what you said is kept here, and sent then.");
-        busy = false;
-        return;
-      }
-      if (response?.ok || (response && final(response.status))) {
-        queue.shift();
-        store(QUEUE, queue.length ? JSON.stringify(queue) : "");
-        tries = 0;
-        if (response.ok) saved(item);
-        else refused(item, await sentence(response));
-        continue;
-      }
+    if (pumping) return;
+    pumping = true;
+    for (let items = ours(); items.length; items = ours()) {
+      const held = items.length === 1 ? items[0].hold - Date.now() : 0;
+      if (held > 0) { state("held"); await pause(held); continue; }
+      const outcome = await alone(() => attempt(items[0])).catch(() => "again");
+      if (outcome === "saving") { state(outcome); continue; }
       tries += 1;
-      state("again");
-      if (tries === 2) alarm("That is not saved yet: the server cannot be reached. It is tried again until it is; keep this page open.", "network");
+      state(outcome);
+      if (tries > 1 || outcome !== "again") alarm(ALARMS[outcome], "sending");
       await pause(Math.min(3000, 200 * 2 ** Math.min(tries, 5)));
     }
-    busy = false;
-    state("saved");
+    pumping = false;
+    state(lost ? "lost" : "saved");
   }
-
-  function saved(item) {
-    if (find("alarm").dataset.kind === "network") alarm("");
-    if (item.act === "finish") location.assign(review.home);
-  }
-  function refused(item, text) {
-    const pair = pairs.find((one) => nameOf(one) === item.fields.pair);
-    if (pair && item.act === "flag") pair.flagged = false;
-    if (pair && item.act === "withdraw") pair.flagged = true;
-    alarm(text || "That was not saved. Load the page again, and try once more.");
-    show(place);
-  }
-  async function sentence(response) {
-    try { return (await response.json()).error.message; } catch { return ""; }
+  function send() {
+    state(tries ? "again" : "saving");
+    wake();
+    pump();
   }
 
   addEventListener("online", () => wake());
-  addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
+  addEventListener("focus", () => wake());
+  // Whoever leaves: what has no predecessor of the same pair is sent now; the next page sends it
+  // again, with the same key, and all that remains.
+  addEventListener("pagehide", () => {
+    const pairs = new Set();
+    for (const item of ours()) {
+      if (!pairs.has(place(item)) && item.key !== flying) request(item).catch(() => {});
+      pairs.add(place(item));
+    }
+  });
+  addEventListener("beforeunload", (event) => {
+    const forgotten = [...memory.keys()].some((name) => name.startsWith(UNSENT));
+    if (forgotten || (tries && ours().length)) event.preventDefault();
+  });
+  // A form that changes who is signed in waits a little until all is sent.
+  document.addEventListener("submit", async (event) => {
+    if (event.defaultPrevented || !ours().length) return;
+    event.preventDefault();
+    const form = event.target, submitter = event.submitter;
+    for (const item of ours()) if (item.hold) store(entry(item), JSON.stringify({ ...item, hold: 0 }));
+    wake();
+    for (let i = 0; i < 30 && ours().length; i += 1) await new Promise((done) => setTimeout(done, 100));
+    if (submitter?.name) form.append(Object.assign(document.createElement("input"), { type: "hidden", name: submitter.name, value: submitter.value }));
+    form.submit();
+  });
+  addEventListener("storage", tellUnsent);
 
-  // What was not sent when the page was left is said here too, and sent now.
-  for (const item of queue) {
-    const pair = pairs.find((one) => nameOf(one) === item.fields.pair);
-    if (pair && item.act === "flag") { pair.flagged = true; pair.reason = item.fields.reason; }
-    if (pair && item.act === "withdraw") pair.flagged = false;
-  }
+  tellUnsent();
+  if (seat && ours().length) send();
+  if (data && !data.pairs.length) document.addEventListener("visibilitychange", () => { if (!document.hidden) location.reload(); });
+  if (!data?.pairs.length) return;
 
-  // ── What was looked at ─────────────────────────────────────────────────────────────────────────
+  // ── The queue: pairs in order, those with a response before the one in focus ───────────────────
 
-  let seen = [], seenTimer = 0;
-  function look(pair) {
-    if (pair.mark || !review.editable) return;
-    pair.mark = "seen";
-    seen.push(`${nameOf(pair)}=seen`);
-    clearTimeout(seenTimer);
-    seenTimer = setTimeout(tellSeen, 1000);
-  }
-  function tellSeen() {
-    if (seen.length) enqueue("marks", { marks: seen.join(" ") });
-    seen = [];
-  }
-  const unseen = () => pairs.filter((pair) => !pair.mark && !pair.flagged).length;
-
-  // ── One pair ───────────────────────────────────────────────────────────────────────────────────
-
+  const HOLD = 5000, FEW = 8;
+  let pairs = data.pairs, left = data.left, focus = 0, revisiting = false;
+  const responded = [];  // in the order in which it was said, for undo
+  const byId = (id) => pairs.find((pair) => pair.id === id);
+  const toDo = () => Object.values(left).reduce((sum, number) => sum + number, 0);
+  const draftOf = (pair) => `likewise-draft:${pair.id}`;
   const text = (element, words) => { if (element) element.textContent = words; };
+  function say(words) { find("said").textContent = words; }
+
+  function set(pair, response, reason = pair.reason) {
+    const before = left[pair.review] ?? 0;
+    left[pair.review] = before + (pair.response ? 1 : 0) - (response ? 1 : 0);
+    pair.response = response;
+    pair.reason = reason;
+  }
+  // What was not sent when a page was left, and what another tab says, is said here too.
+  function take(item) {
+    const pair = byId(place(item));
+    touched.set(place(item), Date.now());
+    if (!pair) return;
+    set(pair, item.act === "undo" ? "" : item.act, item.reason ?? pair.reason);
+    pair.limit = item.limit ?? pair.limit;
+  }
 
   function show(index) {
-    place = Math.min(Math.max(index, 0), pairs.length - 1);
-    const pair = pairs[place];
-    if (!pair) return;
-    look(pair);
-    const flags = pairs.filter((one) => one.flagged).length;
-    const both = [people[pair.over], people[pair.under]];
-    text(document.querySelector("#pair .progress"), `Pair ${place + 1} of ${pairs.length}, ${flags} flagged`);
-    both.forEach((person, side) => {
+    focus = Math.min(Math.max(index, 0), pairs.length - 1);
+    const pair = pairs[focus], over = Boolean(pair.response) && !revisiting;
+    find("nothing").hidden = !over;
+    find("pair").hidden = over;
+    find("undo-last").hidden = !responded.length;
+    text(find("progress"), `${toDo()} left`);
+    text(find("nothing-heading"), toDo() ? "More pairs are on their way" : "Nothing more to look at");
+    if (over) return;
+    pair.people.forEach((person, side) => {
       for (const name of document.querySelectorAll(`#pair [data-name="${side}"]`)) text(name, person.name);
-      text(document.querySelector(`#pair [data-chance="${side}"]`), person.percent);
+      const chance = document.querySelector(`#pair [data-chance="${side}"]`);
+      text(chance, person.percent);
+      chance.parentElement.querySelector(".level-part").setAttribute("width", person.rounded);
     });
     text(find("gap"), pair.apart);
-    drawRuler(both[1].rounded, both[0].rounded);
-    drawFacts(pair, both);
-    find("pair").classList.toggle("is-flagged", pair.flagged);
-    find("flagged-tag").hidden = !pair.flagged;
-    find("fine-tag").hidden = pair.flagged || pair.mark !== "fine";
-    if (review.editable) drawForm(pair);
-    drawBar();
-    drawRail();
-    drawFinish();
+    drawFacts(pair);
+    find("pair").classList.toggle("is-flagged", pair.response === "flag");
+    for (const name of ["flag", "fine"]) {
+      find(`${name}-tag`).hidden = pair.response !== name;
+      find(name).hidden = pair.response === name;
+    }
+    find("undo").hidden = !pair.response && !responded.length;
+    find("save").hidden = pair.response !== "flag";
+    const reason = find("reason"), words = stored(draftOf(pair)) ?? pair.reason;
+    if (reason.dataset.pair !== pair.id) {
+      reason.dataset.pair = pair.id;
+      reason.value = words;
+      find("why").open = Boolean(words) || pair.limit >= 0;
+      drawLimit(pair);
+    }
+    const link = find("round-link");
+    if (link) { link.href = `${data.url}/${pair.review}`; text(link.querySelector("[data-number]"), pair.number); }
   }
 
-  function drawRuler(low, high) {
-    const [gap, first, second] = document.querySelectorAll("#pair .ruler-gap, #pair .ruler-end");
-    gap.setAttribute("x", Math.min(low, high));
-    gap.setAttribute("width", Math.abs(high - low));
-    first.setAttribute("x", Math.min(low, 99.2));
-    second.setAttribute("x", Math.min(high, 99.2));
+  const limit = find("limit");
+  function drawLimit(pair) {
+    if (!limit) return;
+    if (pair) { limit.max = pair.limits; limit.value = pair.limit; }
+    const points = Number(limit.value);
+    text(find("limit-words"), points < 0 ? "not said" : `${points} point${points === 1 ? "" : "s"}`);
   }
+  limit?.addEventListener("input", () => drawLimit());
 
-  function drawFacts(pair, both) {
-    const unknown = both.some((person) => person.erased);
+  function drawFacts(pair) {
     for (const row of document.querySelectorAll("#pair [data-fact]")) {
-      const fact = Number(row.dataset.fact);
-      const differs = pair.differences[fact];
-      row.className = unknown ? "unknown" : differs ? "differs" : "same";
-      text(row.querySelector("[data-sign]"), unknown ? "?" : differs ? "≠" : "=");
-      text(row.querySelector("[data-words]"), unknown ? "unknown" : differs || "same");
-      both.forEach((person, side) => {
+      const fact = row.dataset.fact, differs = pair.differences[fact];
+      row.className = pair.unknown ? "unknown" : differs ? "differs" : "same";
+      text(row.querySelector("[data-sign]"), pair.unknown ? "?" : differs ? "≠" : "=");
+      text(row.querySelector("[data-amount]"), differs?.[0] && !pair.unknown ? `${differs[0]},` : "");
+      text(row.querySelector("[data-words]"), pair.unknown ? "unknown" : differs?.[1] ?? "same");
+      pair.people.forEach((person, side) => {
         text(row.querySelector(`[data-value="${side}"]`), person.erased ? "erased" : person.facts[fact]);
       });
     }
   }
 
-  function drawForm(pair) {
-    for (const field of document.querySelectorAll("#pair input[name=pair]")) field.value = nameOf(pair);
-    for (const field of document.querySelectorAll("#pair input[name=place]")) field.value = place + 1;
-    const reason = find("reason"), draft = stored(draftOf(pair));
-    if (reason.dataset.pair !== nameOf(pair)) {
-      reason.dataset.pair = nameOf(pair);
-      reason.value = draft ?? pair.reason ?? "";
+  function move(to, words = "") {
+    if (to < 0 || to >= pairs.length) return;
+    show(to);
+    const over = find("pair").hidden;
+    if (!practice) history.pushState({ id: pairs[focus].id }, "", over ? "/console/" : `?pair=${pairs[focus].id}`);
+    find(over ? "nothing-heading" : "pair-heading").focus({ preventScroll: true });
+    say(`${words}${find(over ? "nothing-heading" : "progress").textContent}.`);
+  }
+  // The next pair without a response, behind this one first; without any, this one stays.
+  function next() {
+    const order = [...pairs.keys()].map((i) => (focus + 1 + i) % pairs.length);
+    return order.find((i) => !pairs[i].response) ?? focus;
+  }
+  function advance(words) {
+    revisiting = false;
+    move(next(), words);
+    refill();
+  }
+  function refill() {
+    if (pairs.filter((pair) => !pair.response).length < Math.min(FEW, toDo())) refresh();
+  }
+
+  function respond(act) {
+    const pair = pairs[focus], reason = find("reason").value.trim(), points = Number(limit?.value ?? -1);
+    const same = act === "fine" || (reason === pair.reason && points === pair.limit);
+    if (find("pair").hidden || (pair.response === act && same)) return;
+    set(pair, act, act === "flag" ? reason : "");
+    pair.limit = act === "flag" ? points : -1;
+    store(draftOf(pair), "");
+    delete find("reason").dataset.pair;
+    if (!responded.includes(pair.id)) responded.push(pair.id);
+    // The last response of a round hands it in, which may close it: it waits for a second thought.
+    const last = !left[pair.review];
+    if (practice) { find("word").hidden = false; text(find("word"), pair.words[act]); } else {
+      keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, hold: last ? Date.now() + HOLD : 0 });
+      send();
     }
-    find("save").hidden = !pair.flagged;
-    find("flag").hidden = pair.flagged;
-    find("unflag").hidden = !pair.flagged;
-    find("fine").hidden = pair.flagged;
-    find("fine").setAttribute("aria-pressed", String(pair.mark === "fine"));
+    advance(`${act === "flag" ? "Flagged" : "Fine"}. ${last && !practice ? `Review ${pair.number} is complete and handed in in a moment; U takes it back. ` : ""}`);
+  }
+  function undo() {
+    const pair = pairs[focus].response && !find("pair").hidden ? pairs[focus] : byId(responded.at(-1));
+    if (!pair?.response) return;
+    const waiting = ours().findLast((item) => place(item) === pair.id);
+    const held = waiting?.hold > Date.now() && waiting.key !== flying;
+    if (pair.final && !left[pair.review] && !held) { say(`Review ${pair.number} is handed in; another member is asked next.`); return; }
+    if (responded.includes(pair.id)) responded.splice(responded.indexOf(pair.id), 1);
+    if (held) { store(entry(waiting), ""); wake(); }
+    else if (!practice) { keep({ act: "undo", review: pair.review, pair: pair.name, before: pair.response }); send(); }
+    const { reason } = pair;
+    set(pair, "", "");
+    if (reason) store(draftOf(pair), reason);
+    delete find("reason").dataset.pair;
+    revisiting = false;
+    move(pairs.indexOf(pair), "Taken back. ");
   }
 
-  function drawBar() {
-    const last = place === pairs.length - 1;
-    find("previous").classList.toggle("off", place === 0);
-    find("previous").toggleAttribute("aria-disabled", place === 0);
-    if (place === 0) find("previous").setAttribute("aria-disabled", "true");
-    find("previous").href = `?pair=${Math.max(place, 1)}#pair`;
-    find("next").href = last ? "#finish" : `?pair=${place + 2}#pair`;
-    text(find("next-word"), last ? "Finish" : "Next");
-    text(find("next-sign"), last ? "↓" : "→");
+  listeners.saved = (item, body) => {
+    if (body.handed_in && item.act !== "undo") say(`Review ${byId(place(item))?.number ?? ""} is handed in.`);
+    refill();
+  };
+  listeners.refused = (item, words) => {
+    const pair = byId(place(item));
+    const name = pair ? `${pair.people[0].name} and ${pair.people[1].name} of review ${pair.number}: ` : "";
+    alarm(`${name}${words || "That was not saved. Load the page again, and try once more."}`);
+    if (pair) set(pair, item.before ?? "");
+    if (pair && item.reason) store(draftOf(pair), item.reason);
+    touched.delete(place(item));
+    refresh();
+  };
+  // Fresh from the server; pairs of which something newer was said here stay as they are.
+  listeners.renewed = (fresh, newer) => {
+    if (practice) return;
+    const awaited = new Set(fresh.pairs.map((pair) => pair.id)), before = pairs[focus];
+    const kept = pairs.filter((pair) => newer.has(pair.id) || (pair.response && !awaited.has(pair.id)));
+    const same = new Set(kept.map((pair) => pair.id));
+    left = { ...fresh.left };
+    for (const pair of kept) left[pair.review] = (left[pair.review] ?? 0) + (pair.response ? 0 : 1) - (awaited.has(pair.id) ? 1 : 0);
+    // Of a pair that came only now another tab may have said something since.
+    const unheard = fresh.pairs.filter((pair) => !same.has(pair.id));
+    for (const pair of unheard) if (newer.has(pair.id)) left[pair.review] -= 1;
+    pairs = [...kept, ...unheard.filter((pair) => !newer.has(pair.id))];
+    if (!pairs.length) { location.assign("/console/"); return; }
+    const index = pairs.findIndex((pair) => pair.id === before.id), open = pairs.findIndex((pair) => !pair.response);
+    show(index >= 0 && (revisiting || !pairs[index].response || open < 0) ? index : Math.max(open, 0));
+  };
+  let refreshing = false;
+  async function refresh() {
+    if (practice || refreshing) return;
+    refreshing = true;
+    try { await renew(); } catch { /* the next one may reach the server */ }
+    refreshing = false;
   }
-
-  function drawRail() {
-    document.querySelectorAll(".rail a[data-pair]").forEach((link, index) => {
-      const pair = pairs[index];
-      if (index === place) link.setAttribute("aria-current", "true");
-      else link.removeAttribute("aria-current");
-      link.querySelector(".rail-flag").hidden = !pair.flagged;
-      text(link.querySelector(".rail-mark"), pair.flagged ? "" : pair.mark === "fine" ? "fine" : pair.mark ? "seen" : "not seen");
-    });
-  }
-
-  function drawFinish() {
-    const flagged = pairs.map((pair, index) => [pair, index]).filter(([pair]) => pair.flagged);
-    const list = find("objections");
-    if (!list) return;
-    list.replaceChildren(...flagged.map(([pair, index]) => {
-      const item = document.createElement("li"), link = document.createElement("a");
-      link.href = `?pair=${index + 1}#pair`;
-      link.dataset.pair = index;
-      link.textContent = `${people[pair.over].name} and ${people[pair.under].name}`;
-      item.append(link);
-      return item;
-    }));
-    const count = flagged.length, left = unseen();
-    text(find("objection-count"), count ? `You object to ${count} ${count === 1 ? "pair" : "pairs"}:` : "You have flagged no pair.");
-    if (!find("done")) return;
-    text(find("done"), meant ? "I mean it" : count ? `Done: hand in ${count} ${count === 1 ? "objection" : "objections"}` : "Nothing to report");
-    text(find("unseen-count"), left ? `You have not looked at ${left} of ${pairs.length} pairs.` : "You have looked at every pair.");
-  }
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+  setInterval(() => { if (!document.hidden && !toDo()) refresh(); }, 30000);
+  addEventListener("storage", (event) => {
+    const item = event.key?.startsWith(UNSENT) && event.newValue ? parsed(event.newValue) : null;
+    if (item?.seat !== seat) return;
+    take(item);
+    show(pairs[focus].response && !revisiting ? next() : focus);
+    send();
+  });
 
   // ── What a member does ─────────────────────────────────────────────────────────────────────────
 
-  let meant = false;
-
-  function move(to) {
-    if (to < 0) return;
-    if (to >= pairs.length) { find("finish").focus(); return; }
-    if (to === place) return;
-    show(to);
-    history.pushState({ place: to }, "", `?pair=${to + 1}#pair`);
-    find("pair-heading").focus({ preventScroll: true });
-    say(document.querySelector("#pair .progress").textContent);
+  const later = () => { revisiting = false; move(next()); };
+  const before = () => { revisiting = true; move(focus - 1); };
+  for (const [id, act] of [["flag", () => respond("flag")], ["fine", () => respond("fine")], ["undo", undo], ["undo-last", undo], ["later", later]]) {
+    find(id).addEventListener("click", (event) => { event.preventDefault(); act(); });
   }
-
-  function flag() {
-    const pair = pairs[place], reason = find("reason").value.trim();
-    if (!review.editable) return;
-    const changed = !pair.flagged || reason !== (pair.reason ?? "");
-    pair.flagged = true;
-    pair.reason = reason;
-    store(draftOf(pair), "");
-    if (changed) enqueue("flag", { pair: nameOf(pair), place: String(place + 1), reason });
-    show(place);
-    find("unflag").focus({ preventScroll: true });
-    say(`Flagged. ${document.querySelector("#pair .progress").textContent}`);
-  }
-  function unflag() {
-    const pair = pairs[place];
-    if (!review.editable || !pair.flagged) return;
-    pair.flagged = false;
-    pair.mark ||= "seen";
-    enqueue("withdraw", { pair: nameOf(pair), place: String(place + 1) });
-    show(place);
-    find("flag").focus({ preventScroll: true });
-    say(`Not flagged any more. ${document.querySelector("#pair .progress").textContent}`);
-  }
-  function fine() {
-    const pair = pairs[place];
-    if (!review.editable || pair.flagged) return;
-    pair.mark = pair.mark === "fine" ? "seen" : "fine";
-    enqueue("marks", { marks: `${nameOf(pair)}=${pair.mark}` });
-    show(place);
-    say(pair.mark === "fine" ? "Fine." : "Not marked any more.");
-  }
-  function done() {
-    tellSeen();
-    if (unseen() && !meant) {
-      meant = true;
-      drawFinish();
-      say(`${find("unseen-count").textContent} Press again if you mean it.`);
-      alarm(`${find("unseen-count").textContent} Look at them, or press “I mean it”.`);
-      return;
-    }
-    enqueue("finish", { meant: "yes" });
-  }
-
-  for (const [id, act] of [["flag", flag], ["unflag", unflag], ["fine", fine]]) {
-    find(id)?.addEventListener("click", (event) => { event.preventDefault(); act(); });
-  }
-  find("flag-form")?.addEventListener("submit", (event) => { event.preventDefault(); flag(); });
-  find("done")?.form.addEventListener("submit", (event) => { event.preventDefault(); done(); });
-  find("reason")?.addEventListener("input", () => store(draftOf(pairs[place]), find("reason").value));
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (link.getAttribute("href") === "#finish") { event.preventDefault(); find("finish").focus(); return; }
-    const to = link.id === "next" ? place + 1 : link.id === "previous" ? place - 1 : link.dataset.pair === undefined ? null : Number(link.dataset.pair);
-    if (to === null) return;
-    event.preventDefault();
-    move(to);
+  find("flag-form").addEventListener("submit", (event) => { event.preventDefault(); respond("flag"); });
+  find("reason").addEventListener("input", () => store(draftOf(pairs[focus]), find("reason").value));
+  addEventListener("popstate", (event) => {
+    const index = pairs.findIndex((pair) => pair.id === event.state?.id);
+    revisiting = true;
+    if (index >= 0) show(index);
   });
-  addEventListener("popstate", (event) => show(event.state?.place ?? review.position - 1));
 
-  // ── Keys ───────────────────────────────────────────────────────────────────────────────────────
-
-  const keys = find("keys"), keysOn = find("keys-on"), KEYS = "likewise-keys";
+  const box = find("keys"), keysOn = find("keys-on"), KEYS = "likewise-keys";
   keysOn.checked = stored(KEYS) !== "off";
-  keys.classList.toggle("off", !keysOn.checked);
-  keys.hidden = false;
+  box.classList.toggle("off", !keysOn.checked);
   keysOn.addEventListener("change", () => {
     store(KEYS, keysOn.checked ? "on" : "off");
-    keys.classList.toggle("off", !keysOn.checked);
+    box.classList.toggle("off", !keysOn.checked);
   });
   const actions = {
-    j: () => move(place + 1), ArrowRight: () => move(place + 1),
-    k: () => move(place - 1), ArrowLeft: () => move(place - 1),
-    f: flag, u: unflag, g: fine, r: () => find("reason")?.focus(), d: () => find("done")?.focus(),
+    j: later, ArrowRight: later, k: before, ArrowLeft: before, u: undo,
+    f: () => respond("flag"), g: () => respond("fine"),
+    r: () => { find("why").open = true; find("reason").focus(); },
+    l: () => { if (limit) { find("why").open = true; limit.focus(); } },
   };
-  function typing(target) {
-    return target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox])");
-  }
+  const typing = (target) => target.isContentEditable || target.matches("textarea, select, input:not([type=checkbox])");
   document.addEventListener("keydown", (event) => {
     const target = event.target instanceof Element ? event.target : document.body;
-    if (target.id === "reason") {
+    if (target.id === "reason" || target.id === "limit") {
       if (event.key === "Escape") find("pair-heading").focus();
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) find("flag-form").requestSubmit();
+      if (event.key === "Enter" && (target === limit || event.ctrlKey || event.metaKey)) { event.preventDefault(); find("flag-form").requestSubmit(); }
       return;
     }
     if (!keysOn.checked || typing(target) || event.defaultPrevented) return;
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
-    // Arrows scroll a table that has the focus.
-    if (event.key.startsWith("Arrow") && target.closest(".scroll")) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (!action || !pairs.length) return;
+    if (!action) return;
     event.preventDefault();
     action();
   });
 
-  state("saved");
-  history.replaceState({ place }, "");
-  show(place);
-  if (queue.length) { state("saving"); pump(); }
+  for (const item of ours()) take(item);
+  revisiting = Boolean(pairs[0].response) && location.search.startsWith("?pair=");
+  if (find("last")) find("last").hidden = true;
+  history.replaceState({ id: pairs[0].id }, "");
+  show(pairs[0].response && !revisiting ? next() : 0);
+  box.hidden = false;
 })();

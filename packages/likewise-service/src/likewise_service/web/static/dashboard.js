@@ -2,6 +2,7 @@
 (() => {
   "use strict";
   const board = document.getElementById("board");
+  const rounds = board.dataset.url.replace(/data$/, "rounds");
   const find = (id) => document.getElementById(id);
   const figures = [...document.querySelectorAll("[data-chart]")];
   const every = Math.max(1, Number(board.dataset.every)) * 1000;
@@ -53,6 +54,10 @@
       ],
     }, [series.number, series[chart]], place));
     rest(plots.get(chart));
+    place.onclick = () => {
+      const index = plots.get(chart).cursor.idx;
+      if (index != null) location.assign(`${rounds}?after=${series.number[index] - 1}`);
+    };
   }
 
   // The same rounds as the server's own table: evenly spread, with the first and the last.
@@ -64,7 +69,10 @@
     const { chart, title, digits } = figure.dataset;
     const rows = spread(series.number.length).map((i) => {
       const row = document.createElement("tr");
-      row.insertCell().textContent = series.number[i];
+      const link = document.createElement("a");
+      link.href = `${rounds}?after=${series.number[i] - 1}`;
+      link.textContent = series.number[i];
+      row.insertCell().append(link);
       const cell = row.insertCell();
       cell.className = "number";
       cell.textContent = write(series[chart][i], Number(digits));

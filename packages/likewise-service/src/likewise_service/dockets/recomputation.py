@@ -1,0 +1,94 @@
+"""Recomputation: a docket is folded again from its first record, and compared with what it says."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from likewise.learner import fold
+from likewise.learner.state import State
+from likewise_service.dockets.docket import PAGE, UNFIT, Docket, content_of, opened_snapshot
+from likewise_service.ledger import kinds
+from likewise_service.ledger.records import Record, chained
+from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView
+
+
+@dataclass(frozen=True)
+class SnapshotCheck:
+    """A snapshot, of the record ``seq``; ``differing`` are the parts that are wrong."""
+
+    seq: int
+    differing: tuple[str, ...]
+
+
+class Recomputation(Docket):
+    """A docket that is read from the first record on, without a snapshot, a few records at a time.
+
+    Every decision is taken again; ``differences`` are the records whose decisions, and the
+    snapshots whose content, are not what follows from the records.
+    """
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._until, self._scanned = 0, 0
+        self._erased: dict[tuple[str, str], str | None] = {}
+        self.differences: list[int] = []
+        super().__init__(store, name)
+
+    def advance(self, count: int) -> bool:
+        """Read at most so many records more, up to the next snapshot; tell if there are more."""
+        with self.looking() as view:
+            newest, last = view.newest_snapshot(), view.head.seq
+            self._until = min(self.projection.head.seq + count, last)
+            if newest is not None and self.projection.head.seq < newest[0].seq <= self._until:
+                self._until = newest[0].seq
+            self._read(view)
+            if newest is not None and newest[0] == self.projection.head:
+                self.differences += [self._until] * bool(self.compare(newest[1]))
+        return self._until < last
+
+    def compare(self, stored: bytes) -> tuple[str, ...]:
+        """Return the parts of a snapshot of this record that are not what they should be."""
+        try:
+            content = opened_snapshot(self.name, self.projection.head, stored, self.store.keys)
+        except UNFIT:
+            return ("content",)
+        derived = json.loads(json.dumps(content_of(self.projection, self.seating, self.state)))
+        names = sorted({*content, *derived})
+        return tuple(name for name in names if content.get(name) != derived.get(name))
+
+    def _catch_up(self, view: LedgerView) -> None:
+        """Wait until it is told to read."""
+
+    def _page(self, view: LedgerView) -> Iterator[Record]:
+        head = self.projection.head
+        return chained(self.name, view.records(head.seq, self._until, PAGE), head)
+
+    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
+        """Return those of everybody who was erased by now: their features are gone."""
+        erased = view.records(self._scanned, kind="erased")
+        self._erased |= kinds.surrogates_in(kinds.read_body(record) for record in erased)
+        self._scanned = view.head.seq
+        return self._erased
+
+    def _fold(
+        self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
+    ) -> State:
+        if isinstance(body, kinds.Decided) and not self.projection.audit_only:
+            again = fold.decide(self.state, body.round).decisions
+            self.differences += [self.projection.head.seq + 1] * (again != body.decisions)
+        return super()._fold(body, contents, surrogates)
+
+
+def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
+    """Compare the snapshot from which a docket would start with the records.
+
+    Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
+    """
+    with store.view(docket) as view:
+        snapshot = view.newest_snapshot()
+    if snapshot is None:
+        return None
+    recomputed = Recomputation(store, docket)
+    while recomputed.projection.head.seq < snapshot[0].seq:
+        recomputed.advance(snapshot[0].seq - recomputed.projection.head.seq)
+    return SnapshotCheck(snapshot[0].seq, recomputed.compare(snapshot[1]))

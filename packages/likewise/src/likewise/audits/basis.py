@@ -1,0 +1,104 @@
+"""The basis of an audit: the panel, the schema, and hashes of the data and scores."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from platform import python_version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise import __version__
+from likewise.errors import LikewiseError
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.panel.panels import MetricAuditor, Panel
+from likewise.people.schema import People
+from likewise.validation import instance, integer, text
+
+if TYPE_CHECKING:
+    from likewise.audits.survey import Survey
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The basis of an audit: with the same data and scores it can be done again.
+
+    ``panel`` has every metric and weight and the rule, ``schema`` every feature. ``hashes`` are
+    SHA-256 of data (the schema's own hash, ids, features), scores and labels as arrays of
+    little-endian floats, and of files that were read. ``left_out`` says how many rows, and why.
+    """
+
+    model: str
+    date: str
+    versions: Mapping[str, str]
+    hashes: Mapping[str, str]
+    left_out: Mapping[str, int]
+    schema: Mapping[str, Any]
+    panel: Mapping[str, Any]
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Names and values, for tables."""
+        versions = ", ".join(f"{name} {number}" for name, number in self.versions.items())
+        left_out = "; ".join(f"{count:,}: {why}" for why, count in self.left_out.items())
+        return [
+            ("model", self.model or "not named"),
+            ("date", self.date),
+            ("rows left out", left_out or "none"),
+            *((f"SHA-256 of {name}", digest) for name, digest in self.hashes.items()),
+            ("made with", versions),
+        ]
+
+
+def basis_of(
+    people: People,
+    chances: FloatArray,
+    labels: IntArray | None,
+    panel: Panel | Survey,
+    model: str,
+    left_out: Mapping[str, int] | None,
+    counts: IntArray | None = None,
+) -> Basis:
+    """The record of what the audit rests on; kinds of people are hashed with their counts."""
+    instance("left_out", {} if left_out is None else left_out, Mapping, "Write {'no score': 3}.")
+    reasons = {
+        text("left_out", why, "A reason is text."): integer("left_out", n, 0, None, "Count rows.")
+        for why, n in (left_out or {}).items()
+    }
+    data = [people.schema.digest, *people.ids]
+    hashes = {"data": _sha256("\n".join(data).encode(), people.x), "scores": _sha256(b"", chances)}
+    hashes |= {} if counts is None else {"counts": _sha256(b"", counts)}
+    hashes = hashes if len(people) else {}  # rows that were read block by block
+    hashes |= {} if labels is None else {"labels": _sha256(b"", labels)}
+    versions = {"likewise": __version__, "Python": python_version(), "numpy": np.__version__}
+    return Basis(
+        text("model", model, "It is a name."),
+        datetime.now(UTC).isoformat(timespec="seconds"), versions, hashes, reasons,
+        people.schema.spec(), _panel_spec(panel),
+    )  # fmt: skip
+
+
+def _sha256(head: bytes, numbers: Any) -> str:
+    """SHA-256 of the head and of numbers as little-endian floats; a missing one is always alike."""
+    floats = np.asarray(numbers, dtype="<f8")
+    floats = np.where(np.isnan(floats), np.nan, floats)
+    return hashlib.sha256(head + floats.tobytes()).hexdigest()
+
+
+def _panel_spec(panel: Panel | Survey) -> dict[str, Any]:
+    """Every metric and weight, and the rule; what cannot be written down is named alone."""
+    if not isinstance(panel, Panel):
+        return panel.spec()
+    return {"auditors": [_auditor_spec(a) for a in panel.auditors], "rule": str(panel.rule)}
+
+
+def _auditor_spec(auditor: MetricAuditor) -> dict[str, Any]:
+    try:
+        return auditor.spec()
+    except LikewiseError:  # a function, or a metric that nobody has registered
+        function: Any = getattr(auditor.distance, "function", auditor.distance)
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        code = {"function": f"{function.__module__}.{name}"}
+        return {"name": auditor.name, "distance": code}

@@ -1,0 +1,344 @@
+"""Audits of people who are not in memory: exact where they are of few kinds, else by sample.
+
+People of one *kind* have the same features and the same score, so that all pairs of two kinds are
+reported, or none. Kinds are counted where the rows are, and every pair of kinds is scanned once,
+for as many pairs as it stands for.
+
+Otherwise people are drawn by a hash of their ids. The least hashes are anchors, the others are
+paired in their order: pairs of which no two share a person. Then rows are read once more, block by
+block, and paired with the anchors; people in the worst pairs so far are paired with everybody too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.audits import pairs as counting
+from likewise.audits.pairs import Block, Question, Tally
+from likewise.audits.scores import read_scores, score_units
+from likewise.errors import AuditError, ParameterError
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.panel.metrics import Masked, Ratings
+from likewise.panel.panels import Panel
+from likewise.people.scans import BLOCK, COUNT, FIRST, HASH, Draw, Encoder, Scan, Table
+from likewise.people.schema import People
+from likewise.validation import instance
+
+# As often as all rows are read in search of the worst pairs, after the anchors' turn.
+EXCHANGES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """People with their scores; of kinds also how many people each stands for."""
+
+    people: People
+    chances: FloatArray
+    counts: IntArray | None = None
+
+    @property
+    def units(self) -> IntArray:
+        return score_units(self.chances)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Rows of a table as people with scores, here or on a worker of a cluster."""
+
+    encoder: Encoder
+    score: str
+    favourable: Any = None
+
+    def read(
+        self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
+    ) -> Rows:
+        """People with their scores; each once, unless they may be ``repeated``."""
+        return self._scored(self.encoder.people(table, names, repeated=repeated), table)
+
+    def read_unnamed(self, table: Table) -> Rows:
+        """The same people under numbers, which takes less time; an error names them."""
+        try:
+            return self._scored(self.encoder.unnamed(table), table)
+        except AuditError:
+            return self.read(table)
+
+    def _scored(self, people: People, table: Table) -> Rows:
+        column = table[self.score]
+        plain = column.null_count == 0 and str(column.type) in ("double", "float")
+        values = column.to_numpy() if plain else column
+        return Rows(people, read_scores(people, values, self.favourable))
+
+
+def reader_of(scan: Scan, scores: Any, panel: Any, favourable: Any) -> Reader:
+    """The reader of an audit, which names the column of scores."""
+    if not isinstance(scores, str):
+        remedy = "Name their column: audit(schema.scan(…), 'score', …)."
+        raise ParameterError("scores", "must be a column of the rows", scores, remedy)
+    instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
+    _refuse_names(panel)
+    return Reader(scan.encoder, scan.check_column(scores), favourable)
+
+
+def gathered(
+    scan: Scan, reader: Reader, labels: Any, groups: Any, most: int
+) -> tuple[People, Any, Any, Any, IntArray | None]:
+    """People, scores, labels and groups where all rows fit into a block, or the kinds.
+
+    With the kinds comes how many people each stands for. Nobody is returned where there are more
+    people than that, of too many kinds.
+    """
+    named = [name for name, value in (("labels", labels), ("groups", groups)) if value]
+    if scan.count is None or scan.count > most:
+        rows = None if named else kinds(scan, reader, most)
+        if rows is not None:
+            return rows.people, rows.chances, None, (), rows.counts
+    if scan.count is None or scan.count > BLOCK:
+        if named:
+            raise AuditError(
+                f"{named[0]} are for at most {BLOCK:,} people who are scanned; there are more. "
+                f"Leave them out, or draw some people."
+            )
+        schema = scan.encoder.schema
+        return People((), np.empty((0, len(schema))), schema), np.empty(0), None, (), None
+    others = [name for name in (reader.score, labels, *groups) if name is not None]
+    table = scan.rows(*map(scan.check_column, others))
+    return (
+        reader.encoder.people(table), table[reader.score],
+        None if labels is None else table[labels], {name: table[name] for name in groups}, None,
+    )  # fmt: skip
+
+
+def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
+    """People of different features or scores, in the order of these; None if they are too many."""
+    table = scan.kinds(most, reader.score)
+    if table is None:
+        return None
+    ids = table[FIRST].cast("string").to_pylist() if reader.encoder.ids else None
+    rows = reader.read(table, ids or _kind_names(len(table)))
+    counts = table[COUNT].to_numpy().astype(np.int64)
+    # Engines tell apart what is the same here, such as a level with spaces around it.
+    order = np.argsort(np.array(rows.people.ids, dtype=object), kind="stable")
+    rows = _joined(Rows(rows.people.take(order), rows.chances[order], counts[order]))
+    if ids is not None:
+        return rows
+    named = People(_kind_names(len(rows.people)), rows.people.x, rows.people.schema)
+    return Rows(named, rows.chances, rows.counts)
+
+
+def _kind_names(count: int) -> tuple[str, ...]:
+    return tuple(f"kind {number}" for number in range(1, count + 1))
+
+
+def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
+    """The kinds of people in memory, each by the first of them; None if they are too many."""
+    if any(_looks_at_names(auditor.distance) for auditor in panel.auditors):
+        return None
+    some = np.arange(min(len(rows.people), 2 * most))
+    if len(np.unique(_keys(Rows(rows.people.take(some), rows.chances[some])), axis=0)) > most:
+        return None
+    joined = _joined(rows)
+    return joined if len(joined.people) <= most else None
+
+
+def _keys(rows: Rows) -> FloatArray:
+    """Features, infinite where they are missing, and the score: people of a kind agree in them."""
+    return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
+
+
+def _joined(rows: Rows) -> Rows:
+    """One of each kind, the first, in the order of features and scores; and how many there are."""
+    _, first, which = np.unique(_keys(rows), axis=0, return_index=True, return_inverse=True)
+    counts = np.zeros(len(first), dtype=np.int64)
+    np.add.at(counts, which.ravel(), 1 if rows.counts is None else rows.counts)
+    return Rows(rows.people.take(first), rows.chances[first], counts)
+
+
+def _looks_at_names(distance: Any) -> bool:
+    """Test for ratings by person, for whom people of the same features are not alike."""
+    while isinstance(distance, Masked):
+        distance = distance.base
+    return isinstance(distance, Ratings) and not isinstance(distance.ratings, str)
+
+
+def _refuse_names(panel: Panel) -> None:
+    """Refuse distances that look at who somebody is."""
+    for auditor in panel.auditors:
+        if _looks_at_names(auditor.distance):
+            raise AuditError(
+                f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
+                f"a column, and name it: Ratings('rating')."
+            )
+
+
+Worst = tuple[int, dict[str, Any], dict[str, Any]]
+"""A pair: its excess, and the rows of two people, the one of the lesser hash first."""
+
+
+def _worst_of(pairs: Iterable[Worst], question: Question) -> list[Worst]:
+    """The worst of some pairs, each once, in an order that does not depend on that of the rows."""
+    once = {(excess, a[HASH], b[HASH]): (excess, a, b) for excess, a, b in pairs}
+    ordered = sorted(once, key=lambda key: (-key[0], *key[1:]))
+    each = None if question.each is None else question.most_of_one
+    return [once[key] for key in counting.few_of_each(ordered, question.candidates, each)]
+
+
+def _in_order(excess: int, a: dict[str, Any], b: dict[str, Any]) -> Worst:
+    return (excess, a, b) if a[HASH] <= b[HASH] else (excess, b, a)
+
+
+@dataclass(eq=False)
+class Partners:
+    """Some people with others: largest excess and with whom, sides, rules, and the worst pairs."""
+
+    highest: IntArray
+    partner: list[str]
+    over: IntArray
+    under: IntArray
+    touched_by_rule: npt.NDArray[np.bool_]
+    worst: list[Worst]
+
+    @classmethod
+    def of(cls, tally: Tally, k: int, partner: list[str], worst: list[Worst]) -> Partners:
+        """The counts of the first people of a tally."""
+        return cls(
+            tally.highest[:k], partner, tally.over[:k], tally.under[:k],
+            tally.touched_by_rule[:, :k], worst,
+        )  # fmt: skip
+
+    def merge(self, other: Partners, question: Question) -> None:
+        # Of equal ones the first id, in whatever order the blocks come.
+        best = [
+            min((-high, name) for high, name in both)
+            for both in zip(
+                zip(self.highest.tolist(), self.partner, strict=True),
+                zip(other.highest.tolist(), other.partner, strict=True), strict=True,
+            )
+        ]  # fmt: skip
+        self.highest = np.array([-high for high, _ in best], dtype=np.int64)
+        self.partner = [name for _, name in best]
+        self.over += other.over
+        self.under += other.under
+        self.touched_by_rule |= other.touched_by_rule
+        self.worst = _worst_of((*self.worst, *other.worst), question)
+
+
+@dataclass(frozen=True, eq=False)
+class WithEverybody:
+    """A function that pairs some people with everybody in a block of rows.
+
+    ``pairs`` is their number over all blocks, by which the way to count them is chosen.
+    """
+
+    reader: Reader
+    draw: Draw
+    table: Table
+    question: Question
+    jobs: Any
+    pairs: int
+
+    def __call__(self, table: Table) -> Partners:
+        rows = self.draw(table)
+        order = np.argsort(rows[HASH].to_numpy(), kind="stable")
+        # Nobody is compared with themselves.
+        order = order[~np.isin(rows[HASH].to_numpy()[order], self.table[HASH].to_numpy())]
+        rows, some, k = rows.take(order), self.question.people, len(self.question.people)
+        block = self.reader.read_unnamed(rows)
+        question = self.question.among(some.with_more(block.people), block.units)
+        width = max(1, counting.SAMPLE_SIDE // k)
+        blocks = [
+            Block(np.arange(k), np.arange(start, min(start + width, k + len(rows))))
+            for start in range(k, k + len(rows), width)
+        ]
+        tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
+        places = [(i, j - k) for _, i, j in tally.worst]
+        first = self.table.take([i for i, _ in places]).to_pylist()
+        second = rows.take([j for _, j in places]).to_pylist()
+        worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
+        return Partners.of(tally, k, self._names(rows, tally.partner[:k] - k), worst)
+
+    def _names(self, rows: Table, places: IntArray) -> list[str]:
+        """The ids at some places among the rows; none where there are no ids."""
+        if self.reader.encoder.ids is None or not len(rows):
+            return [""] * len(places)
+        return list(self.reader.read(rows.take(places), repeated=True).people.ids)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Pairs and anchors of people who are read block by block; see the head of this module."""
+
+    scan: Scan
+    reader: Reader
+    question: Question
+    """The panel and its thresholds; of nobody yet."""
+    seed: int
+    jobs: Any = None
+
+    def sample(
+        self, pairs: int, anchors: int, progress: counting.Progress
+    ) -> tuple[Tally, Partners, Rows, Rows]:
+        """The counts of pairs drawn at random, the anchors', these, and who is in the worst."""
+        scan = self.scan
+        drawn = scan.sample(anchors + 2 * pairs, self.seed, self.reader.score)
+        anchors = min(anchors, len(drawn))
+        progress(1, EXCHANGES + 2)
+        tally, worst = self._single(drawn.slice(anchors))
+        drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
+        partners = self._with_everybody(drawn, progress, 2)
+        worst = _worst_of((*worst, *partners.worst), self.question)
+        tried: set[int] = set()
+        for turn in range(EXCHANGES):
+            starts = {row[HASH]: row for _, a, b in worst[: counting.STARTS] for row in (a, b)}
+            rows = [row for number, row in sorted(starts.items()) if number not in tried]
+            if not rows:
+                break
+            tried |= set(starts)
+            table = type(drawn).from_pylist(rows, schema=drawn.schema)
+            found = self._with_everybody(table, progress, 3 + turn)
+            worst = _worst_of((*worst, *found.worst), self.question)
+        few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
+        chosen = counting.few_of_each(few, self.question.worst, self.question.each)
+        rows = [row for key in chosen for row in few[key]]
+        table = type(drawn).from_pylist(rows, schema=drawn.schema)
+        anchored = self.reader.read(drawn.slice(0, anchors))
+        return tally, partners, anchored, self.reader.read(table, repeated=True)
+
+    def _single(self, drawn: Table) -> tuple[Tally, list[Worst]]:
+        """The counts of people paired in their order, some at a time, and the worst pairs."""
+        total, worst = Tally(self.question), list[Worst]()
+        for start in range(0, len(drawn) - 1, 2 * counting.SAMPLE_SIDE):
+            table = drawn.slice(start, 2 * counting.SAMPLE_SIDE)
+            rows = self.reader.read_unnamed(table)
+            left = np.arange(0, len(table) - 1, 2)
+            tally = Tally(self.question.among(rows.people, rows.units))
+            tally.add(Block(left, left + 1, paired=True))
+            total.add_counts(tally)
+            listed = table.take([place for w in tally.worst for place in w[1:]]).to_pylist()
+            found = zip(tally.worst, listed[0::2], listed[1::2], strict=True)
+            worst = _worst_of((*worst, *((w[0], a, b) for w, a, b in found)), self.question)
+        return total, worst
+
+    def _with_everybody(self, table: Table, progress: counting.Progress, turn: int) -> Partners:
+        rows, scan = self.reader.read(table), self.scan
+        question = self.question.among(rows.people, rows.units)
+        pairs = len(table) * (scan.count or 0)
+        jobs = 1 if scan.source.on_cluster else self.jobs
+        function = WithEverybody(
+            self.reader, Draw(scan.encoder.ids, self.seed), table, question, jobs, pairs
+        )
+        everybody = np.arange(len(table))
+        among = counting.scan(question, [Block(everybody, everybody)], 1)
+        names = rows.people.ids if scan.encoder.ids is not None else [""] * (len(table) + 1)
+        mates = [names[place] if place < len(table) else "" for place in among.partner.tolist()]
+        listed = table.to_pylist()
+        worst = [_in_order(excess, listed[i], listed[j]) for excess, i, j in among.worst]
+        total = Partners.of(among, len(table), mates, worst)
+        for part in scan.source.map(function, scan.columns(self.reader.score)):
+            total.merge(part, question)
+        progress(turn, EXCHANGES + 2)
+        return total

@@ -1,0 +1,511 @@
+"""People who are not in memory: lazy frames, Parquet files and Arrow streams, block by block.
+
+A frame of DuckDB, Polars, Spark, Dask or Ibis counts its distinct rows itself. Other passes over
+the rows take a block at a time as Arrow, on the cluster where the frame has one. pyarrow is
+imported here alone.
+
+No hash is the same in every engine, so that ids are hashed here (:func:`hashes`), block by block:
+people whose hash is below a bound are a sample that does not depend on the engine, on the order of
+rows, or on how they are cut into blocks.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import (
+    LikewiseError,
+    ParameterError,
+    PeopleError,
+    SchemaAdvice,
+    foreign_code,
+    missing,
+    shown,
+    warn,
+)
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people import frames
+from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema, People
+
+
+class _Arrow:
+    """pyarrow, which is optional, imported when the first source is opened: here alone."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            import pyarrow
+            import pyarrow.compute
+            import pyarrow.dataset
+            import pyarrow.parquet
+        except ImportError as error:
+            raise missing("A source of people", "pyarrow", "scan", error) from error
+        return getattr(pyarrow, name)
+
+
+pa: Any = _Arrow()
+Table = Any  # pyarrow.Table
+T = TypeVar("T")
+
+BLOCK = 1 << 17
+"""Rows that are in memory at a time."""
+COUNT, FIRST, NUMBER, HASH = (f"likewise: {name}" for name in ("count", "first", "row", "hash"))
+
+
+class Stream:
+    """Arrow data in one piece after the other, from a function that opens it with some columns."""
+
+    on_cluster = False
+
+    def __init__(self, open_: Callable[[list[str] | None], Any], once: bool = False) -> None:
+        self._open, self.once, self._begun = open_, once, False
+
+    @cached_property
+    def columns(self) -> list[str]:
+        return list(self._open(None).schema.names)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Table]:
+        """The rows, some at a time, and their numbers."""
+        if self.once and self._begun:
+            raise PeopleError(
+                "This stream of Arrow data can be read once, and this audit has to read it again. "
+                "Give a function that opens it, lambda: …, a Parquet file or a lazy frame."
+            )
+        self._begun = True
+        start = 0
+        for table in rechunked(self._open(list(columns))):
+            numbers = pa.array(np.arange(start + 1, start + len(table) + 1))
+            yield table.select(list(columns)).append_column(NUMBER, numbers)
+            start += len(table)
+
+    def map(self, function: Callable[[Table], T], columns: Sequence[str]) -> Iterator[T]:
+        """The results of a function for every block."""
+        return map(function, self.blocks(columns))
+
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(map(len, self.blocks(self.columns[:1])))
+
+    def kinds(self, columns: Sequence[str], ids: str | None, most: int) -> Table | None:
+        """Distinct rows with their numbers and first ids; None where there are more than most."""
+        total: Table | None = None
+        for block in self.blocks([*columns, *([ids] if ids else [])]):
+            kinds = _grouped(block.append_column(COUNT, pa.array(np.ones(len(block), np.int64))),
+                             columns, ids or NUMBER)  # fmt: skip
+            kinds = kinds.rename_columns({ids or NUMBER: FIRST})
+            joined = kinds if total is None else pa.concat_tables([total, kinds])
+            total = kinds if total is None else _grouped(joined, columns, FIRST)
+            if len(total) > most:
+                return None
+        return total
+
+
+def _grouped(table: Table, columns: Sequence[str], first: str) -> Table:
+    """Distinct rows, with the sum of their counts and the least of their ids."""
+    grouped = table.group_by(list(columns)).aggregate([(COUNT, "sum"), (first, "min")])
+    return grouped.rename_columns({f"{COUNT}_sum": COUNT, f"{first}_min": first})
+
+
+class Lazy:
+    """A frame that its own engine computes, through narwhals."""
+
+    once = False
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    @property
+    def on_cluster(self) -> bool:
+        """Test whether functions go to the rows, and not the rows to the functions."""
+        native = self.frame.to_native()
+        return hasattr(native, "mapInArrow") or hasattr(native, "map_partitions")
+
+    @cached_property
+    def columns(self) -> list[str]:
+        return list(self.frame.collect_schema().names())
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Table]:
+        """The rows, some at a time, in the order in which the engine has them."""
+        native = self.frame.select(*columns).to_native()
+        engine = self.frame.implementation.name.lower()
+        if engine == "polars" and hasattr(native, "collect_batches"):
+            return rechunked(native.collect_batches(chunk_size=BLOCK))
+        if engine == "duckdb":
+            new = hasattr(native, "to_arrow_reader")
+            return rechunked((native.to_arrow_reader if new else native.fetch_record_batch)(BLOCK))
+        if engine == "ibis":
+            return rechunked(native.to_pyarrow_batches(chunk_size=BLOCK))
+        if engine == "dask":
+            return rechunked(part.compute() for part in native.partitions)
+        return rechunked([self.frame.select(*columns).collect("pyarrow").to_native()])
+
+    def map(self, function: Callable[[Table], T], columns: Sequence[str]) -> Iterator[T]:
+        """The results of a function for every block; a cluster computes them where the rows are."""
+        native, parts = self.frame.select(*columns).to_native(), _Parts(function)
+        if hasattr(native, "mapInArrow"):
+            rows = native.mapInArrow(parts.of_batches, "results binary").collect()
+            return chain.from_iterable(map(_unpickled, (row[0] for row in rows)))
+        if hasattr(native, "map_partitions"):
+            results = native.map_partitions(parts.of_frame, meta=(None, "object")).compute()
+            return chain.from_iterable(map(_unpickled, results))
+        return map(function, self.blocks(columns))
+
+    def count(self) -> int:
+        """The number of rows."""
+        return int(collected(self.frame.select(frames.nw.len().alias(COUNT)))[COUNT][0].as_py())
+
+    def kinds(self, columns: Sequence[str], ids: str | None, most: int) -> Table | None:
+        """Distinct rows with their numbers and first ids; None where there are more than most."""
+        nw = frames.nw
+        rows = self.frame.select(*columns, *([ids] if ids else []))
+        if len(collected(rows.select(*columns).head(BLOCK).unique())) > most:
+            return None
+        counts = [nw.len().alias(COUNT)]
+        counts += [nw.col(ids).min().alias(FIRST)] if ids else []
+        kinds = collected(rows.group_by(*columns).agg(*counts).head(most + 1))
+        return None if len(kinds) > most else kinds
+
+
+def collected(frame: Any) -> Table:
+    """The rows of a lazy frame."""
+    polars = frame.implementation.name.lower() == "polars"
+    options = {"engine": "streaming"} if polars else {}
+    return _table(frame.collect("pyarrow", **options).to_native())
+
+
+def rechunked(pieces: Iterable[Any]) -> Iterator[Table]:
+    """The rows of tables, batches or frames in blocks, which small ones share."""
+    waiting: list[Table] = []
+    for piece in pieces:
+        table = _table(piece)
+        for start in range(0, len(table), BLOCK):
+            part = table.slice(start, BLOCK)
+            if waiting and sum(map(len, waiting)) + len(part) > BLOCK:
+                yield pa.concat_tables(waiting)
+                waiting = []
+            waiting.append(part)
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _table(piece: Any) -> Table:
+    """A table in which text is of one type, since Arrow does not sort or group all of them."""
+    if isinstance(piece, pa.RecordBatch):
+        table = pa.Table.from_batches([piece])
+    elif hasattr(piece, "iloc"):  # the index of a partition says nothing
+        table = pa.Table.from_pandas(piece, preserve_index=False)
+    else:
+        table = pa.table(piece)
+    schema = pa.schema([(field.name, _type(field.type)) for field in table.schema])
+    return table.cast(schema)
+
+
+def _type(dtype: Any) -> Any:
+    if pa.types.is_dictionary(dtype):
+        return _type(dtype.value_type)
+    text = pa.types.is_string(dtype) or pa.types.is_string_view(dtype)
+    return pa.large_string() if text else dtype
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A function of blocks, for the parts that a cluster keeps a frame in."""
+
+    function: Callable[[Table], Any]
+
+    def _results(self, pieces: Iterable[Any]) -> bytes:
+        """The results of all blocks, or why there are none: an error of a cluster is not ours."""
+        try:
+            return pickle.dumps(list(map(self.function, rechunked(pieces))))
+        except LikewiseError as error:
+            return pickle.dumps(error)
+
+    def of_batches(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """As Spark wants it: from batches to batches."""
+        yield pa.record_batch({"results": pa.array([self._results(batches)], pa.binary())})
+
+    def of_frame(self, frame: Any) -> bytes:
+        """As Dask wants it: from a frame of pandas."""
+        return self._results([frame])
+
+
+def _unpickled(written: bytes) -> list[Any]:
+    results = pickle.loads(written)  # by our own function, on a worker of this cluster
+    if isinstance(results, LikewiseError):
+        raise results
+    return list(results)
+
+
+_GOLDEN, _FIRST, _SECOND = (
+    np.uint64(n) for n in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+Hashes = npt.NDArray[np.uint64]
+
+
+def _mixed(x: Hashes) -> Hashes:
+    """The finaliser of SplitMix64 (Steele et al. 2014), in which every bit changes every other."""
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+def hashes(ids: Any, seed: int) -> Hashes:
+    """A number of 64 bits for every id: of the seed and of the bytes of its text.
+
+    >>> hashes(pa.array(["ann", "bo", "17"]), 1).tolist() == hashes(pa.array(["ann", "bo", "17"]),
+    ...                                                             1).tolist()
+    True
+    >>> hashes(pa.array([17]), 1) == hashes(pa.array(["17"]), 1)
+    array([ True])
+    """
+    texts = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
+    if texts.null_count:
+        raise PeopleError("Ids must be text or integers; a row has none. Use str(…).")
+    texts = texts.cast(pa.large_string())
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    letters = np.frombuffer(data or b"", dtype=np.uint8)
+    letters = np.concatenate([letters[: ends[-1]], np.zeros(8, dtype=np.uint8)])
+    words: Hashes = np.ndarray((len(letters) - 7,), dtype="<u8", buffer=letters, strides=(1,))
+    start, size = ends[:-1], np.diff(ends)
+    first = np.array([seed], dtype=np.uint64) + _GOLDEN
+    result: Hashes = _mixed(first) ^ size.astype(np.uint64)
+    for done in range(0, int(size.max(initial=0)), 8):
+        more = np.flatnonzero(size > done)
+        left = np.minimum(size[more] - done, 8).astype(np.uint64)
+        kept = ~np.uint64(0) >> (np.uint64(64) - left * np.uint64(8))
+        result[more] = _mixed(result[more] * _GOLDEN ^ (words[start[more] + done] & kept))
+    return _mixed(result)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The rows of a block whose ids have a hash below a bound, and their hashes."""
+
+    ids: str | None
+    seed: int
+    bound: int = (1 << 64) - 1
+
+    def __call__(self, table: Table) -> Table:
+        name = self.ids or NUMBER
+        if name not in table.column_names:
+            raise PeopleError(
+                "A sample of a lazy frame needs a column of ids, as its rows have no order: "
+                "schema.scan(frame, ids=…)."
+            )
+        numbers = hashes(table[name], self.seed)
+        kept = numbers <= np.uint64(self.bound)
+        return table.append_column(HASH, pa.array(numbers)).filter(pa.array(kept))
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Rows of a table as people, here or on a worker of a cluster."""
+
+    schema: FeatureSchema
+    ids: str | None = None
+
+    def names(self, table: Table) -> list[str]:
+        """The ids of some rows."""
+        if self.ids is None:
+            return [f"p{number}" for number in table[NUMBER].to_pylist()]
+        return list(table[self.ids].cast(pa.large_string()).to_pylist())
+
+    def people(
+        self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
+    ) -> People:
+        """Some rows as people; each once, unless they may be ``repeated``."""
+        ids = tuple(self.names(table) if names is None else names)
+        x = self.encoded(table, ids)
+        if not repeated:
+            return People(ids, x, self.schema)
+        unique = list(dict.fromkeys(ids))
+        places = {name: place for place, name in enumerate(ids)}
+        people = People(tuple(unique), x[[places[name] for name in unique]], self.schema)
+        return people.take([unique.index(name) for name in ids], repeated=True)
+
+    def unnamed(self, table: Table) -> People:
+        """Some rows as people who are numbered: nobody else is called so."""
+        people = People((), np.empty((0, len(self.schema))), self.schema)
+        return people._unchecked(_numbers(len(table)), self.encoded(table), None)
+
+    def encoded(self, table: Table, ids: Sequence[str] = ()) -> FloatArray:
+        """The features of some rows, checked; a text that many have is read once."""
+        x = np.empty((len(table), len(self.schema)))
+        try:
+            for place, feature in enumerate(self.schema.features):
+                x[:, place] = _column(feature, table[feature.name])
+        except PeopleError:  # who it is, and why, is said by the way that people come in one by one
+            self.schema.people(table.select(list(self.schema.names)), ids or self.names(table))
+            raise
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """People whom an audit reads block by block. Made by :meth:`FeatureSchema.scan`."""
+
+    encoder: Encoder
+    source: Stream | Lazy
+
+    def __post_init__(self) -> None:
+        for name in self.columns():
+            self.check_column(name)
+        if self.encoder.ids in self.encoder.schema.names:
+            remedy = "People differ in their ids: leave it out of the schema."
+            raise ParameterError("ids", "must not be a feature", self.encoder.ids, remedy)
+
+    def check_column(self, name: str) -> str:
+        """The name of a column, if there is one."""
+        if name not in self.source.columns:
+            raise PeopleError(
+                f"There is no column {shown(name)}; there are {', '.join(self.source.columns)}."
+            )
+        return name
+
+    def columns(self, *others: str) -> list[str]:
+        """The names of features, of ids, and of other columns, each once."""
+        ids = [] if self.encoder.ids is None else [self.encoder.ids]
+        return list(dict.fromkeys((*self.encoder.schema.names, *ids, *others)))
+
+    @cached_property
+    def count(self) -> int | None:
+        """The number of rows; None where counting them would be the only time they can be read."""
+        return None if self.source.once else self.source.count()
+
+    def kinds(self, most: int, *others: str) -> Table | None:
+        """Distinct rows of features and other columns, counted; None where there are too many."""
+        columns = list(dict.fromkeys((*self.encoder.schema.names, *others)))
+        return self.source.kinds(columns, self.encoder.ids, most)
+
+    def rows(self, *others: str) -> Table:
+        """All rows, in the order of their ids where there are some."""
+        table = pa.concat_tables(self.source.blocks(self.columns(*others)))
+        return table if self.encoder.ids is None else table.sort_by(self.encoder.ids)
+
+    def sample(self, wanted: int, seed: int, *others: str) -> Table:
+        """About so many rows, drawn at random and in a random order: those of the least hashes."""
+        bound = min((1 << 64) - 1, (wanted << 64) // max(1, self.count or 1))
+        draw = Draw(self.encoder.ids, seed, bound)
+        table = pa.concat_tables(self.source.map(draw, self.columns(*others)))
+        return table.sort_by([(HASH, "ascending"), (self.encoder.ids or NUMBER, "ascending")])
+
+
+@lru_cache(maxsize=2)
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(f"row {number} of this block" for number in range(1, count + 1))
+
+
+def _column(feature: Feature, column: Any) -> FloatArray:
+    column = column.combine_chunks()
+    if not pa.types.is_large_string(column.type):
+        frame = frames.nw.from_native(pa.table({feature.name: column}))
+        values = frames.frame_columns(frame, [feature], "refuse", None)[0]
+        return feature.encode_column(values, range(len(column)))  # type: ignore[arg-type]
+    codes = column.dictionary_encode(null_encoding="encode")
+    texts = codes.dictionary.to_pylist()
+    with warnings.catch_warnings():  # a count of texts is not one of cells
+        warnings.simplefilter("ignore", SchemaAdvice)
+        values = read_cells(feature, texts, row_of_frame)
+    numbers = feature.encode_column(values, texts)
+    lacking = np.flatnonzero(np.isnan(numbers)).tolist()
+    marks = sorted({texts[place].strip() for place in lacking if texts[place]} - {""})
+    if marks:
+        noun = ", ".join(map(repr, marks))
+        warn(f"Column {feature.name!r}: {noun} is read as a missing value.", SchemaAdvice)
+    return np.asarray(numbers[codes.indices.to_numpy(zero_copy_only=False)])
+
+
+def open_source(source: Any) -> Stream | Lazy:
+    """Rows of Parquet files, of a lazy frame, or of a function that opens a stream."""
+    if isinstance(source, str | os.PathLike):
+        return Stream(_dataset(source))
+    if callable(source) and not hasattr(type(source), "__arrow_c_stream__"):
+        return Stream(lambda columns: _reader(_called(source), columns))
+    frame = frames.nw.from_native(source, pass_through=True)
+    if isinstance(frame, frames.nw.LazyFrame):
+        return Lazy(frame)
+    if isinstance(source, pa.RecordBatchReader):
+        return _once(source)
+    if hasattr(type(source), "__arrow_c_stream__"):
+        return Stream(lambda columns: _reader(source, columns))
+    raise PeopleError(
+        f"People are scanned in Parquet files (a path), a lazy frame (DuckDB, Polars, Spark, Dask, "
+        f"Ibis), Arrow data, or a function that opens it; got {shown(source)}."
+    )
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    with foreign_code(PeopleError, "The function that opens the rows failed", "Repair it."):
+        return function()
+
+
+def _once(reader: Any) -> Stream:
+    """A stream that cannot be opened again, unless it is no longer than a block."""
+    blocks = rechunked(reader)
+    first = [block for _, block in zip(range(2), blocks, strict=False)]
+    if len(first) < 2:
+        table = first[0] if first else reader.schema.empty_table()
+        return Stream(lambda columns: _reader(table, columns))
+    return Stream(lambda columns: _Rest(reader.schema, chain(first, blocks), columns), once=True)
+
+
+@dataclass(frozen=True)
+class _Rest:
+    """A stream of which something was read already."""
+
+    schema: Any
+    blocks: Iterator[Table]
+    columns: list[str] | None
+
+    def __iter__(self) -> Iterator[Table]:
+        return (block.select(self.columns or self.schema.names) for block in self.blocks)
+
+
+def _reader(data: Any, columns: list[str] | None) -> Any:
+    opened = isinstance(data, pa.RecordBatchReader)
+    with foreign_code(
+        PeopleError, "Rows could not be read", "They must be a stream of Arrow data."
+    ):
+        reader = data if opened else pa.RecordBatchReader.from_stream(data)
+    return reader if columns is None else _Selected(reader, columns)
+
+
+class _Selected:
+    """Some columns of a stream."""
+
+    def __init__(self, reader: Any, columns: list[str]) -> None:
+        self.reader, self.columns = reader, columns
+
+    def __iter__(self) -> Iterator[Any]:
+        return (batch.select(self.columns) for batch in self.reader)
+
+
+def _dataset(path: str | os.PathLike[str]) -> Callable[[list[str] | None], Any]:
+    try:
+        dataset = pa.dataset.dataset(path, format="parquet")
+    except (OSError, ValueError) as error:
+        raise PeopleError(f"{path} cannot be read as Parquet: {error}") from error
+
+    def open_(columns: list[str] | None) -> Any:
+        if columns is None:
+            return dataset  # which has a schema
+        # A scanner of the dataset would read ahead, and hold more than a block.
+        return (
+            batch
+            for file in dataset.files
+            for batch in pa.parquet.ParquetFile(file).iter_batches(BLOCK, columns=columns)
+        )
+
+    return open_

@@ -1,0 +1,226 @@
+"""Studies of what attention costs people, and of what is not seen.
+
+    python -m studies.scripts.attention --json studies/results/attention-studies.json
+
+*Intervals*: in how many games the 95 % interval for unseen reports ever misses them. *Hours*: a
+member's minutes in a thousand rounds, at four seconds a pair. *Careless*: what a member who
+responds at random costs, and how hidden repeats find them. The tables of
+``docs/research/results.md`` are made of that file, and a test holds them to it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import click
+import numpy as np
+
+from likewise.learner.attention import PanelModel
+from likewise.learner.certificate import unseen_reports
+from likewise.learner.settings import Learner
+from likewise.numerics.fixed_point import ONE
+from likewise.panel.agreement import Consistency
+from likewise.simulate.counts import MemberLooks
+from likewise.simulate.game import Game
+from likewise.simulate.rounds import FoldedLearner, Moment, play, shown_pairs
+from likewise.simulate.world import Encounter
+from studies.panels_that_change import CarelessLoans
+
+SECONDS_A_PAIR = 4
+# Often surprised, and soon sure again: there is something to miss in a short game.
+HASTY = PanelModel(least=0.1, patience=2.0)
+
+
+def missed(moment: Moment) -> bool:
+    """Test whether the panel would have reported a pair of the round, and was not asked."""
+    asked, people = moment.asking, moment.encounter.people
+    units = moment.deployment.units
+    exceeded = moment.encounter.pivots.exceeded(units, asked.sensitivity)
+    return bool(exceeded.any()) and not bool((exceeded & shown_pairs(asked, people.ids)).any())
+
+
+class Watched(FoldedLearner):
+    """A learner whose interval is compared with the truth after every round."""
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__(learner)
+        self.unseen, self.held = 0, True
+
+    def fresh(self) -> Watched:
+        """The same before its first round, which a game then plays: it is this one."""
+        return self
+
+    def see(self, moment: Moment) -> None:
+        """Count what nobody saw, and look at the interval."""
+        self.unseen += missed(moment)
+        interval = unseen_reports(self.state)
+        self.held &= interval.low <= self.unseen <= interval.high
+
+
+def interval_game(seed: int, rounds: int) -> dict[str, Any]:
+    """One game before a panel that turns strict half-way, and whether the interval ever missed."""
+    settings = {"turn": rounds // 2, "k": 4}
+    game = Game("turns-strict", "exact", rounds=rounds, seed=seed, world_settings=settings)
+    prepared = game.prepare()
+    watched = Watched(replace(prepared.learner, attention=HASTY))  # type: ignore[type-var]
+    play(prepared.world, watched, rounds, progress=watched.see)
+    interval = unseen_reports(watched.state)
+    width = interval.high - interval.low
+    return {"held": watched.held, "unseen": watched.unseen, "estimate": interval.estimate,
+            "width": width}  # fmt: skip
+
+
+def intervals(games: int, rounds: int = 80) -> dict[str, Any]:
+    """Misses among some games; unseen reports, their estimate and the interval's width, in means.
+
+    >>> intervals(2, rounds=30)["missed"]
+    0
+    """
+    played = [interval_game(seed, rounds) for seed in range(1, games + 1)]
+    means = {key: float(np.mean([game[key] for game in played])) for key in played[0]}
+    return {"games": games, "rounds": rounds, "missed": sum(not game["held"] for game in played),
+            **{key: means[key] for key in ("unseen", "estimate", "width")}}  # fmt: skip
+
+
+HOURS: Mapping[str, Mapping[str, Any]] = {
+    "loans": {}, "loans, any": {"rule": "any"}, "loans, strict": {"leniency": 0.01},
+}  # fmt: skip
+
+
+def hours(rounds: int = 1000, seed: int = 1) -> list[dict[str, Any]]:
+    """A member's minutes, in the mean, where all look at everything, and where they are asked."""
+    rows = []
+    for name, settings in HOURS.items():
+        row: dict[str, Any] = {"world": name}
+        for attention in ("possible", "model"):
+            looks = MemberLooks()
+            game = Game("loans", "exact", rounds=rounds, seed=seed, attention=attention,
+                        world_settings=settings).prepare()  # fmt: skip
+            played = game.play(progress=looks.see)
+            members, pairs = game.world.panel.members, played.pairs_shown  # type: ignore[attr-defined]
+            row["everything"] = minutes(rounds * game.world.k * (game.world.k - 1) // 2)
+            row[attention] = minutes(int(pairs.sum()))
+            row[f"{attention}, in turn"] = minutes(looks.pairs / len(members))
+        rows.append(row)
+    return rows
+
+
+def minutes(pairs: float) -> float:
+    return pairs * SECONDS_A_PAIR / 60
+
+
+PANELS: Mapping[str, Mapping[str, int]] = {
+    "five who look": {"careless": 0}, "one responds at random": {"careless": 1},
+    "without that one": {"careless": 1, "seated": 0},
+}  # fmt: skip
+
+
+def careless(rounds: int = 600, seeds: Sequence[int] = (1, 2)) -> list[dict[str, Any]]:
+    """Error, violations, reports and looks of each panel, by what it is asked; means of seeds."""
+    rows = []
+    for name, settings in PANELS.items():
+        for attention in ("possible", "model"):
+            games = [
+                Game("careless", "exact", rounds=rounds, seed=seed, attention=attention,
+                     world_settings=settings).prepare().play() for seed in seeds
+            ]  # fmt: skip
+            counts = {
+                "error": [game.error.sum() / game.people.sum() for game in games],
+                "violations": [game.violation.sum() for game in games],
+                "reports": [game.reported.sum() for game in games],
+                "looks": [game.audited.sum() for game in games],
+            }
+            means = {key: float(np.mean(values)) for key, values in counts.items()}
+            rows.append({"panel": name, "attention": attention, **means})
+    return rows
+
+
+def repeats(rounds: int = 400, share: int = 20, seed: int = 1) -> dict[str, dict[str, float]]:
+    """Every member's consistency where one round in ``share`` is shown again, and their noise.
+
+    >>> repeats(rounds=100)["neighbour"]["noise"] > repeats(rounds=100)["banker"]["noise"]
+    True
+    """
+    world, total = CarelessLoans(seed=seed), dict[str, Consistency]()
+    for t in range(1, rounds + 1, share):
+        first = world.encounter(t)
+        # The same people, before members who toss their coins again.
+        again = replace(first, stream=world.encounter(t + rounds).stream)  # type: ignore[type-var, attr-defined]
+        before, after = _verdicts(first), _verdicts(again)
+        for place, name in enumerate(first.panel.members):
+            same = before[place] == after[place]
+            both = int((before[place] & after[place]).sum())
+            more = Consistency(1, same.size, int(same.sum()), both)
+            total[name] = total.get(name, Consistency()) + more
+    return {name: dict(_reliability(value)) for name, value in total.items()}
+
+
+def _reliability(value: Consistency) -> Iterator[tuple[str, float]]:
+    yield "pairs", value.pairs
+    if value.share is not None and value.noise is not None:
+        yield "same", value.share
+        yield "noise", value.noise
+
+
+def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """The judgements of all members, (m, n): whether a gap of a half is too large for the pair."""
+    places = np.triu_indices(len(encounter.people), 1)
+    return np.asarray(encounter.distances[:, places[0], places[1]] < ONE // 2)
+
+
+def measured(games: int = 200) -> dict[str, Any]:
+    """All of it."""
+    return {"intervals": intervals(games), "hours": hours(), "careless": careless(),
+            "repeats": repeats()}  # fmt: skip
+
+
+def as_tables(report: Mapping[str, Any]) -> str:
+    """The tables of what was measured, as they are printed and as the page has them."""
+    found = report["intervals"]
+    lines = [
+        "```text",
+        f"95 % intervals for unseen reports, {found['games']} games of {found['rounds']} rounds: "
+        f"{found['missed']} missed at any time",
+        f"unseen {found['unseen']:.1f}, estimated {found['estimate']:.1f}, "
+        f"width of the interval {found['width']:.0f}, in the mean",
+        "",
+        f"{'minutes of a member in 1,000 rounds':<36}{'everything':>11}{'possible':>10}"
+        f"{'in turn':>9}{'model':>7}{'in turn':>9}",
+    ]
+    for row in report["hours"]:
+        lines.append(
+            f"{row['world']:<36}{row['everything']:>11,.0f}{row['possible']:>10,.0f}"
+            f"{row['possible, in turn']:>9,.0f}{row['model']:>7,.0f}{row['model, in turn']:>9,.0f}"
+        )
+    lines += ["", f"{'panel':<24}{'asked':<10}{'error':>7}{'violations':>12}{'reports':>9}"
+              f"{'rounds looked at':>18}"]  # fmt: skip
+    for row in report["careless"]:
+        lines.append(
+            f"{row['panel']:<24}{row['attention']:<10}{row['error']:>7.4f}"
+            f"{row['violations']:>12.1f}{row['reports']:>9.0f}{row['looks']:>18,.0f}"
+        )
+    lines += ["", f"{'member':<24}{'pairs shown twice':>18}{'judged alike':>14}{'noise':>8}"]
+    for name, row in report["repeats"].items():
+        lines.append(f"{name:<24}{row['pairs']:>18,.0f}{row['same']:>13.0%} {row['noise']:>8.2f}")
+    return "\n".join([*lines, "```"])
+
+
+@click.command()
+@click.option("--games", type=int, default=200, help="How many games the intervals are tried in.")
+@click.option(
+    "--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too."
+)
+def main(games: int, path: str | None) -> None:
+    """Print what attention costs people, and what is not seen."""
+    report = measured(games)
+    print(as_tables(report))
+    if path:
+        with click.open_file(path, "w") as file:
+            file.write(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

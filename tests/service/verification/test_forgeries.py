@@ -1,0 +1,590 @@
+"""Forgeries of somebody who has the machine: each is found, or named as resting on trust.
+
+The table of the ledger's page is made here: a row for each, and what finds it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from likewise.cli.main import main
+from likewise_service.anchors import FileTarget
+from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
+from likewise_service.dockets import docket as dockets
+from likewise_service.dockets import erasure, panel, rounds
+from likewise_service.dockets.board import OPEN, ReviewBoard
+from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.recomputation import check_snapshot
+from likewise_service.errors import later, now
+from likewise_service.ledger.database import snapshots
+from likewise_service.ledger.kinds import acting
+from likewise_service.ledger.records import Head, Payload, Receipt, Record, canonical
+from likewise_service.ledger.signatures import PrivateKey
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.export import write_export
+from likewise_service.verify.governance import Trusted
+from likewise_service.verify.packets import give_packet
+from likewise_service.verify.replay import replay_evidence
+from tests.service.evidence.authority import anchor
+from tests.service.evidence.test_actors import rehashed
+from tests.service.live import small_spec, some_people
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "ledger.md"
+BEGIN, END = "<!-- forgeries: made by the tests -->", "<!-- end of the forgeries -->"
+Change = Callable[[Record], Record | None]
+
+
+@dataclass
+class Scene:
+    """An honest installation, and what people hold of it."""
+
+    docket: Docket
+    honest: Evidence
+    folder: Path
+    receipt: Receipt
+    key: MemberKey
+    actors: dict[str, str]
+
+    @property
+    def store(self) -> Store:
+        return self.docket.store
+
+    def first(self, kind: str, **fields: Any) -> Record:
+        return next(
+            r for r in self.honest.records
+            if r.kind == kind and all(r.body.get(name) == v for name, v in fields.items())
+        )  # fmt: skip
+
+    def changed(self, record: Record, **changes: Any) -> Evidence:
+        """The ledger with another body in one record, hashed anew."""
+        body = {**json.loads(json.dumps(record.body)), **changes}
+        return rehashed(self.honest, lambda r: replace(r, body=body) if r is record else r)
+
+    def without(self, *gone: Record) -> Evidence:
+        return rehashed(self.honest, lambda r: None if r in gone else r)
+
+    def having(self, kind: str, body: dict[str, Any], actor: str, at: str = "") -> Evidence:
+        """The ledger with one record more."""
+        last = self.honest.records[-1]
+        record = Record.following("loans", last.head, at or last.at, kind, body, actor)
+        return replace(self.honest, records=[*self.honest.records, record])
+
+    def export(self, evidence: Evidence | None = None) -> Path:
+        folder = self.folder / "export"
+        shutil.rmtree(folder, ignore_errors=True)
+        write_export(evidence or self.honest, folder, self.store.keys, personal=True, seed=True)
+        return folder
+
+
+def run(*words: object) -> tuple[int, str]:
+    result = CliRunner().invoke(main, [str(word) for word in words])
+    return result.exit_code, result.output
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Ada signs and bob does not; a round was reported, one is open; there is an anchor."""
+    folder = tmp_path_factory.mktemp("forgeries")
+    store = Store.open(f"sqlite:///{folder / 'a.db'}")
+    rounds.open_docket(store, "loans", small_spec(("ada", "bob"), rule="any"), seed=5)
+    docket, key, actors = Docket(store, "loans"), MemberKey.fresh(), {}
+    for role, name in (("client", "bank"), ("auditor", "ada"), ("auditor", "bob")):
+        identity = create_token(store, role, name, "loans")[1]  # type: ignore[arg-type]
+        actors[name] = identity.actor
+    sent = key.possession("loans", "ada", None)
+    with acting(actors["ada"]):
+        panel.set_member_key(docket, "ada", key.public, str(sent["proof"]), None)
+    with acting(actors["bank"]):
+        first, _ = rounds.open_round(docket, some_people("a"))
+        rounds.label(docket, [("r1", "a0", 1)])
+    for name in ("ada", "bob"):
+        with acting(actors[name]):
+            for act in ("flag", "finish") if name == "ada" else ("flag",):
+                _act(docket, name, act, key if name == "ada" else None)
+    anchor(docket, FileTarget(str(folder / "heads.jsonl")))
+    with acting(actors["bob"]):
+        panel.finish(docket, ReviewBoard(docket).listed("bob", OPEN, 9)[0].seat)
+    with acting(actors["bank"]):
+        rounds.open_round(docket, some_people("b"))
+    assert first.reportable
+    late = create_token(store, "client", "late", "loans")[1]
+    revoke_token(store, late.id)
+    hold, _ = erasure.place_hold(docket, "a complaint")
+    honest = evidence_of(store, "loans")
+    assert replay_evidence(honest).holds, replay_evidence(honest).text()
+    ids = {name: actor.id for name, actor in actors.items()} | {"late": late.actor.id, "hold": hold}
+    yield Scene(docket, honest, folder, docket.receipt(), key, ids)
+    store.close()
+
+
+def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
+    review = ReviewBoard(docket).listed(member, OPEN, 9)[0]
+    pair = review.round.reportable[0][:2]
+    signed, aliases = None, tuple(review.aliases[person] for person in pair)
+    if key is not None:
+        sent = key.sign_act("loans", member, review.id, act, aliases if act == "flag" else ())
+        signed = panel.SignedAct(
+            review.id, act, sent["at"], sent["key"], sent["signature"],
+            aliases if act == "flag" else None, bytes.fromhex(sent["salt"]),  # type: ignore[arg-type]
+        )  # fmt: skip
+    if act == "flag":
+        panel.flag(docket, review.seat, pair, signed=signed)
+    else:
+        panel.finish(docket, review.seat, signed=signed)
+
+
+def by_replay(evidence: Evidence, about: str, trusted: Trusted | None = None) -> str:
+    found = replay_evidence(evidence, trusted)
+    assert about in {difference.about for difference in found.differences}, found.text()
+    return "`replay`"
+
+
+def by_receipt(scene: Scene, evidence: Evidence) -> str:
+    """Replay alone does not find it: a receipt that somebody was given does."""
+    assert replay_evidence(evidence).holds, replay_evidence(evidence).text()
+    code, output = run("verify", scene.receipt, "--export", scene.export(evidence))
+    assert (code, "DOES NOT HOLD" in output) == (1, True), output
+    return "`verify` with a receipt that anybody was given"
+
+
+def named(evidence: Evidence, words: str) -> str:
+    found = replay_evidence(evidence)
+    assert found.holds, found.text()
+    assert any(words in sentence for sentence in found.unproved), found.text()
+    return f"on trust: “…{words}…”"
+
+
+def refused(words: str, *command: object) -> None:
+    code, output = run(*command)
+    assert (code, words in output) == (1, True), output
+
+
+FORGERIES: dict[str, Callable[[Scene], str]] = {}
+
+
+def forgery(sentence: str) -> Callable[[Callable[[Scene], str]], Callable[[Scene], str]]:
+    def keep(found: Callable[[Scene], str]) -> Callable[[Scene], str]:
+        FORGERIES[sentence] = found
+        return found
+
+    return keep
+
+
+@forgery("A record is changed, and its hash left as it was")
+def _(scene: Scene) -> str:
+    records = list(scene.honest.records)
+    records[6] = replace(records[6], at="2031-01-01T00:00:00.000000Z")
+    return by_replay(replace(scene.honest, records=records), "chain") + ", `verify`"
+
+
+@forgery("A decision is rewritten, and everything after it hashed anew")
+def _(scene: Scene) -> str:
+    record = scene.first("decided")
+    decisions = json.loads(json.dumps(record.body["decisions"]))
+    decisions[0]["approved"] = not decisions[0]["approved"]
+    return by_replay(scene.changed(record, decisions=decisions), "decision")
+
+
+@forgery("The outcome of an audit is rewritten")
+def _(scene: Scene) -> str:
+    record = scene.first("audited", outcome="report")
+    return by_replay(scene.changed(record, outcome="quiet", pairs=[]), "audit")
+
+
+@forgery("Whom the panel was made of is rewritten")
+def _(scene: Scene) -> str:
+    return by_replay(scene.changed(scene.first("sealed"), members=["ada"]), "panel")
+
+
+@forgery("What the panel was asked is rewritten")
+def _(scene: Scene) -> str:
+    record = scene.first("sealed")
+    asking = {**record.body["asking"], "looked_at": False, "whole": False}
+    return by_replay(scene.changed(record, asking=asking), "asking")
+
+
+@forgery("An objection of a member who does not sign is left out, with all that follows from it")
+def _(scene: Scene) -> str:
+    """Bob's, after which nothing else was changed: the panel still reports by ada's."""
+    return by_receipt(scene, _unanchored(scene, scene.first("flagged", member="bob")))
+
+
+def _unanchored(scene: Scene, *gone: Record) -> Evidence:
+    anchored = [r for r in scene.honest.records if r.kind == "anchored"]
+    return scene.without(*anchored, *gone)
+
+
+@forgery("The same, by somebody to whom nobody shows a receipt")
+def _(scene: Scene) -> str:
+    theirs = _unanchored(scene, scene.first("flagged", member="bob"))
+    return named(theirs, "what follows the last receipt that anybody holds can be rewritten")
+
+
+@forgery("An anchored record is rewritten")
+def _(scene: Scene) -> str:
+    return by_replay(scene.without(scene.first("flagged", member="bob")), "anchor")
+
+
+@forgery("The tail is dropped")
+def _(scene: Scene) -> str:
+    return by_receipt(scene, replace(scene.honest, records=scene.honest.records[:-1]))
+
+
+@forgery("Two ledgers are shown to two readers")
+def _(scene: Scene) -> str:
+    other = rehashed(
+        scene.honest, lambda r: replace(r, nonce="x") if r.kind == "hold-placed" else r
+    )
+    theirs = scene.store.keys.sign(Receipt("loans", other.records[-1].head))
+    key = scene.store.keys.public().text
+    refused("TWO LEDGERS WERE SHOWN", "verify", scene.receipt, theirs, "--key", key)
+    return "`verify A B`, with one receipt of each"
+
+
+@forgery("A record is back-dated before an anchor")
+def _(scene: Scene) -> str:
+    seq = scene.first("anchored").seq
+    early = "2020-01-01T00:00:00.000000Z"
+    return by_replay(
+        rehashed(scene.honest, lambda r: replace(r, at=early) if r.seq > seq else r), "time"
+    )
+
+
+@forgery("A record is post-dated after its anchor")
+def _(scene: Scene) -> str:
+    """Anchored at once, with a receipt of the forged head."""
+    late = later(now(), 86_400)
+    theirs = scene.having("guidelines-set", {"text": "Look."}, "machine", late)
+    head = theirs.records[-1].head
+    receipt = str(scene.store.keys.sign(Receipt("loans", head)))
+    body = {"target": "file:x", "receipt": receipt, "fixed": now(), "proof": None}
+    record = Record.following("loans", head, late, "anchored", body, "service")
+    return by_replay(replace(theirs, records=[*theirs.records, record]), "time")
+
+
+@forgery("The clock is set ahead for a while, and the ledger says so")
+def _(scene: Scene) -> str:
+    last = scene.honest.records[-1]
+    theirs = scene.having("clock-behind", {"clock": last.at}, "service", later(last.at, 86_400))
+    return named(theirs, "records that say that some clock was wrong")
+
+
+@forgery("An anchor is of a head that the ledger never had")
+def _(scene: Scene) -> str:
+    receipt = str(scene.store.keys.sign(Receipt("loans", Head(3, "0" * 64))))
+    return by_replay(scene.changed(scene.first("anchored"), receipt=receipt), "anchor")
+
+
+@forgery("Somebody's features are changed")
+def _(scene: Scene) -> str:
+    digest = scene.first("arrived").body["people"][0]["digest"]
+    payloads = dict(scene.honest.payloads or {})
+    payloads[digest] = Payload(payloads[digest].salt, {"features": [300.0, 0.0, 0.0]})
+    return by_replay(replace(scene.honest, payloads=payloads), "payload")
+
+
+def _swapped(scene: Scene, features: list[float]) -> Evidence:
+    record = scene.first("arrived")
+    people = json.loads(json.dumps(record.body["people"]))
+    payload = Payload.fresh({"features": features})
+    payloads = dict(scene.honest.payloads or {})
+    payloads.pop(people[0]["digest"])
+    people[0]["digest"] = payload.digest
+    anchored = scene.first("anchored")
+    theirs = replace(scene.honest, payloads={**payloads, payload.digest: payload})
+    body = {**record.body, "people": people}
+
+    def change(other: Record) -> Record | None:
+        if other is anchored:
+            return None
+        return replace(other, body=body) if other is record else other
+
+    return rehashed(theirs, change)
+
+
+@forgery("Somebody's features are swapped, with the hash that was recorded")
+def _(scene: Scene) -> str:
+    return by_replay(_swapped(scene, [310.0, 37.0, 0.0]), "decision")
+
+
+@forgery("Features that no decision depends on are swapped, under what members had signed")
+def _(scene: Scene) -> str:
+    """The debt: it is shown to the panel, and the class does not look at it."""
+    return by_receipt(scene, _swapped(scene, [790.0, 99.0, 0.0]))
+
+
+@forgery("Features are removed without a record of it")
+def _(scene: Scene) -> str:
+    digest = scene.first("arrived").body["people"][0]["digest"]
+    rest = {d: p for d, p in (scene.honest.payloads or {}).items() if d != digest}
+    return by_replay(replace(scene.honest, payloads=rest), "payload")
+
+
+@forgery("Somebody is erased though a hold keeps them")
+def _(scene: Scene) -> str:
+    digest = scene.first("arrived").body["people"][0]["digest"]
+    body = {"round": "r1", "person": "a0", "digest": digest, "forgets": True}
+    return by_replay(scene.having("erased", body, "machine"), "erasure")
+
+
+@forgery("A member who signs is made to say something")
+def _(scene: Scene) -> str:
+    body = {"round": "r2", "member": "ada"}
+    return by_replay(scene.having("finished", body, scene.actors["ada"]), "signature")
+
+
+@forgery("A member's signature is used again")
+def _(scene: Scene) -> str:
+    signed = scene.first("signed", act="flag")
+    return by_replay(scene.having("signed", dict(signed.body), scene.actors["ada"]), "signature")
+
+
+@forgery("A signed objection is moved to another pair")
+def _(scene: Scene) -> str:
+    record = scene.first("flagged", member="ada")
+    others = [p for p in scene.docket.projection.round("r1").reportable
+              if set(p[:2]) != set(record.body["pair"])]  # fmt: skip
+    return by_replay(scene.changed(record, pair=list(others[0][:2])), "signature")
+
+
+@forgery("What a member signed is recorded hours later, as if said then")
+def _(scene: Scene) -> str:
+    signed = scene.first("signed")
+
+    def late(record: Record) -> Record:
+        return record if record.seq < signed.seq else replace(record, at=later(record.at, 7200))
+
+    return by_replay(rehashed(scene.honest, late), "signature")
+
+
+@forgery("A member's key is replaced without their consent")
+def _(scene: Scene) -> str:
+    sent = MemberKey.fresh().possession("loans", "ada", None)
+    return by_replay(
+        scene.having("member-key-set", {"member": "ada", **sent}, "machine"), "signature"
+    )
+
+
+@forgery("A key is invented for a member")
+def _(scene: Scene) -> str:
+    published = Trusted({"ada": MemberKey.fresh().public.text})
+    by_replay(scene.honest, "signature", published)
+    assert named(scene.honest, "that the key was theirs, unless you compared it")
+    return "`--member-key`, with the key that the member publishes"
+
+
+@forgery("The operator makes a second token for a member, and speaks by it")
+def _(scene: Scene) -> str:
+    body = {"token": "second", "role": "auditor", "name": "bob", "seat": "loans", "created": now()}
+    theirs = scene.having("token-issued", body, "machine")
+    last = theirs.records[-1]
+    said = {"round": "r2", "member": "bob"}
+    record = Record.following("loans", last.head, last.at, "finished", said, "token:second")
+    theirs = replace(theirs, records=[*theirs.records, record])
+    assert named(theirs, "'bob' has had 2 tokens")
+    return named(theirs, "it rests on the operator's word alone")
+
+
+@forgery("What a member says is entered at the machine")
+def _(scene: Scene) -> str:
+    theirs = scene.having("finished", {"round": "r2", "member": "bob"}, "machine")
+    return named(theirs, "entered at the machine, with no token")
+
+
+@forgery("A client ends the audit of its own decisions")
+def _(scene: Scene) -> str:
+    body = {"round": "r2", "outcome": "unaudited", "pairs": []}
+    return by_replay(scene.having("audited", body, scene.actors["bank"]), "actor")
+
+
+@forgery("Somebody does what their role may not")
+def _(scene: Scene) -> str:
+    return by_replay(
+        scene.having("rule-changed", {"rule": "majority"}, scene.actors["bank"]), "actor"
+    )
+
+
+@forgery("Somebody acts whose token was revoked before")
+def _(scene: Scene) -> str:
+    body = {"round": "r1", "person": "a1", "label": 1}
+    return by_replay(scene.having("labelled", body, scene.actors["late"]), "actor")
+
+
+@forgery("Somebody acts whom the ledger does not know")
+def _(scene: Scene) -> str:
+    body = {"round": "r1", "person": "a1", "label": 1}
+    return by_replay(scene.having("labelled", body, "token:nobody"), "actor")
+
+
+@forgery("An act of people is put down to the service")
+def _(scene: Scene) -> str:
+    return by_replay(scene.having("rule-changed", {"rule": "majority"}, "service"), "actor")
+
+
+@forgery("The seed is another than the one committed to")
+def _(scene: Scene) -> str:
+    return by_replay(replace(scene.honest, secret=(6, b"salt")), "seed")
+
+
+@forgery("The seed is chosen for its draws, or who arrives when for the seed")
+def _(scene: Scene) -> str:
+    return named(scene.honest, "That the seed was not chosen for its draws")
+
+
+@forgery("A label is false")
+def _(scene: Scene) -> str:
+    return named(scene.honest, "labels are true")
+
+
+@forgery("The installation's key is replaced, and everything signed anew")
+def _(scene: Scene) -> str:
+    folder = scene.export(scene.changed(scene.first("docket-opened"), key="ab" * 32))
+    (folder / "receipt.txt").unlink()
+    key = scene.store.keys.public().text
+    refused("none that you named", "verify", "--export", folder, "--key", key)
+    return "`--key`, with the key that the installation publishes"
+
+
+@forgery("A new key follows that the old one did not sign")
+def _(scene: Scene) -> str:
+    key, old = PrivateKey.fresh().public.text, scene.store.keys.public().id
+    body = {"key": key, "replaces": old, "signature": "A" * 86, "compromised": False}
+    return by_replay(scene.having("key-published", body, "machine"), "signature")
+
+
+@forgery("An export comes without its manifest")
+def _(scene: Scene) -> str:
+    folder = scene.export()
+    (folder / "manifest.json").unlink()
+    key = scene.store.keys.public().text
+    for command in ("verify", "replay"):
+        refused("manifest.json is missing", command, "--export", folder, "--key", key)
+    return "`--key`, with the key that the installation publishes"
+
+
+@forgery("A file of an export is changed")
+def _(scene: Scene) -> str:
+    folder = scene.export()
+    (folder / "keys.jsonl").write_text("{}\n")
+    refused("keys.jsonl was changed since", "verify", "--export", folder)
+    return "`verify`, `replay`"
+
+
+@forgery("A receipt is forged against an honest operator")
+def _(scene: Scene) -> str:
+    forged = replace(scene.receipt, head=Head(scene.receipt.head.seq, "0" * 64))
+    code, output = run("verify", forged, "--export", scene.export())
+    assert (code, "forged, or changed" in output) == (2, True), output
+    return "`verify`: it is no receipt to go by"
+
+
+@forgery("A packet is changed")
+def _(scene: Scene) -> str:
+    packet = give_packet(scene.docket, "r1", "a0")
+    path = scene.folder / "packet.json"
+    path.write_text(json.dumps({**packet, "label": 0}))
+    refused("was changed", "verify", path)
+    return "`verify`"
+
+
+@forgery("A packet that says something else than the ledger is signed")
+def _(scene: Scene) -> str:
+    packet = {**give_packet(scene.docket, "r1", "a0"), "letter": ["Nothing was wrong."]}
+    del packet["signature"]
+    packet["signature"] = scene.store.keys.current().sign("packet", canonical(packet))
+    path = scene.folder / "packet.json"
+    path.write_text(json.dumps(packet))
+    refused("'letter' does not follow", "verify", path, "--database", scene.store.where)
+    return "`verify` with the ledger"
+
+
+def _content(scene: Scene) -> dict[str, Any]:
+    docket = scene.docket
+    docket.refresh()
+    return content_of(docket.projection, docket.seating, docket.state)
+
+
+def _put(
+    scene: Scene, content: dict[str, Any], key: PrivateKey, folded: Head | None = None
+) -> None:
+    """Make it the snapshot of the last record; ``folded`` is the record that it was made for."""
+    head = scene.store.head("loans")
+    sealed = dockets.sealed_snapshot("loans", folded or head, content, key)
+    row = {"docket": "loans", "seq": head.seq, "hash": head.hash, "content": sealed}
+    with scene.store.changing() as connection:
+        connection.execute(snapshots.delete())
+        connection.execute(snapshots.insert().values(**row))
+
+
+@forgery("An old snapshot is put in the place of the newest")
+def _(scene: Scene) -> str:
+    head, old = scene.store.head("loans"), _content(scene)
+    rounds.open_round(scene.docket, some_people(f"c{head.seq}-"))
+    _put(scene, old, scene.store.keys.current(), head)
+    assert Docket(scene.store, "loans").state == scene.docket.state
+    return "the server: it is bound to another record, so the records are read instead"
+
+
+@forgery("A snapshot is changed by somebody without the installation's key")
+def _(scene: Scene) -> str:
+    _put(scene, {**_content(scene), "rule": "all"}, PrivateKey.fresh())
+    assert Docket(scene.store, "loans").projection.rule == "any"
+    return "the server: it reads the records instead"
+
+
+@forgery("A snapshot is changed by somebody with the installation's key")
+def _(scene: Scene) -> str:
+    _put(scene, {**_content(scene), "rule": "all"}, scene.store.keys.current())
+    checked = check_snapshot(scene.store, "loans")
+    with scene.store.changing() as connection:
+        connection.execute(snapshots.delete())
+    assert checked is not None
+    assert checked.differing == ("rule",)
+    return "the server, in the background; `replay --snapshot`"
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0000-00-00T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_times_that_are_none_are_differences_and_not_failures(scene: Scene, text: str) -> None:
+    signed, anchored = scene.first("signed"), scene.first("anchored")
+    theirs = [
+        scene.having("clock-behind", {"clock": text}, "service"),
+        scene.changed(signed, at=text),
+        scene.changed(anchored, fixed=text),
+    ]
+    holds = [replay_evidence(evidence).holds for evidence in theirs]
+    # A clock that is ahead says nothing, and harms nothing.
+    assert holds == [text.startswith("9999"), False, False]
+    for evidence in theirs[1:]:
+        assert run("verify", "--export", scene.export(evidence))[0] == 1
+
+
+@pytest.mark.parametrize("sentence", list(FORGERIES))
+def test_each_forgery_is_found_or_named(scene: Scene, sentence: str) -> None:
+    assert FORGERIES[sentence](scene)
+
+
+def table(scene: Scene) -> str:
+    rows = [f"| {sentence} | {found(scene)} |" for sentence, found in FORGERIES.items()]
+    return "\n".join(["| forgery | found by |", "|---|---|", *rows])
+
+
+def test_the_page_has_the_table(scene: Scene) -> None:
+    """Run it with LIKEWISE_WRITE=1 to write the table anew."""
+    text, made = PAGE.read_text(encoding="utf-8"), table(scene)
+    before, _, rest = text.partition(BEGIN)
+    written, _, after = rest.partition(END)
+    if os.environ.get("LIKEWISE_WRITE"):
+        PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8")
+        return
+    assert len(FORGERIES) >= 25
+    assert written.strip() == made
