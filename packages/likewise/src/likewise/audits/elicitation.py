@@ -355,8 +355,8 @@ def elicit(
     >>> said = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
     ...         for i in range(1, 11) for j in range(i + 1, 11)]
     >>> fitted = elicit(people, said)
-    >>> {name: round(weight.value, 1) for name, weight in fitted.fits["j1"].weights.items()}
-    {'income': 1.1, 'shoe': 0.0}
+    >>> {name: weight.value > 0.5 for name, weight in fitted.fits["j1"].weights.items()}
+    {'income': True, 'shoe': False}
     """
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
