@@ -126,7 +126,7 @@ def described(_: Path) -> str:
 
 def addressed(_: Path) -> str:
     """The packages name the project's address, and not its placeholder."""
-    addresses = {url for name in PACKAGES for url in project(name)["urls"].values()}
+    addresses: set[str] = {url for name in PACKAGES for url in project(name)["urls"].values()}
     expect(
         not any(url.startswith(PLACEHOLDER) for url in addresses),
         f"The address is still {PLACEHOLDER}: python -m studies release --address https://…",

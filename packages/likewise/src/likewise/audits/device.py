@@ -141,26 +141,30 @@ class Device:
                 counts[...] += _sums(place, weights, counts.size).reshape(counts.shape)
 
     def _keep(self, tally: Tally, left: Any, right: Any, excess: Any) -> None:
-        question, least = tally.question, max(tally.last_kept[0], NEVER + 1)
-        most = question.candidates
-        if most and question.each is not None:
-            # Nobody needs more than their own worst: the others come after these.
-            for axis in (0, 1):
-                few = min(question.most_of_one, excess.shape[axis])
-                last = excess.topk(few, dim=axis).values.amin(dim=axis, keepdim=True)
-                excess = torch.where(excess >= last, excess, NEVER)
-        if most and excess.numel() > 2 * most:
-            least = max(least, int(excess.flatten().topk(2 * most).values[-1]))
-        places = (excess >= least).nonzero()
-        if not most or not len(places):
+        """Bring the first pairs from the GPU, as many as it takes to keep what matters."""
+        enough, least = 2 * tally.question.candidates, max(tally.last_kept[0], NEVER + 1)
+        size, total = 2 * enough, int((excess >= least).sum())
+        if not enough or not total:
             return
+        rows = self._first(left, right, excess, least, size)
+        # What comes after the first pairs changes nothing before it.
+        while size < total and len(tally.order(*rows)) < enough:
+            size *= 4
+            rows = self._first(left, right, excess, least, size)
+        tally.keep(*rows)
+
+    def _first(self, left: Any, right: Any, excess: Any, least: int, size: int) -> list[Any]:
+        """The first pairs in the order of the worst; each may be there twice."""
+        if excess.numel() > size:
+            least = max(least, int(excess.flatten().topk(size).values[-1]))
+        places = (excess >= least).nonzero()
         i, j = left[places[:, 0], 0], right[0, places[:, 1]]
         worth = excess[places[:, 0], places[:, 1]]
         first, second = torch.minimum(i, j), torch.maximum(i, j)
-        # Of pairs that tie with the last, the first ones suffice; each may be there twice.
+        # Of pairs that tie with the last, the first ones suffice.
         order = first * len(self.scores) + second - (worth > least).to(torch.int64) * (1 << 62)
-        chosen = order.topk(min(2 * most, len(order)), largest=False).indices
-        tally.keep(*(a[chosen].cpu().numpy() for a in (worth, first, second)))
+        chosen = order.topk(min(size, len(order)), largest=False).indices
+        return [a[chosen].cpu().numpy() for a in (worth, first, second)]
 
 
 def _sums(places: Any, weights: Any, size: int) -> Any:

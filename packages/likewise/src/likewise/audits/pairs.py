@@ -366,13 +366,17 @@ class Tally:
 
     def keep(self, excess: IntArray, first: IntArray, second: IntArray) -> None:
         """Keep the worst of some pairs, each of which is among them twice at most."""
+        order = self.order(excess, first, second)
+        self.add_worst(zip(*(a[order].tolist() for a in (excess, first, second)), strict=True))
+
+    def order(self, excess: IntArray, first: IntArray, second: IntArray) -> IntArray:
+        """The places of as many of the worst of some pairs as matter, the worst first."""
         order = np.lexsort((second, first, -excess))
         if self.question.each is not None:
             both = np.column_stack([first[order], second[order]]).ravel()
             few = (_rank(both) < self.question.most_of_one).reshape(-1, 2).all(axis=1)
             order = order[few]
-        order = order[: 2 * self.question.candidates]
-        self.add_worst(zip(*(a[order].tolist() for a in (excess, first, second)), strict=True))
+        return order[: 2 * self.question.candidates]
 
     def add_worst(self, pairs: Iterable[Worst]) -> None:
         """Keep the worst pairs of these and those so far, in order."""
