@@ -65,7 +65,8 @@ def interval_game(seed: int, rounds: int) -> dict[str, Any]:
     settings = {"turn": rounds // 2, "k": 4}
     game = Game("turns-strict", "exact", rounds=rounds, seed=seed, world_settings=settings)
     prepared = game.prepare()
-    watched = Watched(replace(prepared.learner, attention=HASTY))  # type: ignore[type-var]
+    learner: Any = prepared.learner
+    watched = Watched(replace(learner, attention=HASTY))
     play(prepared.world, watched, rounds, progress=watched.see)
     interval = unseen_reports(watched.state)
     width = interval.high - interval.low
@@ -146,9 +147,10 @@ def repeats(rounds: int = 400, share: int = 20, seed: int = 1) -> dict[str, dict
     """
     world, total = CarelessLoans(seed=seed), dict[str, Consistency]()
     for t in range(1, rounds + 1, share):
-        first = world.encounter(t)
+        first: Any = world.encounter(t)
+        later: Any = world.encounter(t + rounds)
         # The same people, before members who toss their coins again.
-        again = replace(first, stream=world.encounter(t + rounds).stream)  # type: ignore[type-var, attr-defined]
+        again = replace(first, stream=later.stream)
         before, after = _verdicts(first), _verdicts(again)
         for place, name in enumerate(first.panel.members):
             same = before[place] == after[place]

@@ -284,6 +284,9 @@ def one_sided(seed: int, rounds: int = 4000) -> dict[str, Any]:
     }  # fmt: skip
 
 
+KINDS = ("reports", "wrong", "overlooked")
+
+
 @dataclass
 class Erring:
     """A panel that overlooks a share of its reports, and of whose reports a share is wrong."""
@@ -313,9 +316,6 @@ class Erring:
         self.counts["reports"] += 1
         over, under = np.unravel_index(gaps.argmax(), gaps.shape)
         return int(over), int(under)
-
-
-KINDS = ("reports", "wrong", "overlooked")
 
 
 def erring(seed: int, share: float = 0.1) -> dict[str, Any]:
