@@ -382,6 +382,8 @@ class SelfTuned(Schedule):
         0.05
         >>> SelfTuned(shrink=0.5).next_kappa(0.01, 0.1, certain=False)
         0.08
+        >>> SelfTuned(shrink=0.5).next_kappa(1e-9, 0.1, certain=True) == 0.1 * SMALLEST_KAPPA
+        True
         """
         left = 1.0 - self.shrink
         if certain:
