@@ -143,7 +143,7 @@ def _refuse_elsewhere(spec: Sweep) -> None:
 def _check_here(page: Path) -> None:
     if not page.is_file():
         raise click.UsageError(
-            f"This writes into {page}, which is not here. Run it in the project's folder."
+            f"This writes into {page}, which is not here. Run this in the project's folder."
         )
 
 

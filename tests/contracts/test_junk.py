@@ -334,7 +334,7 @@ EXAMPLES: dict[str, Call] = {
     "dual_from_spec": call(dual_from_spec, spec={"dual": "additive", "gamma": 0.1}),
     "ExactWeights.with_prior": call(PAIR.with_prior, prior=[0.5, 0.5]),
     "Segments.with_prior": call(LENDER.with_prior, prior="flat"),
-    "State": call(State, learner=LEARNER, costs=POOL.no_costs()),
+    "State": call(State, learner=LEARNER, costs=POOL.no_costs(), kappa=0.05),
     "State.start": call(State.start, learner=LEARNER),
     "apply": call(apply, state=SEALED, event=Audited("r", "quiet")),
     "decide": call(decide, state=ARRIVED, round_id="r"),

@@ -165,9 +165,9 @@ def test_bounds_say_which_theorem_they_are_and_in_which_sense_they_hold() -> Non
         for actual in (*bounds(learner("nested-ftpl"), T), *one_sided, *share)
     ]
     assert message == [
-        ("Theorem B", "with probability 0.95"),
+        ("Theorem B", f"with probability 0.95 after {T:,} rounds"),
         ("Theorem C", "in expectation"),
-        ("Theorem C", "with probability 0.95"),
+        ("Theorem C", f"with probability 0.95 after {T:,} rounds"),
         ("Theorem B and D", "in expectation"),
     ]
 

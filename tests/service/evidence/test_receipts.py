@@ -157,11 +157,12 @@ def test_a_compromised_key_signs_nothing_that_is_believed(docket: Docket, run: R
 def test_a_key_that_was_replaced_signs_nothing_later_that_is_believed(
     docket: Docket, run: Run
 ) -> None:
-    """Whoever kept the old key gives no receipts with it; those of its own time hold."""
+    """Whoever kept the old key gives no receipts of what came later; those of before hold."""
     store, where = docket.store, docket.store.where
     old, before = store.keys.current(), docket.receipt()
     store.keys.rotate()
-    late = replace(before, at="29990101T000000Z")
+    after = Docket(store, docket.name).receipt()
+    late = replace(after, at="29990101T000000Z", key=old.public.id)
     late = replace(late, signature=old.sign("receipt", late.statement.encode()))
     told = run("verify", late, "--database", where)
     assert told.exit_code == 2, told.output

@@ -977,7 +977,9 @@ class Audited(
 
 
 class Labelled(EventBody, events.Labelled, kind="labelled", by="operator client"):
-    """A person's label has become known."""
+    """A person's label has become known; a docket's are 0 or 1."""
+
+    label: int
 
     def after(self, round_: Round, record: Record) -> Round:
         return round_.changed(labels={**round_.labels, self.person: self.label})

@@ -240,13 +240,19 @@ class Replay:
             self._start()
         elif not isinstance(body, kinds.Decided):
             self._fold(body)
-        if isinstance(body, kinds.Audited) and body.pairs and not self.unseeded.ignores_reports:
-            decisions = self.projection.round(body.round).decisions
-            self._kappa = fold.next_kappa(self.unseeded, self._kappa, decisions, body.pairs)
+        if isinstance(body, kinds.Audited):
+            self._follow_kappa(body)
         if isinstance(body, kinds.LearnerGiven):
             self.unseeded = self.projection.settings.make_learner(0)
             self._kappa = self.unseeded.margins.kappa
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
+
+    def _follow_kappa(self, body: kinds.Audited) -> None:
+        decisions = self.projection.round(body.round).decisions
+        # A report of somebody who is not there is a difference already, and says nothing of kappa.
+        decided = all(person in decisions for pair in body.pairs for person in pair)
+        if body.pairs and decided and not self.unseeded.ignores_reports:
+            self._kappa = fold.next_kappa(self.unseeded, self._kappa, decisions, body.pairs)
 
     def _mislead(self, body: kinds.Body, round_: Round | None) -> None:
         """Follow what the attention learns from surrogates, where it had learnt from people."""
