@@ -134,6 +134,12 @@ def test_the_proposed_schema_can_be_written_and_given_again(folder: Path) -> Non
     for data in (old, new):
         data["basis"].pop("date")
     assert old == new
+    spec = json.loads(schema.read_text())
+    spec["features"].append({"name": "repaid", "kind": "flag"})
+    schema.write_text(json.dumps(spec))
+    refused = run(folder, *common, "--schema", str(schema), "--label", "repaid")
+    assert refused.exit_code == 1
+    assert "has 'repaid' as a feature, and an option says that" in refused.output
 
 
 def test_a_survey_whose_columns_have_other_names_is_refused(folder: Path) -> None:

@@ -486,8 +486,8 @@ def _most_one_sided(pairs: Sequence[GroupPairs]) -> tuple[str, str, str] | None:
         return None
     both = counts[by, over, under] + counts[by, under, over]
     return (
-        f"Between groups ({by})",
-        f"{under} below {over}",
+        f"Between groups of {by}",
+        f"“{under}” below “{over}”",
         f"in {counts[by, over, under] / both:.0%} of their {both:,.0f} reported pairs",
     )
 

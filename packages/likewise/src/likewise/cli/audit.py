@@ -341,9 +341,15 @@ def schema_of(
 
     if file is not None:
         try:
-            return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+            schema = FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
+        if both := [feature.name for feature in schema.features if feature.name in apart]:
+            raise LikewiseError(
+                f"{file} has {both[0]!r} as a feature, and an option says that this column is "
+                f"none. Take it out of the schema, and out of the panel's distances if it is there."
+            )
+        return schema
     names = [name for name in rows[0] if name not in apart]
     columns = [
         column_of_cells(
