@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -447,6 +448,62 @@ def test_scores_are_read_or_refused(name: str) -> None:
         return
     with pytest.raises(LikewiseError, match=says):
         audit(people, make(), panel, alpha=0.2)
+
+
+def rows(**columns: Any) -> Any:
+    return pa.table({"id": list("abcd"), "income": [10, 20, 30, 40], "score": SCORES, **columns})
+
+
+def folder(tmp_path: Path, *tables: Any) -> Path:
+    for number, part in enumerate(tables):
+        pq.write_table(part, tmp_path / f"{number}.parquet")
+    return tmp_path
+
+
+LAST = pa.table({"id": ["e"], "income": [50.5], "score": [0.1]})
+TWICE = pa.Table.from_arrays([pa.array([1]), pa.array([1])], ["income", "income"])
+CODES = pl.DataFrame({"kind": list("abab")}, schema={"kind": pl.Categorical})
+# A source of people who are scanned, and: the number of reported pairs, or what is said.
+SOURCES: dict[str, tuple[Callable[[Path], Any], str | None, int | str]] = {
+    "no row": (lambda _: rows().slice(0, 0), "id", "no row"),
+    "a name twice": (lambda _: TWICE, None, "must differ"),
+    "a name twice in a stream": (lambda _: lambda: TWICE, None, "is there twice"),
+    "lazy, without ids": (lambda _: pl.from_arrow(rows()).lazy(), None, 3),
+    "lazy categories": (
+        lambda _: pl.concat([pl.from_arrow(rows()), CODES], how="horizontal").lazy(), "id", 3
+    ),
+    "integers here, floats there": (lambda p: folder(p, rows(), LAST), "id", 4),
+    "text in one file": (
+        lambda p: folder(p, rows(), LAST.set_column(1, "income", [["5"]])), "id", "of one type"
+    ),
+    "a column in one file": (
+        lambda p: folder(p, rows(), LAST.drop(["score"])), "id", "1.parquet has no column 'score'"
+    ),
+    "no file": (lambda p: p, "id", "no Parquet file"),
+    "an id that is null": (lambda _: rows(id=["a", None, "c", "d"]), "id", "a row has none"),
+    "ids that are floats": (lambda _: rows(id=[1.5, 2.5, 3.5, 4.5]), "id", "of the type double"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_people_are_scanned_or_refused(name: str, tmp_path: Path) -> None:
+    make, ids, outcome = SOURCES[name]
+    schema = FeatureSchema((Feature("income", low=0, high=100),))
+    panel = Panel([MetricAuditor("j", WeightedL1({"income": 1.0}))], "any")
+    if isinstance(outcome, int):
+        found = audit(schema.scan(make(tmp_path), ids=ids), "score", panel, alpha=0.2)
+        assert found.reported.value == outcome
+        return
+    with pytest.raises(LikewiseError, match=outcome):
+        audit(schema.scan(make(tmp_path), ids=ids), "score", panel, alpha=0.2)
+
+
+def test_no_sample_is_drawn_from_rows_without_order() -> None:
+    schema = FeatureSchema((Feature("income", low=0, high=100),))
+    panel = Panel([MetricAuditor("j", WeightedL1({"income": 1.0}))], "any")
+    people = schema.scan(pl.from_arrow(rows()).lazy())  # type: ignore[union-attr]
+    with pytest.raises(LikewiseError, match="needs a column of ids"):
+        audit(people, "score", panel, alpha=0.2, all_pairs_up_to=2)
 
 
 def test_there_are_enough_probes() -> None:

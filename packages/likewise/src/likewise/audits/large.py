@@ -25,7 +25,19 @@ from likewise.errors import AuditError, ParameterError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.metrics import Masked, Ratings
 from likewise.panel.panels import Panel
-from likewise.people.scans import BLOCK, COUNT, FIRST, HASH, Draw, Encoder, Scan, Table
+from likewise.people.scans import (
+    BLOCK,
+    COUNT,
+    FIRST,
+    HASH,
+    NO_ORDER,
+    Draw,
+    Encoder,
+    Lazy,
+    Scan,
+    Table,
+    id_texts,
+)
 from likewise.people.schema import People
 from likewise.validation import instance
 
@@ -107,6 +119,8 @@ def gathered(
         return People((), np.empty((0, len(schema))), schema), np.empty(0), None, (), None
     others = [name for name in (reader.score, labels, *groups) if name is not None]
     table = scan.rows(*map(scan.check_column, others))
+    if len(table) > most and isinstance(scan.source, Lazy) and scan.encoder.ids is None:
+        raise AuditError(NO_ORDER)
     return (
         reader.encoder.people(table), table[reader.score],
         None if labels is None else table[labels], {name: table[name] for name in groups}, None,
@@ -118,7 +132,7 @@ def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
     table = scan.kinds(most, reader.score)
     if table is None:
         return None
-    ids = table[FIRST].cast("string").to_pylist() if reader.encoder.ids else None
+    ids = id_texts(table[FIRST]).to_pylist() if reader.encoder.ids else None
     rows = reader.read(table, ids or _kind_names(len(table)))
     counts = table[COUNT].to_numpy().astype(np.int64)
     # Engines tell apart what is the same here, such as a level with spaces around it.

@@ -104,8 +104,7 @@ class Stream:
             kinds = _grouped(block.append_column(COUNT, pa.array(np.ones(len(block), np.int64))),
                              columns, ids or NUMBER)  # fmt: skip
             kinds = kinds.rename_columns({ids or NUMBER: FIRST})
-            joined = kinds if total is None else pa.concat_tables([total, kinds])
-            total = kinds if total is None else _grouped(joined, columns, FIRST)
+            total = kinds if total is None else _grouped(joined([total, kinds]), columns, FIRST)
             if len(total) > most:
                 return None
         return total
@@ -192,11 +191,17 @@ def rechunked(pieces: Iterable[Any]) -> Iterator[Table]:
         for start in range(0, len(table), BLOCK):
             part = table.slice(start, BLOCK)
             if waiting and sum(map(len, waiting)) + len(part) > BLOCK:
-                yield pa.concat_tables(waiting)
+                yield joined(waiting)
                 waiting = []
             waiting.append(part)
     if waiting:
-        yield pa.concat_tables(waiting)
+        yield joined(waiting)
+
+
+def joined(tables: Iterable[Table]) -> Table:
+    """Tables in one, whose columns may hold integers here and floats there, or nothing."""
+    with foreign_code(PeopleError, "Rows could not be joined", "A column is of one type."):
+        return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _table(piece: Any) -> Table:
@@ -207,8 +212,14 @@ def _table(piece: Any) -> Table:
         table = pa.Table.from_pandas(piece, preserve_index=False)
     else:
         table = pa.table(piece)
-    schema = pa.schema([(field.name, _type(field.type)) for field in table.schema])
-    return table.cast(schema)
+    for kind in (_codes, _type):  # Arrow does not cast all types of text out of a dictionary
+        table = table.cast(pa.schema([(field.name, kind(field.type)) for field in table.schema]))
+    return table
+
+
+def _codes(dtype: Any) -> Any:
+    codes = pa.types.is_dictionary(dtype)
+    return pa.dictionary(dtype.index_type, _type(dtype.value_type)) if codes else dtype
 
 
 def _type(dtype: Any) -> Any:
@@ -260,6 +271,15 @@ def _mixed(x: Hashes) -> Hashes:
     return x ^ (x >> np.uint64(31))
 
 
+def id_texts(ids: Any) -> Any:
+    """The texts of a column of ids."""
+    has = "a row has none" if ids.null_count else f"they are of the type {ids.type}"
+    integers, texts = pa.types.is_integer(ids.type), pa.types.is_large_string(ids.type)
+    if ids.null_count or not (integers or texts or pa.types.is_string(ids.type)):
+        raise PeopleError(f"Ids must be text or integers; {has}. Use str(…).")
+    return ids.cast(pa.large_string())
+
+
 def hashes(ids: Any, seed: int) -> Hashes:
     """A number of 64 bits for every id: of the seed and of the bytes of its text.
 
@@ -270,9 +290,7 @@ def hashes(ids: Any, seed: int) -> Hashes:
     array([ True])
     """
     texts = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    if texts.null_count:
-        raise PeopleError("Ids must be text or integers; a row has none. Use str(…).")
-    texts = texts.cast(pa.large_string())
+    texts = id_texts(texts)
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     letters = np.frombuffer(data or b"", dtype=np.uint8)
@@ -289,6 +307,12 @@ def hashes(ids: Any, seed: int) -> Hashes:
     return _mixed(result)
 
 
+NO_ORDER = (
+    "A sample of a lazy frame needs a column of ids, as its rows have no order: "
+    "schema.scan(frame, ids=…)."
+)
+
+
 @dataclass(frozen=True)
 class Draw:
     """The rows of a block whose ids have a hash below a bound, and their hashes."""
@@ -300,10 +324,7 @@ class Draw:
     def __call__(self, table: Table) -> Table:
         name = self.ids or NUMBER
         if name not in table.column_names:
-            raise PeopleError(
-                "A sample of a lazy frame needs a column of ids, as its rows have no order: "
-                "schema.scan(frame, ids=…)."
-            )
+            raise PeopleError(NO_ORDER)
         numbers = hashes(table[name], self.seed)
         kept = numbers <= np.uint64(self.bound)
         return table.append_column(HASH, pa.array(numbers)).filter(pa.array(kept))
@@ -320,7 +341,7 @@ class Encoder:
         """The ids of some rows."""
         if self.ids is None:
             return [f"p{number}" for number in table[NUMBER].to_pylist()]
-        return list(table[self.ids].cast(pa.large_string()).to_pylist())
+        return list(id_texts(table[self.ids]).to_pylist())
 
     def people(
         self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
@@ -360,6 +381,9 @@ class Scan:
     source: Stream | Lazy
 
     def __post_init__(self) -> None:
+        names = self.source.columns
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise PeopleError(f"The names of columns must differ; {twice[0]!r} is there twice.")
         for name in self.columns():
             self.check_column(name)
         if self.encoder.ids in self.encoder.schema.names:
@@ -391,14 +415,21 @@ class Scan:
 
     def rows(self, *others: str) -> Table:
         """All rows, in the order of their ids where there are some."""
-        table = pa.concat_tables(self.source.blocks(self.columns(*others)))
-        return table if self.encoder.ids is None else table.sort_by(self.encoder.ids)
+        blocks = list(self.source.blocks(self.columns(*others)))
+        if not blocks:
+            raise PeopleError("There is no row. An audit compares people, so it needs some.")
+        table = joined(blocks)
+        if self.encoder.ids is not None:
+            id_texts(table[self.encoder.ids])  # before their order hides which row has none
+            return table.sort_by(self.encoder.ids)
+        numbers = pa.array(np.arange(1, len(table) + 1))
+        return table if NUMBER in table.column_names else table.append_column(NUMBER, numbers)
 
     def sample(self, wanted: int, seed: int, *others: str) -> Table:
         """About so many rows, drawn at random and in a random order: those of the least hashes."""
         bound = min((1 << 64) - 1, (wanted << 64) // max(1, self.count or 1))
         draw = Draw(self.encoder.ids, seed, bound)
-        table = pa.concat_tables(self.source.map(draw, self.columns(*others)))
+        table = joined(self.source.map(draw, self.columns(*others)))
         return table.sort_by([(HASH, "ascending"), (self.encoder.ids or NUMBER, "ascending")])
 
 
@@ -433,7 +464,8 @@ def open_source(source: Any) -> Stream | Lazy:
         return Stream(_dataset(source))
     if callable(source) and not hasattr(type(source), "__arrow_c_stream__"):
         return Stream(lambda columns: _reader(_called(source), columns))
-    frame = frames.nw.from_native(source, pass_through=True)
+    with foreign_code(PeopleError, "Rows could not be read", "Names of columns must differ."):
+        frame = frames.nw.from_native(source, pass_through=True)
     if isinstance(frame, frames.nw.LazyFrame):
         return Lazy(frame)
     if isinstance(source, pa.RecordBatchReader):
@@ -497,15 +529,20 @@ def _dataset(path: str | os.PathLike[str]) -> Callable[[list[str] | None], Any]:
         dataset = pa.dataset.dataset(path, format="parquet")
     except (OSError, ValueError) as error:
         raise PeopleError(f"{path} cannot be read as Parquet: {error}") from error
+    if not dataset.files:
+        raise PeopleError(f"{path} has no Parquet file.")
 
     def open_(columns: list[str] | None) -> Any:
         if columns is None:
             return dataset  # which has a schema
         # A scanner of the dataset would read ahead, and hold more than a block.
-        return (
-            batch
-            for file in dataset.files
-            for batch in pa.parquet.ParquetFile(file).iter_batches(BLOCK, columns=columns)
-        )
+        return (batch for file in dataset.files for batch in _batches(file, columns))
 
     return open_
+
+
+def _batches(path: str, columns: list[str]) -> Iterator[Any]:
+    file = pa.parquet.ParquetFile(path)
+    if lacking := [name for name in columns if name not in file.schema_arrow.names]:
+        raise PeopleError(f"{path} has no column {lacking[0]!r}, which other files have.")
+    yield from file.iter_batches(BLOCK, columns=columns)
