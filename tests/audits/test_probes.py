@@ -28,7 +28,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
+from likewise import Feature, FeatureSchema, MetricAuditor, Panel, Survey, audit
+from likewise.audits import Audit
 from likewise.cli.main import main
 from likewise.errors import LikewiseError, LikewiseWarning
 from likewise.panel import WeightedL1
@@ -117,6 +118,16 @@ FRAMES: dict[str, tuple[Callable[[], Any], tuple[Any, ...]]] = {
     "dates and NA": (lambda: p(["2026-01-31", "NA"] * 3), left_out(DATES)),
     "months": (lambda: p(pd.period_range("2026", periods=6, freq="M")), left_out("left out")),
     "intervals": (lambda: p(pd.interval_range(0, 6)), left_out("neither")),
+    "days as numbers": (lambda: p([20260131, 20260201] * 3), left_out(DATES)),
+    "no days": (
+        lambda: p([20260131, 20261301] * 3), read("integer", [20260131, 20261301] * 3)
+    ),
+    "names of months": (lambda: p(["Jan-26", "3 March 2026", "May 4, 2026"] * 2), left_out(DATES)),
+    "words like months": (lambda: p(["mark 12", "decent"] * 3), read("category", [1, 0] * 3)),
+    "months as numbers": (lambda: p(["2026-01", "2026-12"] * 3), left_out(DATES)),
+    "quarters": (lambda: p(["2026Q1", "Q4 2026"] * 3), left_out(DATES)),
+    "times": (lambda: p(["10:30", "9:05 pm"] * 3), left_out(DATES)),
+    "ratios": (lambda: p(["3:1", "2:1"] * 3), read("category", [1, 0] * 3)),
     "years": (
         lambda: p([1990, 1991, 1992, 1990, 2001, 1999]),
         read("integer", [1990, 1991, 1992, 1990, 2001, 1999]),
@@ -359,6 +370,24 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "a word that is not there": (
         more("good|bad|bad|bad"), [*LABEL, "--favourable", "Good"], "'bad' and 'good'"
     ),
+    "labels that are all favourable": (
+        more("good|bad|bad|good"),
+        [*LABEL, "--favourable", "good", "--favourable", "bad"],
+        "--favourable names 'bad' and 'good'",
+    ),
+    "a favourable word of numbers": (
+        table(plain), ["--favourable", "ok"], "one of two words in score; no cell is 'ok'"
+    ),
+    "favourable words of both": (
+        table(lambda i, r: f"{r[0]},{r[1]},{('no', 'ok')[i % 2]},{('bad', 'good')[i // 2]}",
+              HEAD + ",y"), [*LABEL, "--favourable", "ok", "--favourable", "good"], 4,
+    ),
+    "a null character": (table(plain).replace("ann", "a\0n"), [], "null character"),
+    "another file": (b"PAR1" + bytes(9), [], "A spreadsheet saves one as"),
+    "nobody with a label": (more("||NA|"), [*LABEL, "--scored-only"], "has a value in score and y"),
+    "nothing but ids": (
+        table(lambda _, r: f"{r[0]},{r[2]}", "id,score"), [], "No column is left"
+    ),
     "groups": (more("f|m|f|m"), GROUP, 3),
     "groups with a blank": (more("f||f|m"), GROUP, 3),
 }  # fmt: skip
@@ -450,6 +479,95 @@ def test_scores_are_read_or_refused(name: str) -> None:
         audit(people, make(), panel, alpha=0.2)
 
 
+START = ["audit", "s.csv", "--ids", "id"]
+WITH_PANEL = [*START, "--panel", "panel.toml"]
+FOLLOW = ["--ids", "id", "--panel", "panel.toml", "--follow", "0.5"]
+SURVEY = "person,other,member,objects\nann,bo,m 1,yes\nann,bo,M 1,no\n"
+JUDGED = "member,person,other,response\nm,ann,bo,alike\nm,ann,di,very different\n"
+EARLIER = b"\xff{}"
+# Words of a command line, its exit status, and what is said.
+COMMANDS: dict[str, tuple[list[str], int, str]] = {
+    "a rule beside a panel": ([*WITH_PANEL, "--rule", "all"], 2, "has its own rule"),
+    "a schema over the scores": ([*WITH_PANEL, "--write-schema", "s.csv"], 2, "overwritten"),
+    "JSON over the panel": ([*WITH_PANEL, "--json", "panel.toml"], 2, "overwritten"),
+    "a page over the table": (["elicit", "s.csv", "--page", "s.csv"], 2, "overwritten"),
+    "CSV beside the table": ([*WITH_PANEL, "--out", "s.csv"], 0, "written: s-summary.csv"),
+    "a score that is a category": ([*WITH_PANEL, "--category", "score"], 2, "is no feature"),
+    "an earlier audit that is none": ([*WITH_PANEL, "--before", "e.json"], 1, "not an audit"),
+    "an earlier audit without end": ([*WITH_PANEL, "--before", "deep.json"], 1, "not an audit"),
+    "a panel without end": ([*START, "--panel", "deep.json"], 1, "not a JSON file"),
+    "a schema without end": ([*WITH_PANEL, "--schema", "deep.json"], 1, "No schema was read"),
+    "members who may be one": (
+        [*START, "--survey", "v.csv"], 0, "Members may be one: 'm 1', 'M 1'"
+    ),
+    "judges who may be one": (
+        ["elicit", "s.csv", "j.csv", "k.csv", "--ids", "id"], 0, "Members may be one: 'm', 'M'"
+    ),
+    "a file of judgements twice": (
+        ["elicit", "s.csv", "j.csv", "copy.csv", "--ids", "id"], 1, "would count twice"
+    ),
+    "a table that is not there": (["init", "t.csv"], 2, "There is no file t.csv"),
+    "months in order": (["audit", "months", *FOLLOW], 0, "\n2  4 people  50.00%  evidence"),
+    "a month twice": (["audit", "s.csv", "./s.csv", *FOLLOW], 1, "came before"),
+    "options that a watch has no use for": (
+        ["audit", "s.csv", *FOLLOW, "--model", "m"], 0, "no use of --model"
+    ),
+    "lines that a watch leaves out": (
+        ["audit", "gaps.csv", *FOLLOW, "--scored-only"], 0, "3 people, 1 left out (no score)"
+    ),
+    "a month without a favourable one": (
+        ["audit", "denied.csv", *FOLLOW, "--favourable", "ok"], 1, "No cell is ok"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("always::likewise.errors.SchemaAdvice")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_line_is_obeyed_or_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words, status, says = COMMANDS[name]
+    monkeypatch.chdir(tmp_path)
+    Path("months").mkdir()
+    texts = {
+        "panel.toml": PANEL, "s.csv": table(plain), "v.csv": SURVEY, "j.csv": JUDGED,
+        "copy.csv": JUDGED, "k.csv": JUDGED.replace("m,", "M,"), "deep.json": "[" * 100_000,
+        "gaps.csv": score("0.1||0.9|0.4"), "denied.csv": score("no|no|no|no"),
+        **{f"months/{month}": table(plain) for month in ("1.CSV", "2.csv", "10.csv")},
+    }  # fmt: skip
+    for file, text in texts.items():
+        Path(file).write_text(text)
+    Path("e.json").write_bytes(EARLIER)
+    done = CliRunner().invoke(main, words)
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert done.exit_code == status, done.output
+    assert says in done.output
+    assert Path("s.csv").read_text() == texts["s.csv"]
+
+
+def test_a_result_says_what_is_odd_about_the_question() -> None:
+    schema = FeatureSchema((Feature("income", low=0, high=100),))
+    people = schema.people([[10], [20], [30], [40]], ids=list("abcd"))
+    auditors = [MetricAuditor("j", WeightedL1({"income": 1.0}))]
+    never = audit(people, SCORES, Panel(auditors, "at_least(2)"), alpha=0.2)
+    assert "reports no pair, even if all members object" in never.notes[0]
+    assert ("The worst pair", "20 points fewer") in [line[:2] for line in never.headlines()]
+    found = audit(people, [0, 1, 1, 1], Panel(auditors, "any"), alpha=-0.0)
+    assert "alpha                 0\n" in str(found)
+    assert "100 % are in one with a" in found.headlines()[1][2]
+    assert found.headlines()[2][1] == "1 of 4 people"
+    with pytest.raises(LikewiseError, match=r"alpha must be in \[0, 1\]"):
+        found.worst[0].changes(5)
+    with pytest.raises(LikewiseError, match="not an audit as JSON"):
+        Audit.from_json(found.to_dict())  # type: ignore[arg-type]
+    with pytest.raises(LikewiseError, match="favourable names 'good'"):
+        audit(people, SCORES, Panel(auditors, "any"), alpha=0.2, favourable="good")
+    again = audit(people.take([3, 2, 1, 0]), [1, 1, 1, 0], Panel(auditors, "any"), alpha=0.2)
+    assert "The ids are the same" in found.compare(again).notes[0]
+    judged = audit(people, SCORES, Survey.from_rows([("a", "b", "m", "yes")], "any"))
+    assert "judgements of some pairs" in " ".join(found.compare(judged).notes)
+
+
 def rows(**columns: Any) -> Any:
     return pa.table({"id": list("abcd"), "income": [10, 20, 30, 40], "score": SCORES, **columns})
 
@@ -501,10 +619,10 @@ def test_people_are_scanned_or_refused(name: str, tmp_path: Path) -> None:
 def test_no_sample_is_drawn_from_rows_without_order() -> None:
     schema = FeatureSchema((Feature("income", low=0, high=100),))
     panel = Panel([MetricAuditor("j", WeightedL1({"income": 1.0}))], "any")
-    people = schema.scan(pl.from_arrow(rows()).lazy())  # type: ignore[union-attr]
+    people = schema.scan(pl.from_arrow(rows()).lazy())
     with pytest.raises(LikewiseError, match="needs a column of ids"):
         audit(people, "score", panel, alpha=0.2, all_pairs_up_to=2)
 
 
 def test_there_are_enough_probes() -> None:
-    assert len(FRAMES) + len(FILES) + len(COLUMNS) >= 120
+    assert len(FRAMES) + len(FILES) + len(COLUMNS) + len(COMMANDS) + len(SOURCES) >= 220

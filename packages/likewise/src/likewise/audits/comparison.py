@@ -68,12 +68,24 @@ class Comparison:
         old, new = before.basis, after.basis
         differ = [
             (old.panel != new.panel, "The panels differ."),
-            (before.alpha != after.alpha, f"Alpha was {before.alpha} and is {after.alpha}."),
+            (
+                (before.alpha is None) != (after.alpha is None),
+                "One audit is of judgements of some pairs, the other of metrics on all of them.",
+            ),
+            (
+                None not in (before.alpha, after.alpha) and before.alpha != after.alpha,
+                f"Alpha was {before.alpha} and is {after.alpha}.",
+            ),
             (old.schema != new.schema, "The schemas differ."),
             (old.versions != new.versions, "The versions differ."),
         ]
         if self.same_people:
             who = "Both audits are of the same people: changes are counted."
+        elif {p.id for p in before.people} == {p.id for p in after.people}:
+            who = (
+                "The ids are the same, their features or their order are not: intervals of 95 % "
+                "are for people such as these."
+            )
         else:
             who = "The people differ: intervals of 95 % are for people such as these."
         return (who, *(words for is_so, words in differ if is_so))

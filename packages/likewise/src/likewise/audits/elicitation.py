@@ -32,6 +32,7 @@ from likewise.panel.metrics import Mahalanobis, Metric, Sides, WeightedL1, diffe
 from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
+from likewise.people.cells import warn_of_alike
 from likewise.people.schema import FeatureSchema, People
 from likewise.people.tables import line_of, read_table
 from likewise.validation import instance, integer, items, require, within
@@ -366,6 +367,7 @@ def elicit(
         by_member.setdefault(judgement.member, []).append(judgement)
     if not by_member:
         raise AuditError("There is no judgement, so there is nothing to fit. Judge some pairs.")
+    warn_of_alike(by_member)
     read = as_rule(rule)
     read.check(tuple(by_member))
     forms = forms_of(people)

@@ -217,7 +217,8 @@ class Monitor:
         """Facts: the panel, the baseline, the alarm."""
         yield "panel", self.panel.name
         yield "alpha", f"{self.alpha:g}"
-        source = "as stated" if self.first == 0 else f"from the first {self.first} batches"
+        first = "batch" if self.first == 1 else f"{self.first} batches"
+        source = "as stated" if self.first == 0 else f"from the first {first}"
         limit = "still to come" if self.baseline is None else f"{self.baseline:.4f}"
         yield "baseline", f"{limit}, {source}"
         alarm = self.alarm

@@ -18,12 +18,12 @@ from likewise.audits.basis import Basis
 from likewise.audits.format import plain, read, schema_of
 from likewise.audits.groups import GroupPairs, GroupRates, Traits
 from likewise.audits.price import Price
-from likewise.errors import AuditError
+from likewise.errors import AuditError, ParameterError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.intervals import Interval
 from likewise.people.schema import People
-from likewise.validation import choice, instance
+from likewise.validation import choice, instance, real
 
 if TYPE_CHECKING:
     from likewise.audits.comparison import Comparison
@@ -106,7 +106,7 @@ other: the gap is 30 points at most (50 now).
                 f"{self.over} and {self.under} have the same score.",
                 f"{who} {'does' if self.decisive else 'do'} not object.",
             ]
-        allowed = self.distance + alpha
+        allowed = self.distance + checked_alpha(alpha)
         high, low = self.scores
         sees = "sees" if self.decisive else "see"
         return [
@@ -119,8 +119,23 @@ other: the gap is 30 points at most (50 now).
         ]
 
 
+def checked_alpha(alpha: Any) -> float:
+    """An alpha within [0, 1]."""
+    if alpha is None:
+        raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
+    number = real("alpha", alpha, "Give a number such as 0.2.")
+    if not 0 <= number <= 1:
+        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
+    return abs(number)  # there is no -0
+
+
 def _number(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0")
+
+
+def _rounded(share: float) -> str:
+    """A share in per cent, with two digits where it is small."""
+    return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
 def _points(share: float) -> str:
@@ -265,9 +280,9 @@ class Audit:
         drawn = "" if self.sample is None else f", of {len(self.people)} drawn"
         return (
             "A typical person",
-            f"{100 * middle:.2g} % of others",
+            f"{_rounded(middle)} % of others",
             f"are in a reported pair with the person in the middle{drawn}; "
-            f"{100 * most.times / self.others:.2g} % are in one with {most.id}, the most",
+            f"{_rounded(most.times / self.others)} % are in one with {most.id}, the most",
         )
 
     def _sides(self) -> tuple[str, str, str]:
@@ -276,13 +291,18 @@ class Audit:
         total = sum(p.count for p in self.people)
         return (
             "Always the lower one",
-            f"{lower:,} people",
-            f"of {total:,} have the lower score in every reported pair they are in; "
-            f"{higher:,} always have the higher one",
+            f"{lower:,} of {total:,} people",
+            f"with the lower score in every reported pair they are in; {higher:,} with the higher "
+            f"one in every",
         )
 
     def _farthest(self) -> tuple[str, str, str]:
         worst = self.worst[0]
+        if (worst.excess or 0.0) < 0:
+            return (
+                "The worst pair", f"{_points(-(worst.excess or 0.0))} fewer",
+                f"lie between {worst.over} and {worst.under} than the panel sees between them",
+            )  # fmt: skip
         return (
             "The worst pair",
             f"{_points(worst.excess or 0.0)} too many",
@@ -403,11 +423,11 @@ class Audit:
         return schema_of(Audit)
 
     @classmethod
-    def from_json(cls, text: str) -> Audit:
+    def from_json(cls, text: str | bytes) -> Audit:
         """Read what :meth:`to_json` wrote."""
         try:
             data = json.loads(text)
-        except ValueError as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise AuditError(f"This is not an audit as JSON: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise AuditError(

@@ -28,12 +28,13 @@ from likewise.audits.result import (
     Reported,
     as_share,
     backend_of,
+    checked_alpha,
     named,
     side_by_side,
 )
-from likewise.audits.scores import read_labels, read_scores, score_units
+from likewise.audits.scores import read_labels, read_scores, refuse_unused, score_units
 from likewise.audits.survey import Survey, survey_audit
-from likewise.errors import AuditError, ParameterError
+from likewise.errors import AuditError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import CONFIDENCE, Interval, share
@@ -45,7 +46,7 @@ from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
 from likewise.people.scans import Scan
 from likewise.people.schema import People
-from likewise.validation import instance, integer, items, real, reals
+from likewise.validation import instance, integer, items, reals
 
 LOG = logging.getLogger("likewise.audits")
 MOST_PEOPLE = 20_000
@@ -125,7 +126,7 @@ def audit(
 Objecting: j1.'
     """
     most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
-    size = 0.0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
+    size = 0.0 if isinstance(panel, Survey) and alpha is None else checked_alpha(alpha)
     counts, sampled = None, None
     if isinstance(people, Scan):
         scan, reader = people, reader_of(people, scores, panel, favourable)
@@ -136,6 +137,7 @@ Objecting: j1.'
     chances = read_scores(people, scores, favourable)
     units = score_units(chances)
     outcomes = None if labels is None else read_labels(people, labels, favourable)
+    refuse_unused(None if sampled or counts is not None else favourable, people, scores, labels)
     traits = read_traits(people, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
@@ -175,7 +177,8 @@ Objecting: j1.'
             fields = subject.sampled(sampled, pairs, seed, jobs, bar)
     if outcomes is not None:
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
-    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question))
+    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question),
+                       *_note_on_rule(panel))  # fmt: skip
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
     return Audit(
         basis=basis, panel=panel.name, members=panel.members, alpha=size,
@@ -193,21 +196,12 @@ def _check_people(people: People, counts: IntArray | None) -> None:
         )
 
 
-def _checked_alpha(alpha: Any) -> float:
-    if alpha is None:
-        raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
-    number = real("alpha", alpha, "Give a number such as 0.2.")
-    if not 0 <= number <= 1:
-        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
-    return number
-
-
 def _curve(alphas: Iterable[float] | None, alpha: float) -> Curve:
     """The alphas of the curve, with that of the audit, by their thresholds."""
     points = (
         (np.arange(21) / 20).tolist() if alphas is None else reals("alphas", alphas, "List them.")
     )
-    return {counting.threshold(a): a for a in (*map(_checked_alpha, points), alpha)}
+    return {counting.threshold(a): a for a in (*map(checked_alpha, points), alpha)}
 
 
 def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule, ...]:
@@ -219,6 +213,13 @@ def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule
     for rule in parsed:
         rule.check(panel.members)
     return tuple(parsed)
+
+
+def _note_on_rule(panel: Panel) -> list[str]:
+    """A note on a rule such as at_least(2) for a panel of one."""
+    if panel.rule.fires([True] * len(panel.members), panel.members):
+        return []
+    return [f"The rule {panel.rule} reports no pair, even if all members object."]
 
 
 def _notes_on_missing_values(question: counting.Question) -> list[str]:

@@ -70,10 +70,26 @@ def _refuse_missing(noun: str, values: Values, people: People) -> None:
         )
 
 
+def _named(favourable: Any) -> list[Any]:
+    listed = isinstance(favourable, Sequence) and not isinstance(favourable, str | bytes)
+    return list(favourable) if listed else [] if favourable is None else [favourable]
+
+
+def refuse_unused(favourable: Any, people: People, scores: Any, labels: Any) -> None:
+    """Refuse a favourable value that neither the scores nor the labels have, such as a typo."""
+    columns = [("Scores", scores), ("Labels", labels)]
+    for value in _named(favourable):
+        read = [column_values(n, column, people) for n, column in columns if column is not None]
+        if not any(value in _different(values) for values in read):
+            raise AuditError(
+                f"favourable names {shown(value)}, which neither scores nor labels have. Check "
+                f"the spelling."
+            )
+
+
 def _favourable(values: Values, favourable: Any) -> Values | None:
     """Test everybody for the favourable value; None where the column has none that was named."""
-    listed = isinstance(favourable, Sequence) and not isinstance(favourable, str | bytes)
-    named = list(favourable) if listed else [] if favourable is None else [favourable]
+    named = _named(favourable)
     different = _different(values) if named else []
     present = [value for value in named if value in different]
     chances = any(isinstance(value, float | Decimal) and value % 1 for value in different)

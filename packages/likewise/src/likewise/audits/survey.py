@@ -20,6 +20,7 @@ from likewise.panel.agreement import krippendorff_alpha
 from likewise.panel.objections import Pair
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
+from likewise.people.cells import warn_of_alike
 from likewise.people.columns import id_text
 from likewise.people.schema import People
 from likewise.people.tables import read_table
@@ -79,6 +80,7 @@ class Survey:
         if not judged:
             raise AuditError("The survey has no rows, so nobody was asked.")
         survey = cls(judged, as_rule(rule), reasons)
+        warn_of_alike(survey.members)
         survey.rule.check(survey.members)
         return survey
 

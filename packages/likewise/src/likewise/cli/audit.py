@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import is_pipe, main, note, progress_bar, write_text
+from likewise.cli.main import (
+    is_pipe,
+    main,
+    note,
+    progress_bar,
+    refuse_overwriting,
+    write_text,
+)
 from likewise.cli.options import JSON, OutputFile
 from likewise.errors import LikewiseError, absent, missing
 
@@ -24,7 +32,7 @@ if TYPE_CHECKING:
 
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-DEFAULT_ALPHA = 0.2
+DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 
 
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
@@ -40,7 +48,7 @@ DEFAULT_ALPHA = 0.2
     "--survey", "survey_file", type=_FILE,
     help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
 )  # fmt: skip
-@click.option("--rule", default="majority", show_default=True, help="The rule of a survey.")
+@click.option("--rule", help=f"The rule of a survey.  [default: {DEFAULT_RULE}]")
 @click.option(
     "--alpha", type=float,
     help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
@@ -90,7 +98,7 @@ DEFAULT_ALPHA = 0.2
 )  # fmt: skip
 @JSON
 def audit(
-    scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str,
+    scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str | None,
     alpha: float | None, score: str, ids: str | None, label: str | None,
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
     scored_only: bool,
@@ -110,16 +118,24 @@ def audit(
     from likewise.people.tables import parse_labels
 
     _check_endings(outs)
-    earlier = None if before is None else Audit.from_json(before.read_text(encoding="utf-8"))
+    pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
+    refuse_overwriting((*pages, json_path, schema_path),
+                       (*scores, panel_file, survey_file, schema_file))  # fmt: skip
+    earlier = None if before is None else Audit.from_json(before.read_bytes())
     panel = _panel(panel_file, survey_file, rule)
     special = [name for name in (score, ids, label) if name is not None]
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
+    if odd := [name for name in categories if name in apart]:
+        raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
     table = _Table((*special, *groups, *left_out, *categories), apart, categories, score, ids,
                    favourable, schema_file, schema_path,
                    (score, *filter(None, [label])) if scored_only else ())  # fmt: skip
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
     if follow is not None:
+        unused = {"--label": label, "--group": groups, "--model": model, "--before": before}
+        if names := [name for name, value in unused.items() if value]:
+            note(f"--follow makes no use of {' and '.join(names)}; such columns are no features.")
         _follow(scores, panel, alpha, follow, table, outs, json_path)
         return
     if len(scores) != 1 or not scores[0].is_file():
@@ -127,10 +143,13 @@ def audit(
     path = scores[0]
     rows, people, chances = table.read(path)
     label, outs = _without_missing(label, outs)
+    outcomes = None if label is None else parse_labels(path, rows, label, favourable)
+    _check_favourable(path, rows, favourable, (score, label))
     with progress_bar(100) as bar:
         result = run(
-            people, chances, panel, alpha=alpha, favourable=favourable,
-            labels=None if label is None else parse_labels(path, rows, label, favourable),
+            people, chances, panel, alpha=alpha,
+            favourable=[word for word in favourable if word in chances],
+            labels=outcomes,
             groups={name: [row[name] for row in rows] for name in groups},
             model=model, left_out=table.left_out,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
@@ -168,7 +187,7 @@ def _write(result: Audit, path: Path, before: Audit | None) -> None:
     note(f"written: {', '.join(written) if isinstance(written, list) else path}")
 
 
-def _scored(rows: list[Row], columns: Iterable[str]) -> tuple[list[Row], dict[str, int]]:
+def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[str, int]]:
     """The lines that have a value in these columns; and how many have none, by column."""
     from likewise.people.cells import is_mark
 
@@ -179,7 +198,9 @@ def _scored(rows: list[Row], columns: Iterable[str]) -> tuple[list[Row], dict[st
             left_out[f"no {name}"] = count
         rows = complete
     if not rows:
-        raise LikewiseError("No line has a score and a label. Check the columns' names.")
+        raise LikewiseError(
+            f"No line has a value in {' and '.join(columns)}. Check the names of columns."
+        )
     return rows, left_out
 
 
@@ -241,14 +262,20 @@ def _follow(
         raise click.UsageError(f"--follow writes a page, --out FILE.html; got {odd[0]}.")
     _, outs = _without_missing(None, outs)
     monitor = Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
+    seen: set[Path] = set()
     for path in _batches(scores):
+        if path.resolve() in seen:
+            raise LikewiseError(f"{path} came before: a batch counts once. Leave it out.")
+        seen.add(path.resolve())
         _, people, chances = table.read(path)
         batch = monitor.add(people, chances, path.stem, table.favourable)
         evidence = "baseline" if batch.evidence is None else f"evidence {batch.evidence:,.3g}"
         if not is_pipe(json_path):
+            left_out = "".join(f", {n:,} left out ({why})" for why, n in table.left_out.items())
             alarm = "  ALARM" if batch.alarm else ""
             click.echo(
-                f"{batch.name}  {batch.people:,} people  {batch.share:.2%}  {evidence}{alarm}"
+                f"{batch.name}  {batch.people:,} people{left_out}  {batch.share:.2%}  {evidence}"
+                f"{alarm}"
             )
         if json_path is not None and not is_pipe(json_path):
             write_text(json_path, monitor.to_json() + "\n")
@@ -263,25 +290,47 @@ def _follow(
         click.get_current_context().exit(ALARM)
 
 
+def _in_words_and_numbers(path: Path) -> list[tuple[int, str]]:
+    """A file's name for sorting: 2 comes before 10."""
+    parts = re.split(r"(\d+)", path.name)
+    return [(int(part) if part.isdecimal() else -1, part) for part in parts]
+
+
 def _batches(scores: tuple[Path, ...]) -> Iterator[Path]:
     """The files in order: those named, those of folders by name, those named on standard input."""
     for path in scores:
         if is_pipe(path):
             yield from (Path(line.strip()) for line in sys.stdin if line.strip())
         elif path.is_dir():
-            yield from sorted(path.glob("*.csv"))
+            files = [file for file in path.iterdir() if file.suffix.lower() == ".csv"]
+            yield from sorted(files, key=_in_words_and_numbers)
         else:
             yield path
 
 
-def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Panel | Survey:
+def _check_favourable(
+    path: Path, rows: list[Row], favourable: tuple[str, ...], columns: tuple[str | None, ...]
+) -> None:
+    """Refuse a favourable word that no score and no label is, such as a typo."""
+    names = [name for name in columns if name is not None]
+    for word in favourable:
+        if not any(row[name] == word for row in rows for name in names):
+            raise LikewiseError(
+                f"{path}: --favourable is one of two words in {' or '.join(names)}; no cell is "
+                f"{word!r}. Check the spelling."
+            )
+
+
+def _panel(panel_file: Path | None, survey_file: Path | None, rule: str | None) -> Panel | Survey:
     from likewise.audits.survey import Survey
     from likewise.panel.panels import Panel
 
     if panel_file is not None and survey_file is None:
+        if rule is not None:
+            raise click.UsageError(f"--rule is for a survey; {panel_file} has its own rule.")
         return Panel.from_file(panel_file)
     if survey_file is not None and panel_file is None:
-        return Survey.read_csv(str(survey_file), rule)
+        return Survey.read_csv(str(survey_file), rule or DEFAULT_RULE)
     raise click.UsageError("Give either --panel FILE or --survey FILE.")
 
 
@@ -342,7 +391,7 @@ def schema_of(
     if file is not None:
         try:
             schema = FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
         if both := [feature.name for feature in schema.features if feature.name in apart]:
             raise LikewiseError(

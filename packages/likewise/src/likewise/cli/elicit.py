@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from likewise.cli.audit import schema_of
-from likewise.cli.main import installed_command, main, note
+from likewise.cli.main import installed_command, main, note, refuse_overwriting
 from likewise.cli.options import OutputFile
 from likewise.errors import LikewiseError
 
@@ -20,6 +20,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SCORE = "score"  # what `likewise audit` calls it, and no feature
 PANEL, SCHEMA = "panel.toml", "schema.json"
 QUESTIONS = 25
+TABLES = (".csv", ".tsv", ".xlsx", ".parquet")  # no folder is called so
 
 
 @main.command(short_help="Files to begin with: for a table, a panel; for a folder, the service.")
@@ -37,6 +38,8 @@ def init(path: Path, database: str | None) -> None:
     if path.is_file():
         _write_starter(path)
         return
+    if path.suffix.lower() in TABLES:
+        raise click.UsageError(f"There is no file {path}.")
     command = installed_command("init")
     words = [str(path), *(() if database is None else ("--database", database))]
     if command is not None:
@@ -110,6 +113,8 @@ def elicit(
 
     if not judgements and page is None:
         raise click.UsageError("Nothing was judged yet: --page FILE writes pairs to judge.")
+    refuse_overwriting([page], [table, *judgements, schema_file])
+    _refuse_copies(judgements)
     rows = read_table(table)
     if ids is not None and ids not in rows[0]:
         raise LikewiseError(f"{table} has no column {ids!r}; it has {', '.join(rows[0])}.")
@@ -125,3 +130,14 @@ def elicit(
         asked = questions(people, QUESTIONS, fitted)
         page.write_text(judging_page(people, asked), encoding="utf-8")
         note(f"the page is {page}")
+
+
+def _refuse_copies(paths: tuple[Path, ...]) -> None:
+    """Refuse the same judgements twice, as of a file that was downloaded again."""
+    files: dict[bytes, Path] = {}
+    for path in paths:
+        if (first := files.setdefault(path.read_bytes(), path)) != path or paths.count(path) > 1:
+            raise LikewiseError(
+                f"{path} has the same judgements as {first}, and they would count twice. Leave "
+                f"one of the two out."
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoints, entry_points
@@ -126,6 +126,14 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
 
 def is_pipe(path: Path | None) -> bool:
     return path is not None and str(path) == "-"
+
+
+def refuse_overwriting(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse to write into a file that is read."""
+    files = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path is not None and not is_pipe(path) and path.resolve() in files:
+            raise click.UsageError(f"{path} is read, and would be overwritten. Name another file.")
 
 
 def write_text(path: Path, text: str) -> None:

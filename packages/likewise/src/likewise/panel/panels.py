@@ -320,7 +320,7 @@ class Panel:
             data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
         except (OSError, TypeError) as error:
             raise AuditError(f"No panel was read from {shown(path)}: {error}.") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise AuditError(f"{path} is not a {kind} file: {error}") from error
         try:
             return cls.from_spec(data)

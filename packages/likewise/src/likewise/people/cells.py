@@ -35,7 +35,18 @@ _AMOUNT = re.compile(
     rf"\(?[+−-]?\s*{_CURRENCY}?\s*[+−-]?\s*{_DIGITS}\s*(?:[%‰]|{_CURRENCY}|[kKmM])?\s*\)?"
 )
 
-_LOCAL_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T].*)?", re.ASCII)
+_MONTH = (
+    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    "sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_LOCAL_DATE = re.compile(
+    r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T].*)?"
+    rf"|(?:\d{{1,4}}[\s.-]*)?{_MONTH}[\s.,'-]+(?:\d{{1,2}}[,.]?\s+)?\d{{1,4}}(?:[ T].*)?"
+    r"|(?:19|20)\d\d[-/](?:0?[1-9]|1[0-2])"
+    r"|(?:19|20)\d\d[\s-]?Q[1-4]|Q[1-4][\s/-]?(?:19|20)\d\d"
+    r"|\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]\.?m\.?)?",
+    re.ASCII | re.IGNORECASE,
+)
 _MEASURE = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\W\d]+)")
 
 RowName = Callable[[int], str]
@@ -88,8 +99,18 @@ def alike(texts: Iterable[str]) -> list[str]:
     return next((group for group in groups.values() if len(group) > 1), [])
 
 
+def warn_of_alike(members: Iterable[str]) -> None:
+    """Warn of names of members that may be one's."""
+    if same := alike(members):
+        warn(f"Members may be one: {', '.join(map(repr, same))}. Write them alike.", SchemaAdvice)
+
+
 def is_any_date(cell: Any) -> bool:
-    """Test for a date, also for one that is written as some country does: 31.01.2026, 1/31/26."""
+    """Test for a date, also for one that is written as some country does: 31.01.2026, 1/31/26.
+
+    >>> [is_any_date(text) for text in ("3 March 2026", "Jan-26", "2026 Q1", "9:30", "18-24")]
+    [True, True, True, True, False]
+    """
     return is_date(cell) or (isinstance(cell, str) and bool(_LOCAL_DATE.fullmatch(cell)))
 
 

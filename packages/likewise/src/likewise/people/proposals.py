@@ -41,6 +41,7 @@ MOST_CODES, PEOPLE_A_CODE = 12, 5
 """So few different integers, each of so many people, may be codes."""
 LARGE = "integers that no float holds"
 _NINES = re.compile("9{2,}")
+_DAY = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
 _IDENTITY = re.compile(
     r"(^|_)(id|ids|uuid|guid|key|ssn|passport|iban|account|e?mail|phone|tel|name|surname|address|"
@@ -105,6 +106,8 @@ def _names(parameter: str, names: Sequence[str]) -> list[str]:
 def features_of(columns: Sequence[Column]) -> list[Feature]:
     """A feature for every column that can be one."""
     features = [feature for column in columns if (feature := _feature(column)) is not None]
+    if not columns:
+        raise PeopleError("No column is left that could be a feature. People differ in some.")
     if not features:
         raise PeopleError(
             f"No column can be a feature ({', '.join(column.name for column in columns)}). "
@@ -261,7 +264,7 @@ def _feature(column: Column) -> Feature | None:
             "looks like a protected trait. The law may forbid its use, and auditors may need it: "
             "decide, and hide it from the panel with visible=False or leave it out.",
         )
-    if column.kind == "date":
+    if column.kind == "date" or _are_days(column):
         _advise(name, "holds dates, and was left out. Give a number: days or years since one.")
         return None
     if column.kind == LARGE:
@@ -284,6 +287,12 @@ def _feature(column: Column) -> Feature | None:
             f"feature: leave it out with label={name!r}.",
         )
     return feature
+
+
+def _are_days(column: Column) -> bool:
+    """Test for integers that all write a day: 20260131."""
+    days = set(column.values) if column.kind == "integer" else set()
+    return len(days) > 1 and all(_DAY.fullmatch(f"{day:.0f}") for day in days)
 
 
 def _numeric(column: Column, words: str, missing: str | None) -> Feature | None:

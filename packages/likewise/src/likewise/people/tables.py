@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
     """
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
+            reader = csv.DictReader(_text(file), strict=True)
             header = [name.strip() for name in reader.fieldnames or []]
             reader.fieldnames = header
             rows = [_stripped(row, line) for line, row in enumerate(reader, start=2)]
@@ -48,7 +48,9 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
             f"that 'CSV UTF-8'."
         ) from error
     except csv.Error as error:
-        raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+        raise LikewiseError(
+            f"{path} is not a CSV file in UTF-8: {error}. A spreadsheet saves one as 'CSV UTF-8'."
+        ) from error
     _check_header(path, header, needed)
     if not rows:
         raise LikewiseError(
@@ -66,6 +68,14 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
                 f"{path}, line {line}: it must have {len(header)} cells, as the header has."
             )
     return rows
+
+
+def _text(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a file; a sign that no text has is an error, as in a workbook or Parquet."""
+    for line in lines:
+        if "\0" in line:
+            raise csv.Error("it has a null character, which no text has")
+        yield line
 
 
 class Row(dict[str, str]):
@@ -139,7 +149,7 @@ def parse_column(
         if number is None:
             raise LikewiseError(
                 f"{line_of(path, rows)(place)}: {column} must be a number; got {cell!r}. "
-                f"{_remedy(cell, cells) or 'Correct the cell.'}"
+                f"{_remedy(cell, cells) or _no_word(favourable)}"
             )
     return [float(number) for number in numbers if number is not None]
 
@@ -150,6 +160,11 @@ def parse_labels(
     """The labels of a column, each 0 or 1: as digits, true or false, or by the favourable word."""
     cells = [row[column] for row in rows]
     words = set(favourable) & set(cells)
+    if len(words) > 1:
+        raise LikewiseError(
+            f"Of the values of {column} one is favourable; --favourable names "
+            f"{' and '.join(map(repr, sorted(words)))}."
+        )
     labels = []
     for place, cell in enumerate(cells):
         value = _TRUTH.get(cell.lower(), parse_number(cell))
@@ -164,6 +179,10 @@ def parse_labels(
             )
         labels.append(int(value))
     return np.array(labels, dtype=np.int64)
+
+
+def _no_word(favourable: Collection[str]) -> str:
+    return f"No cell is {' or '.join(favourable)}." if favourable else "Correct the cell."
 
 
 def _remedy(cell: str, cells: Sequence[str]) -> str:
