@@ -560,8 +560,8 @@ def test_a_result_says_what_is_odd_about_the_question() -> None:
         found.worst[0].changes(5)
     with pytest.raises(LikewiseError, match="not an audit as JSON"):
         Audit.from_json(found.to_dict())  # type: ignore[arg-type]
-    with pytest.raises(LikewiseError, match="favourable names 'good'"):
-        audit(people, SCORES, Panel(auditors, "any"), alpha=0.2, favourable="good")
+    typo = audit(people, SCORES, Panel(auditors, "any"), alpha=0.2, favourable="good")
+    assert typo.notes == ("'good' was named as favourable; neither scores nor labels have it.",)
     again = audit(people.take([3, 2, 1, 0]), [1, 1, 1, 0], Panel(auditors, "any"), alpha=0.2)
     assert "The ids are the same" in found.compare(again).notes[0]
     judged = audit(people, SCORES, Survey.from_rows([("a", "b", "m", "yes")], "any"))

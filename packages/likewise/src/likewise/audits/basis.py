@@ -45,7 +45,7 @@ class Basis:
         left_out = "; ".join(f"{count:,}: {why}" for why, count in self.left_out.items())
         return [
             ("model", self.model or "not named"),
-            ("date", self.date),
+            ("date", self.date.replace("T", " ").replace("+00:00", " UTC")),
             ("rows left out", left_out or "none"),
             *((f"SHA-256 of {name}", digest) for name, digest in self.hashes.items()),
             ("made with", versions),

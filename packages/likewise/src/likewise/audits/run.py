@@ -32,7 +32,7 @@ from likewise.audits.result import (
     named,
     side_by_side,
 )
-from likewise.audits.scores import read_labels, read_scores, refuse_unused, score_units
+from likewise.audits.scores import notes_on_unused, read_labels, read_scores, score_units
 from likewise.audits.survey import Survey, survey_audit
 from likewise.errors import AuditError
 from likewise.hypotheses.base import HypothesisClass
@@ -137,7 +137,6 @@ Objecting: j1.'
     chances = read_scores(people, scores, favourable)
     units = score_units(chances)
     outcomes = None if labels is None else read_labels(people, labels, favourable)
-    refuse_unused(None if sampled or counts is not None else favourable, people, scores, labels)
     traits = read_traits(people, groups)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
@@ -177,8 +176,11 @@ Objecting: j1.'
             fields = subject.sampled(sampled, pairs, seed, jobs, bar)
     if outcomes is not None:
         fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
-    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(question),
-                       *_note_on_rule(panel))  # fmt: skip
+    words = None if sampled or counts is not None else favourable
+    fields["notes"] = (
+        *fields.get("notes", ()), *_notes_on_missing_values(question), *_note_on_rule(panel),
+        *notes_on_unused(words, people, scores, labels),
+    )  # fmt: skip
     LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
     return Audit(
         basis=basis, panel=panel.name, members=panel.members, alpha=size,

@@ -75,16 +75,16 @@ def _named(favourable: Any) -> list[Any]:
     return list(favourable) if listed else [] if favourable is None else [favourable]
 
 
-def refuse_unused(favourable: Any, people: People, scores: Any, labels: Any) -> None:
-    """Refuse a favourable value that neither the scores nor the labels have, such as a typo."""
+def notes_on_unused(favourable: Any, people: People, scores: Any, labels: Any) -> list[str]:
+    """Notes on favourable values that neither the scores nor the labels have, such as a typo."""
     columns = [("Scores", scores), ("Labels", labels)]
-    for value in _named(favourable):
-        read = [column_values(n, column, people) for n, column in columns if column is not None]
-        if not any(value in _different(values) for values in read):
-            raise AuditError(
-                f"favourable names {shown(value)}, which neither scores nor labels have. Check "
-                f"the spelling."
-            )
+    named = _named(favourable)
+    read = [column_values(n, c, people) for n, c in columns if named and c is not None]
+    return [
+        f"{shown(value)} was named as favourable; neither scores nor labels have it."
+        for value in named
+        if not any(value in _different(values) for values in read)
+    ]
 
 
 def _favourable(values: Values, favourable: Any) -> Values | None:
