@@ -29,7 +29,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, Survey, audit
-from likewise.audits import Audit
+from likewise.audits import Audit, Monitor
 from likewise.cli.main import main
 from likewise.errors import LikewiseError, LikewiseWarning
 from likewise.panel import WeightedL1
@@ -564,8 +564,26 @@ def test_a_result_says_what_is_odd_about_the_question() -> None:
     assert typo.notes == ("'good' was named as favourable; neither scores nor labels have it.",)
     again = audit(people.take([3, 2, 1, 0]), [1, 1, 1, 0], Panel(auditors, "any"), alpha=0.2)
     assert "The ids are the same" in found.compare(again).notes[0]
+    others = [schema.people([[10 * i], [90], [5]]) for i in (1, 2)]  # who are called p1, p2, p3
+    old, new = (audit(who, [i / 9, 0.5, 0.7], Panel(auditors, "any"), alpha=0.2)
+                for i, who in enumerate(others))  # fmt: skip
+    assert old.compare(new).people == ()
+    assert "The people differ" in old.compare(new).notes[0]
+    nameless = audit(people, SCORES, Panel(auditors, "any"), alpha=0.2, worst=0)
+    assert nameless.remedies() == ["Without the objections of j, 3 pairs fewer are reported."]
+    equal = audit(people, [0.5] * 4, Survey.from_rows([("a", "b", "m", "yes")], "any"))
+    assert "1 of the pairs objected to have equal scores" in equal.notes[-1]
     judged = audit(people, SCORES, Survey.from_rows([("a", "b", "m", "yes")], "any"))
     assert "judgements of some pairs" in " ".join(found.compare(judged).notes)
+
+
+def test_batches_are_of_one_schema() -> None:
+    """Distances are in parts of a feature's range, which a schema of every month would change."""
+    monitor = Monitor(Panel([MetricAuditor("j", WeightedL1({"income": 1.0}))], "any"), 0.2, 0.1)
+    may, june = (FeatureSchema((Feature("income", low=0, high=high),)) for high in (100, 120))
+    monitor.add(may.people([[1], [2]]), [0.1, 0.2], "May")
+    with pytest.raises(LikewiseError, match="one schema"):
+        monitor.add(june.people([[1], [2]]), [0.1, 0.2], "June")
 
 
 def rows(**columns: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from likewise.audits.result import Audit
 
 REPORTED = "reported pairs"
+_NUMBERED = re.compile(r"p\d+")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,12 @@ class Comparison:
         data = [audit.basis.hashes.get("data") for audit in (self.before, self.after)]
         return data[0] is not None and data[0] == data[1]
 
+    @property
+    def _named(self) -> bool:
+        """Test whether an id is the same person in both: p1, p2, … are others in another table."""
+        numbered = all(_NUMBERED.fullmatch(person.id) for person in self.after.people)
+        return self.same_people or not numbered
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Notes on whatever was not the same in both audits."""
@@ -81,7 +89,7 @@ class Comparison:
         ]
         if self.same_people:
             who = "Both audits are of the same people: changes are counted."
-        elif {p.id for p in before.people} == {p.id for p in after.people}:
+        elif self._named and {p.id for p in before.people} == {p.id for p in after.people}:
             who = (
                 "The ids are the same, their features or their order are not: intervals of 95 % "
                 "are for people such as these."
@@ -115,9 +123,9 @@ class Comparison:
     def people(self) -> tuple[tuple[str, int, int], ...]:
         """In how many reported pairs each person was and is, where that changed; most change first.
 
-        Only of people who are in both audits.
+        Only of people who are in both audits, by ids of their own.
         """
-        times = {person.id: person.times for person in self.before.people}
+        times = {person.id: person.times for person in self.before.people if self._named}
         changed = [
             (person.id, times[person.id], person.times)
             for person in self.after.people

@@ -39,7 +39,7 @@ from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
 from likewise.panel.reports import exceeds
-from likewise.people.schema import People
+from likewise.people.schema import FeatureSchema, People
 from likewise.validation import instance, integer, within
 
 ODDS = np.array([1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])
@@ -133,6 +133,7 @@ class Monitor:
         self.false_alarms = within("false_alarms", false_alarms, 0, 1, "Try 0.05.", ends="()")
         self.seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
         self.batches: list[Batch] = []
+        self._schema: FeatureSchema | None = None
         remedy = "Give a share below 1, or a number of batches."
         stated = isinstance(baseline, float) and baseline < 1
         self.first = 0 if stated else integer("baseline", _integral(baseline), 1, 10**6, remedy)
@@ -159,6 +160,12 @@ class Monitor:
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
         if len(people) < 2:
             raise AuditError(f"A batch must have at least two people; {name!r} has {len(people)}.")
+        self._schema = self._schema or people.schema
+        if people.schema != self._schema:  # weights are of a feature's range
+            raise AuditError(
+                f"Batch {name!r} has another schema than the first, so that its distances would be "
+                f"measured in another way. Read all batches with one schema."
+            )
         rng = np.random.default_rng([self.seed, len(self.batches)])
         left, right = matchings(len(people), MATCHINGS, rng)
         units = score_units(read_scores(people, scores, favourable))

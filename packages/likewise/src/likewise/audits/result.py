@@ -23,7 +23,7 @@ from likewise.html import described
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.intervals import Interval
 from likewise.people.schema import People
-from likewise.validation import choice, instance, real
+from likewise.validation import choice, instance, within
 
 if TYPE_CHECKING:
     from likewise.audits.comparison import Comparison
@@ -123,10 +123,7 @@ def checked_alpha(alpha: Any) -> float:
     """An alpha within [0, 1]."""
     if alpha is None:
         raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
-    number = real("alpha", alpha, "Give a number such as 0.2.")
-    if not 0 <= number <= 1:
-        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
-    return abs(number)  # there is no -0
+    return abs(within("alpha", alpha, 0, 1, "It is a difference of scores."))  # there is no -0
 
 
 def _number(share: float) -> str:
@@ -312,13 +309,14 @@ class Audit:
     def remedies(self) -> list[str]:
         """Changes that would let more pairs pass: other scores, another alpha, another panel."""
         worst = self.worst[0] if self.worst else None
-        if not self.reported.value or worst is None:
-            return ["Nothing has to change: no pair is reported."]
-        sentences = [
+        if not self.reported.value and not (worst and worst.reported):
+            where = "" if self.sample is None else " of the sample"
+            return [f"Nothing has to change: no pair{where} is reported."]
+        sentences = [] if worst is None else [
             f"The worst pair, {worst.over} and {worst.under}, passes if one of these is so: "
             + " Or: ".join(worst.changes(self.alpha))
-        ]
-        if worst.excess is not None:
+        ]  # fmt: skip
+        if worst is not None and worst.excess is not None:
             found = "" if self.sample is None else ", as far as the sample shows"
             sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{found}.")
         sentences += [

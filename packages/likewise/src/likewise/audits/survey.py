@@ -148,11 +148,14 @@ def survey_audit(
     survey.check_people(people.ids)
     units = score_units(chances)
     places = {name: place for place, name in enumerate(people.ids)}
+    fired = [pair for pair in survey.judgements if survey.fires(pair)]
     findings = [
         _finding(people, chances, survey, traits, pair, places)
-        for pair in survey.judgements
-        if survey.fires(pair) and units[places[pair.first]] != units[places[pair.second]]
+        for pair in fired
+        if units[places[pair.first]] != units[places[pair.second]]
     ]
+    if equal := len(fired) - len(findings):
+        notes = [*notes, f"{equal:,} of the pairs objected to have equal scores: not reported."]
     findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
     asked = list(dict.fromkeys(person for pair in survey.judgements for person in pair))
     judged = [
