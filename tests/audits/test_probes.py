@@ -507,6 +507,7 @@ COMMANDS: dict[str, tuple[list[str], int, str]] = {
         ["elicit", "s.csv", "j.csv", "copy.csv", "--ids", "id"], 1, "would count twice"
     ),
     "a table that is not there": (["init", "t.csv"], 2, "There is no file t.csv"),
+    "a column in which nobody differs": (["init", "same.csv"], 1, "do not differ in any column"),
     "months in order": (["audit", "months", *FOLLOW], 0, "\n2  4 people  50.00%  evidence"),
     "a month twice": (["audit", "s.csv", "./s.csv", *FOLLOW], 1, "came before"),
     "options that a watch has no use for": (
@@ -532,7 +533,8 @@ def test_a_command_line_is_obeyed_or_refused(
     texts = {
         "panel.toml": PANEL, "s.csv": table(plain), "v.csv": SURVEY, "j.csv": JUDGED,
         "copy.csv": JUDGED, "k.csv": JUDGED.replace("m,", "M,"), "deep.json": "[" * 100_000,
-        "gaps.csv": score("0.1||0.9|0.4"), "denied.csv": score("no|no|no|no"),
+        "same.csv": "income\n5\n5\n", "gaps.csv": score("0.1||0.9|0.4"),
+        "denied.csv": score("no|no|no|no"),
         **{f"months/{month}": table(plain) for month in ("1.CSV", "2.csv", "10.csv")},
     }  # fmt: skip
     for file, text in texts.items():
@@ -575,6 +577,13 @@ def test_a_result_says_what_is_odd_about_the_question() -> None:
     assert "1 of the pairs objected to have equal scores" in equal.notes[-1]
     judged = audit(people, SCORES, Survey.from_rows([("a", "b", "m", "yes")], "any"))
     assert "judgements of some pairs" in " ".join(found.compare(judged).notes)
+
+
+def test_a_panel_to_begin_with_weighs_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("car,income,rent\n1,5,1\n0,5,2\n1,5,3\n")
+    assert CliRunner().invoke(main, ["init", str(path)]).exit_code == 0
+    assert "weights = { car = 0.5, rent = 0.5 }" in (tmp_path / "panel.toml").read_text()
 
 
 def test_batches_are_of_one_schema() -> None:

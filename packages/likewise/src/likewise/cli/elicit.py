@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,10 +75,12 @@ rule: any, all, majority, at_least(2), veto(auditor), and more in the documentat
 
 
 def _starter(schema: FeatureSchema) -> str:
-    """A panel of one auditor who weighs all visible features alike."""
+    """A panel of one auditor who weighs all visible features alike in which people differ."""
     from likewise.panel import MetricAuditor, Panel, WeightedL1
 
-    names = [f.name for f in schema.features if f.visible]
+    names = [f.name for f in schema.features if f.visible and f.limits[1] < math.inf]
+    if not names:
+        raise LikewiseError("People do not differ in any column, so that nobody can compare them.")
     even = WeightedL1({name: round(1 / len(names), 4) for name in names})
     return Panel([MetricAuditor("auditor", even)], "majority").to_toml(HEADING.splitlines())
 
