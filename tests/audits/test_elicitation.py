@@ -49,6 +49,7 @@ def test_weights_are_found_and_what_does_not_count_gets_none(people: People) -> 
     assert np.quantile(abs(d - e), 0.9) < 0.1
 
 
+@pytest.mark.long
 def test_a_root_of_squares_is_told_from_a_sum(people: People) -> None:
     sum_, root = WeightedL1({"income": 0.8, "debt": 0.8}), Mahalanobis(
         ("income", "debt"), np.diag([0.8 / 100**2, 0.8 / 50**2]), 1.0
@@ -66,6 +67,7 @@ def test_a_root_of_squares_is_told_from_a_sum(people: People) -> None:
     assert isinstance(fitted, Mahalanobis)
 
 
+@pytest.mark.long
 def test_judgements_only_shrink_the_error_and_say_how_many_are_left(people: People) -> None:
     panel = Panel([MetricAuditor("j1", WeightedL1({"income": 0.7, "debt": 0.5}))], "any")
     said = said_by(people, panel, 80)
@@ -92,6 +94,7 @@ def test_noise_widens_alpha(people: People) -> None:
     assert elicit(people, noisy).alpha > elicit(people, said).alpha + 0.05
 
 
+@pytest.mark.long
 def test_triplets_alone_say_which_features_count(people: People) -> None:
     rng = np.random.default_rng(3)
     metric = Panel([MetricAuditor("j1", WeightedL1({"debt": 1.0}))], "any")

@@ -86,6 +86,7 @@ def assert_same(one: Tally, other: Tally) -> None:
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
+@pytest.mark.long  # compiling takes half of it
 @pytest.mark.parametrize("seed", range(4))
 def test_compiled_code_counts_what_numpy_does(seed: int) -> None:
     """Mutants that fail here: no halves to even, missing as 0, ties kept by place, weights of 1."""
@@ -172,7 +173,10 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("likewise.audits.large.BLOCK", 700)
 
 
-ENGINES = ["parquet", "function", "reader", "table", "polars", "duckdb", "dask", "ibis"]
+ENGINES = [
+    "parquet", "function", "reader", "polars", "ibis",
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("table", "duckdb", "dask")),
+]  # fmt: skip
 
 
 def source_of(engine: str, table: Any, folder: Path) -> Any:
@@ -250,6 +254,7 @@ def test_few_people_who_are_scanned_are_those_in_memory() -> None:
     assert result.groups is not None
 
 
+@pytest.mark.long
 def test_a_sample_of_a_scan_covers_the_truth(small_blocks: None) -> None:
     """Twenty intervals of 95 %: more than five miss once in 3,000 runs; the seeds are fixed."""
     table = rows_of(3000, discrete=False)

@@ -53,7 +53,11 @@ def by_hand(moments: tuple[Moment, ...], late: int) -> list[float]:
 
 @pytest.mark.parametrize(
     ("world", "late", "attention"),
-    [(STRICT, 0, "possible"), (ANY, 7, "possible"), (ANY, 0, "model")],
+    [
+        (STRICT, 0, "possible"),
+        (ANY, 7, "possible"),
+        pytest.param(ANY, 0, "model", marks=pytest.mark.long),
+    ],
 )
 def test_kappa_follows_from_the_reports_that_have_come(
     world: Loans, late: int, attention: str

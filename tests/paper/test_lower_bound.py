@@ -99,6 +99,7 @@ def projected(p: FloatArray, most: float) -> FloatArray:
     return min(nearest, key=lambda q: float((q - p) @ (q - p)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hostile", [False, True])
 @pytest.mark.parametrize("beta", [0.2, 0.05])
 def test_reports_of_a_learner_that_remembers_do_not_grow_with_t(hostile: bool, beta: float) -> None:
