@@ -130,6 +130,7 @@ print(t.workers.threads(), digest.hexdigest())
 """
 
 
+@pytest.mark.long
 def test_any_number_of_threads_makes_the_same_draws() -> None:
     """NUMBA_NUM_THREADS is what joblib sets, so that its processes do not crowd each other out."""
     digests = []

@@ -148,6 +148,7 @@ print(json.dumps([panel.name, bool(same), again.spec() == learner.spec()]))
     assert found == ["elder, teller: any", True, True]
 
 
+@pytest.mark.long
 def test_a_sweep_of_two_processes_runs_it(installed: Path, tmp_path: Path) -> None:
     script = tmp_path / "sweep.py"
     script.write_text("""

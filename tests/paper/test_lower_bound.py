@@ -54,6 +54,7 @@ class World:
         return scores, reported, errors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "dual", [GradientAscent(), Additive(0.05), Geometric(0.05, 0.3)], ids=lambda d: d.name
 )

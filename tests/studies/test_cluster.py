@@ -101,6 +101,7 @@ def test_an_address_that_is_none_is_refused_in_a_sentence(address: str) -> None:
         Cluster(address)
 
 
+@pytest.mark.long
 def test_what_a_worker_refuses_arrives_as_its_sentence_and_no_worker_is_waited_for_long(
     tmp_path: Path,
 ) -> None:

@@ -74,6 +74,7 @@ def test_every_run_has_a_row_at_every_horizon_in_the_sweeps_order(folder: Path) 
     assert len(rows) == 2 * 2 * (2 + 1 + 1 + 1) * 2
 
 
+@pytest.mark.long
 def test_the_file_is_the_same_bit_for_bit_whatever_the_number_of_processes(
     folder: Path, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_file_that_was_cut_off_anywhere_is_mended(folder: Path, tmp_path: Path
     assert (tmp_path / "results.csv").read_bytes() == whole
 
 
+@pytest.mark.long
 def test_a_process_that_is_killed_loses_nothing_that_had_finished(tmp_path: Path) -> None:
     file, out = tmp_path / "slow.toml", tmp_path / "out"
     file.write_text(FILE)

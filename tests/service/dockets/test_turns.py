@@ -154,6 +154,7 @@ def test_outcomes_are_those_of_asking_everybody(sqlite_url: str, rule: str) -> N
     store.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ["majority", pytest.param("at_least(2)", marks=pytest.mark.long)])
 def test_one_round_at_a_time_is_asked_as_in_a_simulation(sqlite_url: str, rule: str) -> None:
     """The library's ``ask_in_turn`` reports the same, hears as much, and counts the same."""
