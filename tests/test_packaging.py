@@ -124,6 +124,7 @@ def test_the_extras_are_those_that_the_messages_name() -> None:
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 
+@pytest.mark.long
 def test_a_game_without_any_optional_library_is_the_same_game() -> None:
     """The fold, the exact player and, on the reference engine, Context-FTPL."""
     program = "import json\n" + GAME
@@ -135,6 +136,7 @@ def test_a_game_without_any_optional_library_is_the_same_game() -> None:
     assert bare.stderr.count("SlowEngine: The compiled engine needs numba. Install it with:") == 1
 
 
+@pytest.mark.long
 def test_a_learner_that_was_saved_as_compiled_loads_without_numba(tmp_path: Path) -> None:
     program = f"""
 from likewise import Learner, State, deploy, load_state, save_state
@@ -158,6 +160,7 @@ def cli(blocked: tuple[str, ...], *arguments: str) -> Any:
     return without(blocked, f"from likewise.cli import main\nmain({list(arguments)!r})")
 
 
+@pytest.mark.long
 def test_the_command_line_says_once_that_it_is_slow() -> None:
     args = ["simulate", "--learner", "self-tuned", "--rounds", "2", "--no-comparator"]
     long = (

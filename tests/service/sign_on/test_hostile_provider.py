@@ -29,6 +29,9 @@ from likewise_service.errors import ServiceError
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
+# A provider that lies in every way it can, each with a server of its own: a long list.
+pytestmark = pytest.mark.long
+
 KEY = RSAKey.generate_key(2048, {"kid": "one"})
 OTHER = RSAKey.generate_key(2048, {"kid": "one"})
 ATTEMPT = Attempt("s" * 43, "n" * 43, "v" * 43)
