@@ -226,7 +226,7 @@ def test_flags_are_kept_when_the_member_signs_out_at_once(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("latency", [0.15, pytest.param(0.6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("latency", [0.15, 0.6])
 def test_flags_are_kept_when_another_seat_is_chosen(
     context: BrowserContext, start: Start, latency: float
 ) -> None:

@@ -3,11 +3,10 @@
 from likewise.audits.elicitation import Elicited, Judgement, elicit, read_judgements
 from likewise.audits.judging import judging_page, questions
 from likewise.audits.monitor import Batch, Monitor
-from likewise.audits.price import Price
 from likewise.audits.basis import Basis
 from likewise.audits.comparison import Change, Comparison
 from likewise.audits.groups import GroupPairs, GroupRate, GroupRates
-from likewise.audits.result import Audit, Finding, Person, Reported
+from likewise.audits.result import Audit, Finding, Person, Price, Reported
 from likewise.audits.run import audit
 from likewise.audits.survey import Survey
 from likewise.numerics.intervals import Interval

@@ -8,12 +8,12 @@ people in rounds, without knowledge of later ones, and its panel reports one pai
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from likewise.audits.pairs import Question, all_pairs, progress_reporter, scan, threshold
+from likewise.audits.result import Price
 from likewise.errors import ParameterError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.pool import Pool
@@ -31,59 +31,6 @@ MOST_PEOPLE = 4000
 CUTS = 60
 PEOPLE_A_ROUND = 8
 MOST_ROUNDS = 1000
-
-
-@dataclass(frozen=True)
-class Price:
-    """Errors of a person, from 0 to 1, of policies on the same people.
-
-    ``model`` is that of the model whose scores are taken as chances, ``model_cut`` that of the
-    model which approves from 1/2 on (None where the scores are decisions already).
-    ``best_fair`` is the least error of a policy that no pair would be reported under; ``best`` is
-    that of the class without a panel. ``learner`` is the mean over ``rounds`` rounds,
-    ``learner_late`` that of the last quarter, ``learner_violations`` the share of those rounds
-    with a violation, and ``learner_reported`` the share of pairs that would be reported under the
-    policy it has at the end. Without an alpha above 0 there is no learner, and these are None.
-    """
-
-    people: int
-    model: float
-    model_cut: float | None
-    best: float
-    best_fair: float
-    learner: float | None
-    learner_late: float | None
-    learner_violations: float | None
-    learner_reported: float | None
-    rounds: int
-    hypotheses: str
-
-    def facts(self) -> list[tuple[str, str]]:
-        """Names and values, for tables."""
-        facts = [("error of the model", f"{self.model:.3f}")]
-        if self.model_cut is not None:
-            facts = [
-                ("error of the model, scores as chances", f"{self.model:.3f}"),
-                ("error of the model, approving from 0.5 on", f"{self.model_cut:.3f}"),
-            ]
-        facts += [
-            ("error of the best policy without a panel", f"{self.best:.3f}"),
-            ("error of the best policy that would pass", f"{self.best_fair:.3f}"),
-        ]
-        if self.learner is not None:
-            facts += [
-                (
-                    "error of the learner, last quarter",
-                    f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})",
-                ),
-                ("rounds in violation, last quarter", f"{self.learner_violations:.1%}"),
-                ("pairs reported under its last policy", f"{self.learner_reported:.2%}"),
-            ]
-        return [*facts, ("priced on", f"{self.people:,} people; {self.hypotheses}")]
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return asdict(self)
 
 
 def with_scores(people: People, columns: dict[str, IntArray]) -> People:
