@@ -249,7 +249,7 @@ def _print_demo(result: Demo) -> None:
         caption_justify="left",
     )
     table.add_column("learner", no_wrap=True)
-    for title in ("error", "regret", "unfair", "late", "reports", "looks", "oracle calls"):
+    for title in ("error", "regret", "unfair", "late", "reports", "looks", "oracle\ncalls"):
         table.add_column(title, justify="right", no_wrap=True)
     for shown in result.shown:
         s = shown.summary
