@@ -111,6 +111,13 @@ def test_batches_are_followed_from_a_folder_or_as_their_names_come(folder: Path)
     months.mkdir()
     for number in range(6):
         write_table(months / f"2026-0{number + 1}.csv", number, 0.3 if number < 4 else 0.9)
+    # Ranges of one batch are not those of all, and the remedy is named.
+    narrow = (months / "2026-01.csv").read_text().splitlines()
+    (folder / "first.csv").write_text("\n".join(narrow[:5]) + "\n")
+    batches = (folder / "first.csv", months / "2026-02.csv")
+    refused = run("audit", *batches, "--panel", panel, "--ids", "customer", "--follow")
+    assert refused.exit_code == 1, refused.output
+    assert f"were proposed from {batches[0]} alone" in refused.output
     schema = folder / "schema.json"
     schema.write_text(json.dumps({"features": [{"name": "income", "low": 0, "high": 100}]}))
     common = ("--panel", panel, "--schema", schema, "--ids", "customer")

@@ -65,6 +65,19 @@ class Batch:
     evidence: float | None
     alarm: bool
 
+    @property
+    def evidence_words(self) -> str:
+        """The evidence for people to read; beyond a million its size says nothing more.
+
+        >>> [Batch("", 9, 0.1, value, False).evidence_words for value in (0.0123, 21100.0, 2e9)]
+        ['0.012', '21,100', 'over 1,000,000']
+        """
+        if self.evidence is None:
+            return "baseline"
+        if self.evidence < 100:
+            return f"{self.evidence:.2g}"
+        return f"{self.evidence:,.0f}" if self.evidence <= 1e6 else "over 1,000,000"
+
 
 def matchings(people: int, most: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """Random matchings of people, (matchings, pairs) on the left and on the right.
@@ -276,7 +289,7 @@ def _picture(monitor: Monitor) -> str:
     low.set_xlabel("batch")
     for axes in (top, low):
         axes.set_xlim(0.5, len(shares) + 0.5)
-        axes.xaxis.set_major_locator(canvas.MaxNLocator(8, integer=True))
+        axes.xaxis.set_major_locator(canvas.MaxNLocator(8, integer=True, min_n_ticks=1))
         if monitor.alarm is not None:
             axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
     words = ", ".join(f"{batch.name} {batch.share:.1%}" for batch in monitor.batches)

@@ -218,6 +218,7 @@ class _Table:
     schema_path: Path | None
     complete: tuple[str, ...] = ()  # lines that lack one of these are left out
     schema: FeatureSchema | None = None
+    first: Path | None = None
     left_out: dict[str, int] = field(default_factory=dict)
 
     def read(self, path: Path) -> tuple[list[Row], People, list[float] | list[str]]:
@@ -233,7 +234,17 @@ class _Table:
                 spec = json.dumps(self.schema.spec(), indent=2, ensure_ascii=False)
                 write_text(self.schema_path, spec + "\n")
         ids = None if self.ids is None else [row[self.ids] for row in rows]
-        people = parse_people(path, rows, self.schema, ids)
+        self.first = self.first or path
+        try:
+            people = parse_people(path, rows, self.schema, ids)
+        except LikewiseError as error:
+            if self.schema_file is not None or self.first == path:
+                raise
+            raise LikewiseError(
+                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
+                f"and levels that hold for every batch with --schema; likewise init {self.first} "
+                f"writes one to edit."
+            ) from error
         return rows, people, parse_column(path, rows, self.score, self.favourable)
 
 
@@ -269,13 +280,13 @@ def _follow(
         seen.add(path.resolve())
         _, people, chances = table.read(path)
         batch = monitor.add(people, chances, path.stem, table.favourable)
-        evidence = "baseline" if batch.evidence is None else f"evidence {batch.evidence:,.3g}"
+        evidence = "" if batch.evidence is None else "evidence "
         if not is_pipe(json_path):
             left_out = "".join(f", {n:,} left out ({why})" for why, n in table.left_out.items())
             alarm = "  ALARM" if batch.alarm else ""
             click.echo(
-                f"{batch.name}  {batch.people:,} people{left_out}  {batch.share:.2%}  {evidence}"
-                f"{alarm}"
+                f"{batch.name}  {batch.people:,} people{left_out}  {batch.share:.2%}  "
+                f"{evidence}{batch.evidence_words}{alarm}"
             )
         if json_path is not None and not is_pipe(json_path):
             write_text(json_path, monitor.to_json() + "\n")
