@@ -60,8 +60,8 @@ def _write_starter(table: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
         click.echo(str(folder / name))
     note(
-        f"edit both; then, for a page of pairs to judge: likewise elicit {table} --schema "
-        f"{folder / SCHEMA} --page judge.html"
+        f"take out of both what is no feature, such as ids and outcomes. Then, for a page of pairs "
+        f"to judge: likewise elicit {table} --schema {folder / SCHEMA} --page judge.html"
     )
 
 
