@@ -74,6 +74,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("POST", D + "/packets"): (READERS, {"round": "none", "person": "nobody"}),
     ("PUT", D + "/member-key"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
     ("GET", D + "/metrics"): (READERS, None),
+    ("GET", D + "/certificate"): (READERS, None),
     ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
     ("GET", D + "/ledger.csv"): (SUPERVISORS, None),
 }
