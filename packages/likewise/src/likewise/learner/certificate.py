@@ -277,9 +277,9 @@ def score_deviation(
     variance, first = 0.0, 1
     while first <= rounds:
         count = min(2 * first - 1, rounds) - first + 1
-        variance += count * k * k / (4.0 * _draws(learner, first))
+        variance += count * k * k / (4.0 * score_draws(learner, first))
         first *= 2
-    off = deviation(variance, TUNED_TO * k * k / (4.0 * _draws(learner, 1)), failing)
+    off = deviation(variance, TUNED_TO * k * k / (4.0 * score_draws(learner, 1)), failing)
     chance = f"with probability {1 - failing:g}"
     if in_order:
         return rounding + off, f"{chance} at all times at once, {bounds.UNSEEN}"
@@ -323,11 +323,11 @@ def _bias(learner: Learner, rounds: int) -> float:
     if learner.primal.exact:
         return k / eta * (2.0 * eta + k) * bounds.UNIT * rounds
     together = not learner.primal.experts(learner.hypotheses)
-    covariance = 2.0 * rounds / _draws(learner) if together else 0.0
+    covariance = 2.0 * rounds / score_draws(learner) if together else 0.0
     return k * (2.0 / math.e * bounds.label_terms(rounds)[1] + covariance)
 
 
-def _draws(learner: Learner, t: int = 1) -> int:
+def score_draws(learner: Learner, t: int = 1) -> int:
     """R, by which scores are estimated in a round; later rounds have no fewer."""
     drawn_apart = learner.resamples(t) if learner.primal.experts(learner.hypotheses) else 0
     return learner.draws(t) - drawn_apart
