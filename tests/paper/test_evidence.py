@@ -131,11 +131,10 @@ def test_the_regret_to_policies_that_change_is_certified(name: str) -> None:
 # ── Auditors who err ────────────────────────────────────────────────────────────────────────────
 
 
-def erring_game(seed: int, share: float) -> tuple[Evidence, float, float, int]:
+def erring_game(seed: int, share: float) -> tuple[Evidence, State, float, int]:
     """The panel accepts everything, and reports the widest pair all the same in some rounds.
 
-    Returns the evidence, the certificate that believes it, the regret, and the number of wrong
-    reports: of all of them.
+    Returns the evidence, the state, the regret, and the number of wrong reports: of all of them.
     """
     pool = Pool.from_table([[0, 0], [0, 1], [1, 1]]).with_prior("flat")
     learner = Learner(pool, 2, 0.5, 0.5, seed, SelfTuned(eta=0.5, x=0.1), dual=Additive(0.2))
@@ -157,13 +156,14 @@ def erring_game(seed: int, share: float) -> tuple[Evidence, float, float, int]:
         errors += float(np.abs(deployment.scores - labels).sum())
         totals += np.abs(np.array([[0, 0], [0, 1], [1, 1]]) - labels).sum(axis=1)
     regret = errors - float(totals.min())
-    return Evidence.of(learner, rounds), certificate(state).regret, regret, wrong
+    return Evidence.of(learner, rounds), state, regret, wrong
 
 
 def test_wrong_reports_break_the_plain_certificate_and_not_the_robust_one() -> None:
     broken = 0
     for seed in range(5):
-        evidence, plain, regret, wrong = erring_game(seed, 0.2)
+        evidence, state, regret, wrong = erring_game(seed, 0.2)
+        plain = certificate(state).regret
         broken += regret > plain
         assert wrong > 0
         assert regret <= plain + evidence.wrong_reports(wrong)
@@ -171,6 +171,27 @@ def test_wrong_reports_break_the_plain_certificate_and_not_the_robust_one() -> N
         assert evidence.wrong_reports(2) < evidence.wrong_reports(3)
         assert evidence.wrong_reports(wrong + 5) == evidence.wrong_reports(wrong)
     assert broken >= 2
+
+
+def test_the_state_alone_prices_wrong_reports_by_hand() -> None:
+    """(k/eta)·(1 − alpha + eps)·Σ lam, at the largest lam: never less than the rounds say."""
+    evidence, state, _, reports = erring_game(3, 0.2)
+    learner, account, plain = evidence.learner, state.account, certificate(state, delay=0)
+    assert reports > 3
+    for count in range(1, reports + 2):
+        robust = certificate(state, delay=0, wrong_reports=count)
+        prices = min(count * account.largest_lam, account.reported / ONE)
+        by_hand = learner.k / charged_eta(learner) * (1 - 0.5 + 0.5) * prices
+        assert robust.regret - plain.regret == pytest.approx(by_hand, rel=1e-4)
+        assert robust.regret - plain.regret >= evidence.wrong_reports(count) - 1e-9
+        assert robust.holds == f"{plain.holds}, if at most {count} reports are wrong"
+        assert robust.from_largest_lam is None  # of which nothing is proved then
+    assert plain.from_largest_lam is not None
+    uneven = replace(learner, eps=0.2)
+    less = certificate(replace(state, learner=uneven), wrong_reports=1).regret
+    less -= certificate(replace(state, learner=uneven)).regret
+    each = uneven.k / charged_eta(uneven) * (1 - 0.5 + 0.2)
+    assert less == pytest.approx(each * account.largest_lam, rel=1e-4)
 
 
 def test_the_price_of_a_wrong_report_by_hand() -> None:
