@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from likewise.learner.state import State
+from likewise.learner.state import OpenRound, State
 from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, link_fault
 from likewise_service.ledger.store import Store
@@ -48,7 +48,8 @@ class Replayed:
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
     governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
-    ``kept_state`` after the record that was asked for, ``certificate`` that of the end.
+    ``kept_state`` after the record that was asked for, ``certificate`` that of the end; ``closed``
+    are the rounds that closed, where labels are one-sided.
     """
 
     receipt: Receipt
@@ -71,6 +72,7 @@ class Replayed:
     state: State | None = None
     kept_state: State | None = None
     certificate: dict[str, Any] | None = None
+    closed: list[OpenRound] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
 

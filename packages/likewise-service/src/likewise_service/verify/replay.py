@@ -331,6 +331,8 @@ class Replay:
             if isinstance(body, kinds.PeopleArrived) and not self._has_features(body):
                 self.state = None
                 return
+            if isinstance(body, kinds.Closed) and self.state.learner.pricing.one_sided:
+                self.findings.closed += filter(None, [self.state.open.get(body.round)])
             self.state = body.advance(self.state, self.contents, self.surrogates)
         except _BROKEN as error:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
