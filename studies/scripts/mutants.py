@@ -32,7 +32,10 @@ BOUNDS = (
     "learner/test_bounds_by_hand.py", "learner/test_theorem_e_by_hand.py",
     "learner/test_bounds_in_parts.py", "learner/test_bounds.py",
 )  # fmt: skip
-CERTIFICATE = ("paper/test_certificate_by_hand.py", "paper/test_certificate.py")
+CERTIFICATE = (
+    "paper/test_certificate_by_hand.py", "paper/test_one_sided_certificate.py",
+    "paper/test_certificate.py",
+)  # fmt: skip
 EVIDENCE = ("paper/test_evidence.py",)
 ATTENTION = (
     "learner/test_attention_by_hand.py",
@@ -41,7 +44,8 @@ ATTENTION = (
 )
 CHARGING = (
     "learner/test_losses.py", "learner/test_fold.py", "learner/test_one_sided.py",
-    "paper/test_multiplier_rules.py", "learner/test_kappa.py", "learner/test_reduction.py",
+    "learner/test_attention_by_hand.py", "paper/test_multiplier_rules.py", "learner/test_kappa.py",
+    "learner/test_reduction.py",
 )  # fmt: skip
 
 
@@ -111,6 +115,9 @@ IN_BOUNDS = {
     },
 }
 IN_CERTIFICATE = {
+    "paper/test_one_sided_certificate.py": {
+        "if state.overridden:": "if False:",
+    },
     "learner/test_attention_by_hand.py": {
         "min(high - 1, looks.in_part)": "high - 1",
     },
@@ -133,7 +140,6 @@ IN_CERTIFICATE = {
     "paper/test_certificate_by_hand.py": {
         "variance += count * k * k / (4.0": "variance += count * k / (4.0",
         "return k * (bounds.UNIT + cut) * rounds + weighted": "return weighted",
-        "if state.overridden:": "if False:",
         "covariance = 2.0 * rounds": "covariance = 0.0 * rounds",
     },
 }
@@ -159,6 +165,7 @@ IN_EVIDENCE = {
 }
 IN_ATTENTION = {
     "learner/test_attention_by_hand.py": {
+        ".below(ONE) < chance": ".below(ONE) <= chance + 9999",
         "surprises + 1.0, covariance * 2.0": "surprises + 1.0, covariance",
         "c = self.patience * (1.0 + surprises)": "c = self.patience",
         "edge = log(self.doubt) - log(1.0 - self.doubt)": "edge = log(self.doubt)",
@@ -182,7 +189,6 @@ IN_ATTENTION = {
     "learner/test_attention.py": {
         "return bool((self.reported & ~self.asked).any())": "return bool(self.reported.any())",
         "return self.whole and not self.looked_at": "return not self.looked_at",
-        ".below(ONE) < chance": ".below(ONE) <= chance + 9999",
     },
 }
 IN_STATE = {
@@ -199,7 +205,7 @@ IN_FOLD = {
             "total = state.account.reported + amount"
         ),
     },
-    "paper/test_certificate.py::test_a_share_of_the_rounds_is_enough": {
+    "learner/test_attention_by_hand.py": {
         "beta, mu = learner.margins.beta / learner.audit_share,": (
             "beta, mu = learner.margins.beta,"
         ),

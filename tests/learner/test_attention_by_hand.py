@@ -7,17 +7,28 @@ it is; an interval of unseen reports above the rounds that were shown in part.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import log, sqrt
 
 import numpy as np
 import pytest
 
-from likewise.learner import Learner, State
-from likewise.learner.attention import PanelModel, Possible, Response
+from likewise import Pool
+from likewise.learner import Learner, State, asking, deploy, learn
+from likewise.learner.attention import (
+    Attention,
+    BoolArray,
+    Memory,
+    PanelModel,
+    Possible,
+    Response,
+    ask,
+)
 from likewise.learner.certificate import unseen_reports
 from likewise.learner.events import Person
 from likewise.learner.state import Looks, changed
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema
 from tests.paper.test_audit_share import HYPOTHESES
 
@@ -87,3 +98,38 @@ def test_possible_pairs_exceed_the_threshold() -> None:
     """By one unit, and not by none."""
     people = (Person("a", (50.0,)), Person("b", (25.0,)))
     assert [len(Possible.of(SCHEMA, people, [gap, 0], 100)) for gap in (100, 101)] == [0, 1]
+
+
+def test_where_a_share_is_audited_a_report_moves_the_multiplier_as_much_more() -> None:
+    """From lam = 0 to mu·beta/share; half of the rounds are audited."""
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    learner = Learner(pool, 2, 0.3, 0.3, 1, attention="share:0.5")
+    people, state = pool.schema.people([[0, 0, 1], [0, 1, 1]]), State.start(learner)
+    while not state.reports:
+        state, deployment = deploy(state, people)
+        looked_at = asking(state, deployment.round).looked_at
+        report = [(people.ids[1], people.ids[0])] if looked_at else None
+        state = learn(state, deployment, labels=[0, 1], report=report)
+    assert state.lam == pytest.approx(learner.schedule.mu(1) * learner.margins.beta / 0.5)
+
+
+@dataclass(frozen=True)
+class Coin(Attention):
+    """Asks about nothing, and shows a round whole with a chance in units."""
+
+    units: int
+    name, summary = "coin", "a coin"
+
+    def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
+        return np.zeros(len(pairs), dtype=np.bool_)
+
+    def chance(self, memory: Memory) -> int:
+        return self.units
+
+
+def test_the_coin_is_below_its_chance() -> None:
+    """By one unit, and not by none."""
+    for number in range(1, 6):
+        thrown = Stream(3, Purpose.LOTTERY, number).below(ONE)
+        wholes = [ask(Coin(thrown + more), (), one_pair(), number, 3).whole for more in (0, 1)]
+        assert wholes == [False, True]
