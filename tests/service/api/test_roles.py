@@ -41,6 +41,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
         {"name": "bad", "title": "Bad", "learner": {}, "members": []},
     ),
     ("GET", D): (EVERYBODY, None),
+    ("GET", D + "/members"): (SUPERVISORS, None),
     ("POST", D + "/members"): (OPERATOR, {"member": "ann"}),
     ("DELETE", D + "/members/{member}"): (OPERATOR, None),
     ("PUT", D + "/rule"): (OPERATOR, {"rule": "any"}),

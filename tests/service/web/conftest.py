@@ -12,9 +12,11 @@ import pytest
 from likewise import Feature
 from likewise_client.responses import (
     DecisionResponse,
+    DocketList,
     DocketResponse,
     DocketSummary,
     Fact,
+    MemberMetrics,
     ObjectionResponse,
     PairResponse,
     ReceiptResponse,
@@ -23,6 +25,7 @@ from likewise_client.responses import (
     ReviewPerson,
     ReviewResponse,
     ReviewSummary,
+    RoundList,
     RoundResponse,
     RoundSummary,
 )
@@ -30,7 +33,6 @@ from likewise_service.api.metrics import (
     AgreementResponse,
     ConsistencyResponse,
     LeastResponse,
-    MemberMetrics,
     MetricsResponse,
     Series,
     UnseenResponse,
@@ -212,12 +214,13 @@ class Samples:
     def operations(self) -> dict[str, str]:
         """The operator's way from a figure to a round to a person."""
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        listed = {"outcome": "", "first": 100, "count": 240, "following": 200, "earlier": 0}
+        listed = {"outcome": "", "first": 100, "number": 240, "earlier": 0}
+        some, none = RoundList(self.rounds(), 200), RoundList([], None)
         first, packet = self.round().decisions[0], self.word("The decision on x0:\n\nApproved.", 1)
         person = {"round": self.round(), "decision": first}
         return {
-            "rounds-listed": render("dashboard/rounds.html", page, rounds=self.rounds(), **listed),
-            "rounds-listed-none": render("dashboard/rounds.html", page, rounds=[], **listed),
+            "rounds-listed": render("dashboard/rounds.html", page, page_of=some, **listed),
+            "rounds-listed-none": render("dashboard/rounds.html", page, page_of=none, **listed),
             "round": render("dashboard/round.html", page, round=self.round()),
             "person": render("dashboard/person.html", page, packet="", **person),
             "person-packet": render("dashboard/person.html", page, packet=packet, **person),
@@ -250,7 +253,9 @@ class Samples:
         page, nobody = self.page, replace(self.page, who="", receipt="")
         sentence = self.word("Nothing was changed. Go back to see which rounds are open.", 6)
         refused = self.word("This token is unknown. Paste it again.", 0)
-        dockets = [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)]
+        dockets = DocketList(
+            [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)], "a"
+        )
         closed = self.past()[0]
         nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
         return {
@@ -290,7 +295,10 @@ class Samples:
                 "problem.html", page, status=409, title=self.word("This round has closed", 0),
                 sentence=sentence, way_out="/console/", label="Back to the beginning",
             ),
-            "dockets": render("dashboard/dockets.html", page, dockets=dockets),
+            "dockets": render("dashboard/dockets.html", page, page_of=dockets, contains=""),
+            "dockets-none": render(
+                "dashboard/dockets.html", page, page_of=DocketList([], None), contains="zebra"
+            ),
             "dashboard": self.dashboard(),
             "dashboard-none": self.dashboard(0, metrics=nothing, rounds=[]),
             **self.operations(),

@@ -58,6 +58,13 @@ class TokenResponse(Response):
     revoked: str | None
 
 
+class TokenList(Response):
+    """A page of tokens; ``next`` is the ``after`` of the next page, if there is one."""
+
+    tokens: list[TokenResponse]
+    next: str | None
+
+
 class NewToken(Response):
     token: str
     identity: TokenResponse
@@ -67,6 +74,13 @@ class DocketSummary(Response):
     name: str
     title: str
     shadow: bool
+
+
+class DocketList(Response):
+    """A page of dockets by name; ``next`` is the ``after`` of the next page, if there is one."""
+
+    dockets: list[DocketSummary]
+    next: str | None
 
 
 class DocketResponse(DocketSummary):
@@ -94,6 +108,30 @@ class DocketResponse(DocketSummary):
     turns: bool = False
     together_share: float = 0.0
     graded: bool = False
+
+
+class MemberMetrics(Response):
+    """How a member took part, and the member's intra-rater reliability (``consistency``)."""
+
+    member: str
+    sitting: bool
+    asked: int
+    finished: int
+    absent: int
+    objections: int
+    decisive: int
+    repeats: int
+    consistency: float | None
+
+
+class MemberList(Response):
+    """A page of those who sit, or sat lately, on a panel, by name; ``next`` is the next ``after``.
+
+    Figures are of the last rounds, as in the docket's metrics.
+    """
+
+    members: list[MemberMetrics]
+    next: str | None
 
 
 class DecisionResponse(Response):

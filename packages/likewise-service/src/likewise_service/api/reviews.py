@@ -64,16 +64,21 @@ class ObjectionBody(WithdrawalBody):
 
 
 class ReviewList(responses.Response):
+    """A page of reviews; ``next`` is the ``after`` of the next page, if there is one."""
+
     reviews: list[responses.ReviewSummary]
     receipt: responses.ReceiptResponse
+    next: int | None
 
 
 def review_list(
-    board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int
+    board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int, after: int | None = None
 ) -> ReviewList:
     """List a member's reviews, the oldest first; of those that have ended, the latest first."""
-    reviews = [_summary(review) for review in board.listed(member, statuses, limit)]
-    return ReviewList(reviews, receipt_response(board.docket.receipt()))
+    reviews = board.listed(member, statuses, limit + 1, after)
+    listed = [_summary(review) for review in reviews[:limit]]
+    following = listed[-1].number if len(reviews) > limit else None
+    return ReviewList(listed, receipt_response(board.docket.receipt()), following)
 
 
 def _summary(review: Review) -> responses.ReviewSummary:
@@ -172,10 +177,15 @@ def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[respo
 async def list_reviews(
     access: deps.AuditorAccess,
     status: Annotated[Status, Query(description="Only reviews of that status.")] = "asked",
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        int | None, Query(ge=1, le=deps.LARGEST, description="Those behind this number.")
+    ] = None,
+    limit: deps.Limit = 100,
 ) -> ReviewList:
     """List what awaits you, the oldest first; of what has closed, the latest first."""
-    return await access.run(lambda w: review_list(w.board, access.caller.name, (status,), limit))
+    return await access.run(
+        lambda w: review_list(w.board, access.caller.name, (status,), limit, after)
+    )
 
 
 @router.get("/{review_id}")

@@ -65,26 +65,28 @@ class ReviewBoard:
         self.docket = docket
 
     def listed(
-        self, member: str, statuses: Sequence[str], limit: int, before: int | None = None
+        self, member: str, statuses: Sequence[str], limit: int, after: int | None = None
     ) -> list[Review]:
         """Return a member's reviews of some statuses: the oldest first, ended ones the latest.
 
-        ``before`` leaves out those with that number of the member's own count, or above.
+        ``after`` is the number, by the member's own count, of the last one that is left out.
         """
         entry, moment = self._member(member), self.docket.moment()
+        latest_first = set(statuses) <= set(ENDED)
         # Those whose end is not recorded, by number.
         unended = (self._open(review, moment) for review in entry.opened.values())
         reviews = (
             review
             for review in unended
-            if review.status in statuses and (before is None or review.number < before)
+            if review.status in statuses
+            and (after is None or (review.number < after) == latest_first)
+            and review.number != after
         )
         ended = [status for status in statuses if status in ENDED]
         if not ended:
             return list(islice(reviews, limit))
         with self.docket.looking() as view:
-            rows = view.ended_reviews(member, ended, before, limit, entry.reviews)
-        latest_first = set(statuses) <= set(ENDED)
+            rows = view.ended_reviews(member, ended, after, limit, entry.reviews)
         everything = [*reviews, *self._ended(rows)]
         return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
 

@@ -227,12 +227,12 @@ async def guidelines(request: Auditor) -> Response:
 
 @router.get("/history")
 async def history(
-    request: Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, before)
+        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
         return {
             "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
