@@ -70,6 +70,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("GET", D + "/receipt"): (EVERYBODY, None),
     ("POST", D + "/receipt/check"): (EVERYBODY, {"receipt": f"likewise-receipt/1:x:1:{'0' * 64}"}),
     ("PUT", D + "/retention"): (OPERATOR, {"features": None, "reasons": None}),
+    ("GET", D + "/holds"): (SUPERVISORS, None),
     ("POST", D + "/holds"): (OPERATOR, {"why": "none", "round": "none"}),
     ("DELETE", D + "/holds/{hold}"): (OPERATOR, None),
     ("POST", D + "/packets"): (READERS, {"round": "none", "person": "nobody"}),

@@ -16,7 +16,10 @@ from likewise_client.responses import (
     DocketResponse,
     DocketSummary,
     Fact,
+    HoldResponse,
+    MemberList,
     MemberMetrics,
+    NewToken,
     ObjectionResponse,
     PairResponse,
     ReceiptResponse,
@@ -28,6 +31,8 @@ from likewise_client.responses import (
     RoundList,
     RoundResponse,
     RoundSummary,
+    TokenList,
+    TokenResponse,
 )
 from likewise_service.api.metrics import (
     AgreementResponse,
@@ -38,6 +43,7 @@ from likewise_service.api.metrics import (
     UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
+from likewise_service.ledger import kinds
 from likewise_service.web.practice import GOLD
 from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
 from likewise_service.web.rendering import PageContext, pair_key, render
@@ -74,7 +80,7 @@ FEATURES = (
 )
 FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
-KEY = "5f2a" * 8
+KEY, AT = "5f2a" * 8, "2026-11-05T06:00:00Z"
 RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
 
 
@@ -214,7 +220,7 @@ class Samples:
     def operations(self) -> dict[str, str]:
         """The operator's way from a figure to a round to a person."""
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        listed = {"outcome": "", "first": 100, "number": 240, "earlier": 0}
+        listed = {"having": "", "first": 100, "number": 240, "earlier": 0}
         some, none = RoundList(self.rounds(), 200), RoundList([], None)
         first, packet = self.round().decisions[0], self.word("The decision on x0:\n\nApproved.", 1)
         person = {"round": self.round(), "decision": first}
@@ -222,9 +228,35 @@ class Samples:
             "rounds-listed": render("dashboard/rounds.html", page, page_of=some, **listed),
             "rounds-listed-none": render("dashboard/rounds.html", page, page_of=none, **listed),
             "round": render("dashboard/round.html", page, round=self.round()),
+            **self.managed(),
             "person": render("dashboard/person.html", page, packet="", **person),
             "person-packet": render("dashboard/person.html", page, packet=packet, **person),
         }
+
+    def managed(self) -> dict[str, str]:
+        """The pages by which an operator manages a docket; a regulator may only read."""
+        page = replace(self.page, base="/dashboard/loans", may=frozenset(kinds.MAY))
+        reads = replace(page, may=frozenset())
+        who, why = self.word("ann", 1), self.word("A complaint of 3 May", 6)
+        blank = {"problem": "", "form": {}}
+        refused = {"problem": self.word("There is nobody of that name.", 0), "form": {"name": who}}
+        members = MemberList(self.metrics(240).members or [], who)
+        owner = TokenResponse("7f", "auditor", who, "loans", AT, None)
+        tokens = TokenList(
+            [owner, replace(owner, id="80", role="operator", docket=None, revoked=AT)], "80"
+        )
+        holds = [HoldResponse("ab", None, None, why), HoldResponse("cd", "r1", who, why)]
+        listed = {"page_of": members, "rule": "veto(ann) or at_least(2)"}
+        made = NewToken("lw_auditor_x", owner)
+        shown = {"page_of": tokens, "members": ["ann", who]}
+        return {
+            "members": render("dashboard/members.html", page, **listed, **blank),
+            "members-read": render("dashboard/members.html", reads, **listed, **blank),
+            "tokens": render("dashboard/tokens.html", page, made=None, **shown, **refused),
+            "tokens-made": render("dashboard/tokens.html", page, made=made, **shown, **blank),
+            "holds": render("dashboard/holds.html", page, holds=holds, **blank),
+            "holds-none": render("dashboard/holds.html", reads, holds=[], **refused),
+        }  # fmt: skip
 
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))

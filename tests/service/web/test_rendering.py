@@ -46,6 +46,12 @@ PAGES = (
     "rounds-listed",
     "rounds-listed-none",
     "round",
+    "members",
+    "members-read",
+    "tokens",
+    "tokens-made",
+    "holds",
+    "holds-none",
     "person",
     "person-packet",
 )

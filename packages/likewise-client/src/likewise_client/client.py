@@ -116,6 +116,10 @@ class Client:
         body: Json = {"why": why, "round": round_id, "person": person}
         return self._send(str, "POST", path(docket, "holds"), again=False, field="hold", **body)
 
+    def holds(self, docket: str) -> list[api.HoldResponse]:
+        """List the legal holds that are in force."""
+        return self._send(list[api.HoldResponse], "GET", path(docket, "holds"), field="holds")
+
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", path(docket, "holds", hold), again=False)
 

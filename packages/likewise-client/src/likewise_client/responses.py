@@ -134,6 +134,15 @@ class MemberList(Response):
     next: str | None
 
 
+class HoldResponse(Response):
+    """A legal hold on a docket, a ``round`` or a ``person`` of it; ``why`` it was placed."""
+
+    hold: str
+    round: str | None
+    person: str | None
+    why: str
+
+
 class DecisionResponse(Response):
     """The decision on a person; ``score`` is the chance in units of 2^-20."""
 

@@ -302,11 +302,18 @@ async def new_token(
     body: TokenBody, caller: Annotated[Identity, deps.caller_adds(kinds.TokenIssued)], app: deps.App
 ) -> responses.NewToken:
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
+    return await issue_token(app, caller.actor, body)
+
+
+async def issue_token(
+    app: deps.AppContext, actor: kinds.Actor, body: TokenBody
+) -> responses.NewToken:
+    """Create a token in somebody's name."""
     if body.docket is not None:
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
         if body.role == "auditor":
             check_member(body.name, body.docket, members)
-    with acting(caller.actor):
+    with acting(actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket
         )
@@ -320,7 +327,13 @@ async def delete_token(
     app: deps.App,
 ) -> responses.TokenResponse:
     """Revoke a token."""
-    with acting(caller.actor):
-        return fill(
-            responses.TokenResponse, await asyncio.to_thread(revoke_token, app.store, token_id)
-        )
+    return await end_token(app, caller.actor, token_id)
+
+
+async def end_token(
+    app: deps.AppContext, actor: kinds.Actor, token_id: str
+) -> responses.TokenResponse:
+    """Revoke a token in somebody's name."""
+    with acting(actor):
+        identity = await asyncio.to_thread(revoke_token, app.store, token_id)
+    return fill(responses.TokenResponse, identity)

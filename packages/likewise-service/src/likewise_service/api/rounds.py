@@ -21,7 +21,7 @@ router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
 Outcome = Literal["report", "quiet", "unaudited"]
-# The most rounds that are looked through for those of one outcome, a page.
+# The most rounds that are looked through for those that have something, a page.
 LOOKED_THROUGH = 500
 Integer = Annotated[int, Field(ge=-deps.LARGEST, le=deps.LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
@@ -74,11 +74,11 @@ class ClosedBody(deps.Body):
 
 def round_list(
     docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool,
-    outcome: str | None = None,
+    having: Callable[[Round], bool] | None = None,
 ) -> responses.RoundList:  # fmt: skip
     """Return a page of rounds by number, of one status or (``open``) of all but closed ones.
 
-    Of one outcome, a page may hold fewer rounds, even none, where ``next`` has more of them.
+    Of rounds ``having`` something, a page may hold few, even none, although ``next`` has more.
     """
     projection = docket.projection
     history, looked, page = iter(projection.open_rounds()), 0, list[Round]()
@@ -89,7 +89,7 @@ def round_list(
         if len(page) == limit or looked > LOOKED_THROUGH:
             following = round_.number - 1
             break
-        if outcome in (None, round_.outcome):
+        if having is None or having(round_):
             page.append(round_)
     else:
         following = None
@@ -184,7 +184,7 @@ async def list_rounds(
     return await access.run(
         lambda w: round_list(
             w.docket, status=status, after=after, limit=limit, with_panel=access.sees_panel,
-            outcome=outcome,
+            having=None if outcome is None else lambda round_: round_.outcome == outcome,
         )
     )  # fmt: skip
 

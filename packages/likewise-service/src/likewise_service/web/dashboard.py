@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
 from fastapi.responses import RedirectResponse, Response
@@ -11,6 +11,7 @@ from likewise_client import responses
 from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dependencies import LARGEST, PersonBody
 from likewise_service.api.dockets import AfterDocket, PartOfName, docket_list, docket_response
+from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.web import rendering
@@ -23,6 +24,16 @@ FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
     "ledger.jsonl": ledger.export_jsonl,
     "ledger.csv": ledger.export_csv,
     "agreement.csv": ledger.get_agreement,
+}
+# The rounds that a figure counts, by its name; the others are named by their outcome.
+HAVING: dict[str, Callable[[Round], bool]] = {
+    "": lambda _: True,
+    "open": lambda _: True,
+    "seen": lambda round_: round_.looked_at,
+    "changed": lambda round_: bool(round_.overrides),
+    "missing": lambda round_: (
+        round_.closed is not None and not round_.people.keys() <= round_.labels.keys()
+    ),
 }
 
 
@@ -65,19 +76,19 @@ async def data(request: Supervisor) -> metrics.MetricsResponse:
 async def rounds_page(
     request: Supervisor,
     after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
-    outcome: Annotated[str, Query(pattern="^(report|quiet|unaudited|open)?$")] = "",
+    having: Literal["", "report", "quiet", "unaudited", "open", "seen", "changed", "missing"] = "",
 ) -> Response:
-    """List a hundred rounds by number, the latest without ``after``; of one outcome, if any."""
+    """List a hundred rounds by number, the latest without ``after``; those of a figure, if any."""
 
     def values(worker: Worker) -> dict[str, Any]:
         number = worker.docket.projection.counts["rounds"]
-        first = max(0, number - LISTED) if after is None and not outcome else after or 0
+        first = max(0, number - LISTED) if after is None and not having else after or 0
         page = rounds.round_list(
-            worker.docket, status="open" if outcome == "open" else None, after=first, limit=LISTED,
-            with_panel=True, outcome=None if outcome in ("", "open") else outcome,
+            worker.docket, status="open" if having == "open" else None, after=first, limit=LISTED,
+            with_panel=True, having=HAVING.get(having, lambda round_: round_.outcome == having),
         )  # fmt: skip
         return {
-            "page_of": page, "outcome": outcome, "first": first, "number": number,
+            "page_of": page, "having": having, "first": first, "number": number,
             "earlier": max(0, first - LISTED) if first else None,
         }  # fmt: skip
 

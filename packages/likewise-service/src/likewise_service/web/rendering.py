@@ -166,6 +166,23 @@ def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
     )
 
 
+SEATS = {
+    "unasked": "not asked yet",
+    "asked": "asked, no response yet",
+    "finished": "has responded",
+    "absent": "did not respond in time",
+}
+
+
+def seat_words(seat: str) -> str:
+    """Say where a member is with a round.
+
+    >>> seat_words("absent")
+    'did not respond in time'
+    """
+    return SEATS[seat]
+
+
 def interval(unseen: metrics.UnseenResponse) -> str:
     """Write between which numbers unseen reports are, and how certain that is.
 
@@ -234,7 +251,8 @@ class PageContext:
     """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
 
     ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
-    in) and ``seat`` the id of their token, ``receipt`` the head of the ledger.
+    in) and ``seat`` the id of their token, ``receipt`` the head of the ledger; ``may`` are the
+    kinds of records that the reader may add.
     """
 
     base: str
@@ -243,6 +261,7 @@ class PageContext:
     who: str = ""
     receipt: str = ""
     seat: str = ""
+    may: frozenset[str] = frozenset()
     now: str = field(default_factory=now)
 
 
@@ -257,7 +276,7 @@ def environment() -> Environment:
     )
     filters = (
         by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded,
-        rule_words, share, span,
+        rule_words, seat_words, share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
