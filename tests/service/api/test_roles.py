@@ -65,6 +65,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("GET", REVIEW): (AUDITOR, None),
     ("POST", REVIEW + "/objections"): (AUDITOR, {"pair": ["p1", "p2"]}),
     ("POST", REVIEW + "/withdrawals"): (AUDITOR, {"pair": ["p1", "p2"]}),
+    ("POST", REVIEW + "/comments"): (AUDITOR, {"text": "Look twice."}),
     ("POST", REVIEW + "/finish"): (AUDITOR, None),
     ("POST", REVIEW + "/reopen"): (AUDITOR, None),
     ("GET", D + "/receipt"): (EVERYBODY, None),

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from likewise import Feature
+from likewise.panel.agreement import MemberAgreement
 from likewise_client.responses import (
+    CommentResponse,
     DecisionResponse,
     DocketList,
     DocketResponse,
@@ -277,7 +279,7 @@ class Samples:
     def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
         """One round as a whole."""
         left = sum(self.queue(review, fines).left.values())
-        values = {"review": review, "fines": fines or set(), "left": left}
+        values = {"review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16}
         return render("console/review.html", self.page, **values)
 
     def pages(self) -> dict[str, str]:
@@ -288,7 +290,8 @@ class Samples:
         dockets = DocketList(
             [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)], "a"
         )
-        closed = self.past()[0]
+        comment = CommentResponse(self.word("bob", 1), self.word("Look at\nthe debts", 2), AT)
+        closed = replace(self.past()[0], comments=[comment, replace(comment, text=None)])
         nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
         return {
             "sign-in": render("sign_in.html", nobody, problem="", sign_on=False),
@@ -321,8 +324,13 @@ class Samples:
                 "console/guidelines.html", page,
                 guidelines=[self.word("Look at the debts first.", 1)],
             ),
-            "history": render("console/history.html", page, reviews=self.past(), older=7),
-            "history-none": render("console/history.html", page, reviews=[], older=None),
+            "history": render(
+                "console/history.html", page, reviews=self.past(), older=7,
+                agreement=MemberAgreement(40, 31),
+            ),
+            "history-none": render(
+                "console/history.html", page, reviews=[], older=None, agreement=MemberAgreement()
+            ),
             "problem": render(
                 "problem.html", page, status=409, title=self.word("This round has closed", 0),
                 sentence=sentence, way_out="/console/", label="Back to the beginning",

@@ -51,6 +51,7 @@ FORMS = {
     **{
         f"/console/rounds/{REVIEW}/{act}": {"auditor"} for act in ("flag", "fine", "undo", "finish")
     },
+    f"/console/rounds/{REVIEW}/comment": {"auditor"},
     "/console/hand-in": {"auditor"},
     "/console/sign-out": {"auditor"},
     "/console/seats/add": {"auditor"},

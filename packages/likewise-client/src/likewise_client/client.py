@@ -207,6 +207,11 @@ class Client:
     def reopen(self, docket: str, review_id: str) -> Receipt:
         return self._act(docket, review_id, "reopen", "reopen")
 
+    def comment(self, docket: str, review_id: str, text: str) -> Receipt:
+        """Comment on a round; other members see it once the panel has closed."""
+        target = path(docket, "reviews", review_id, "comments")
+        return self._write("POST", target, once="", text=text)
+
     def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
         if self.member_key is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, is_dataclass
+from dataclasses import Field, dataclass, field, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
@@ -170,6 +170,14 @@ class ObjectionResponse(PairResponse):
     limit: float | None = None
 
 
+class CommentResponse(Response):
+    """A member's comment on a round; ``text`` is missing if it was erased."""
+
+    member: str
+    text: str | None
+    at: str
+
+
 class RoundState(Response):
     """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
 
@@ -216,6 +224,7 @@ class RoundResponse(RoundState):
     seats: dict[str, str] | None
     objections: list[ObjectionResponse] | None
     receipt: ReceiptResponse
+    comments: list[CommentResponse] | None = None
 
 
 class ReviewState(Response):
@@ -269,6 +278,7 @@ class ReviewResponse(ReviewState):
     """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended.
 
     If ``graded``, a flag may have a limit; if ``final``, nothing is taken back after finishing.
+    ``comments`` are the member's own, and those of all members once the panel has closed.
     """
 
     shadow: bool
@@ -281,6 +291,7 @@ class ReviewResponse(ReviewState):
     receipt: ReceiptResponse
     graded: bool = False
     final: bool = False
+    comments: list[CommentResponse] = field(default_factory=list)
 
 
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:

@@ -15,13 +15,20 @@ from likewise.panel.reports import decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import Written, fill, objection_response, receipt_response, written
+from likewise_service.api.errors import (
+    Written,
+    comment_responses,
+    fill,
+    objection_response,
+    receipt_response,
+    written,
+)
 from likewise_service.dockets import panel
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import records, signatures
+from likewise_service.ledger import kinds, records, signatures
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
@@ -61,6 +68,10 @@ class ObjectionBody(WithdrawalBody):
 
     reason: deps.Reason | None = None
     limit: Limit | None = None
+
+
+class CommentBody(deps.Body):
+    text: deps.Reason
 
 
 class ReviewList(responses.Response):
@@ -128,6 +139,7 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         outcome=None if outcome is None else outcome.outcome,
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
+        comments=comment_responses(docket, review.comments),
     )  # fmt: skip
 
 
@@ -245,6 +257,21 @@ async def flag_pair(body: ObjectionBody, own: Own) -> Written:
 async def withdraw_objection(body: WithdrawalBody, own: Own) -> Written:
     """Withdraw an objection, before the panel closes."""
     return await own.act("withdraw", panel.withdraw, body)
+
+
+@router.post("/{review_id}/comments")
+async def comment_on_round(
+    review_id: ReviewId, body: CommentBody,
+    access: Annotated[deps.DocketAccess, deps.adds(kinds.Commented)],
+    key: deps.IdempotencyKey = None,
+) -> Written:  # fmt: skip
+    """Comment on a round; other members see it once the panel has closed."""
+
+    def task(worker: Worker) -> Written:
+        seat = worker.board.find(access.caller.name, review_id).seat
+        return written(panel.comment(worker.docket, seat, body.text, key=key))
+
+    return await access.run(task)
 
 
 @router.post("/{review_id}/finish")

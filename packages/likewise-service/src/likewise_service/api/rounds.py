@@ -10,7 +10,13 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
-from likewise_service.api.errors import Written, fill, objection_response, receipt_response
+from likewise_service.api.errors import (
+    Written,
+    comment_responses,
+    fill,
+    objection_response,
+    receipt_response,
+)
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
@@ -129,6 +135,7 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         missing=list(awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
         objections=_objections(docket, round_) if with_panel else None,
+        comments=comment_responses(docket, round_.comments) if with_panel else None,
         receipt=receipt_response(docket.receipt()),
     )
 

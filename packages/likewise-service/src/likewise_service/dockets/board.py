@@ -15,6 +15,7 @@ from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, Revi
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import transaction
+from likewise_service.ledger.kinds import Comment
 
 # Statuses of reviews that have not ended, and of those that have.
 OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
@@ -43,6 +44,21 @@ class Review:
     @property
     def round(self) -> Round:
         return self.target.round
+
+    @property
+    def comments(self) -> list[Comment]:
+        """The comments that the member may see: their own, and once the panel closed all.
+
+        What members say of a round that is shown again stays with that review: it would tell.
+        """
+        again = self.seat.again is not None and not self.ended
+        closed = self.ended is not None and self.round.outcome is not None
+        own = self.seat.member
+        return [
+            comment
+            for comment in self.round.comments
+            if (closed and not comment.again) or (comment.member, comment.again) == (own, again)
+        ]
 
     def people(self, pair: Sequence[str]) -> tuple[str, str]:
         people = {alias: person for person, alias in self.aliases.items()}

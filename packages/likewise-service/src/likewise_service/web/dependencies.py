@@ -137,10 +137,10 @@ Supervisor = Annotated[
 ]
 
 
-def acts(kind: type[Body]) -> Any:
+def acts(kind: type[Body], path: str = "/dashboard/{docket}") -> Any:
     """Admit those who may add that kind of record, as the API does."""
     roles = (role for role in sign_ins.PEOPLE if role in MAY[kind.kind])
-    return Depends(_signed_in("/dashboard/{docket}", *roles))
+    return Depends(_signed_in(path, *roles))
 
 
 def page_router(prefix: str = "") -> APIRouter:

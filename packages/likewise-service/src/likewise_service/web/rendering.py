@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from likewise.panel import rule_language, rules
+from likewise.panel.agreement import MemberAgreement
 from likewise_client import responses
 from likewise_service.api import metrics
 from likewise_service.errors import now, parse, seconds_between
@@ -225,6 +226,28 @@ def apart(over: float, under: float) -> str:
     return f"{count(gap, 'percentage point') if gap else 'less than 1 percentage point'} apart"
 
 
+def agreed_words(review: responses.ReviewResponse) -> str:
+    """Say on how many pairs of a closed round a member and the panel agreed."""
+    if review.outcome not in ("report", "quiet") or review.status != "closed" or not review.pairs:
+        return ""
+    reported = {pair_key(pair) for pair in review.reported}
+    same = sum(pair.flagged == (pair_key(pair) in reported) for pair in review.pairs)
+    return f"You and the panel agreed on {same} of {count(len(review.pairs), 'pair')}."
+
+
+def agreement_words(agreement: MemberAgreement) -> str:
+    """Say how often a member and the others responded the same.
+
+    >>> agreement_words(MemberAgreement(40, 31)).replace(THIN, " ")
+    'Other members responded 40 times to pairs that you responded to: 31 times the same (78 %).'
+    """
+    share = percent(agreement.share or 0.0)
+    return (
+        f"Other members responded {count(agreement.compared, 'time')} to pairs that you responded "
+        f"to: {count(agreement.same, 'time')} the same ({share})."
+    )
+
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -275,8 +298,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (
-        by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded,
-        rule_words, seat_words, share, span,
+        agreed_words, agreement_words, by_id, interval, metrics.evenly_spread, moment, pair_key,
+        percent, person_name, rounded, rule_words, seat_words, share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
