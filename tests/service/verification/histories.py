@@ -274,6 +274,18 @@ def review(history: History) -> None:
     history.receipts.append(receipt)
 
 
+def comment(history: History) -> None:
+    """A member comments on a round, open, ended or shown again."""
+    actor, choose, docket = history.by("auditor"), history.random, history.machine.docket
+    member = history.roles[actor.id][1] or choose.choice(MEMBERS)
+    docket.refresh()
+    listed = board.ReviewBoard(docket).listed(member, (*board.OPEN, *board.ENDED), 20)
+    if listed:
+        with kinds.acting(actor):
+            receipt = panel.comment(docket, choose.choice(listed).seat, "the same debts")
+        history.receipts.append(receipt)
+
+
 def _signed(
     history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None,
     limit: float | None,
@@ -448,7 +460,7 @@ def restart(history: History) -> None:
 
 
 ACTS: dict[Callable[[History], None], int] = {
-    open_round: 12, review: 24, label: 5, seal: 2, add_people: 2, override: 2, close: 2,
+    open_round: 12, review: 24, comment: 3, label: 5, seal: 2, add_people: 2, override: 2, close: 2,
     give_packet: 2, set_key: 1, change_panel: 1, change_rule: 1, guidelines: 1, give_learner: 1,
     erase: 1, retention: 1, hold: 1, publish_seed: 1, new_token: 1, revoke: 2, sign_in: 4,
     sign_on: 2, use_session: 3, sign_out: 2, leave_provider: 1, rotate_key: 1, deadlines: 4,

@@ -127,6 +127,7 @@ ACTS: dict[str, Callable[[Scene, str], object]] = {
     "packet-given": lambda s, r: s.client(r).packet(D, s.round("client"), s.person()),
     "flagged": _flag,
     "withdrawn": _withdraw,
+    "commented": lambda s, r: s.client(r).comment(D, s.review(r)[1], "Look at the debts."),
     "reopened": _reopen,
     "finished": _finish,
     "member-joined": lambda s, r: s.client(r).add_member(D, "eve"),

@@ -30,6 +30,8 @@ Receipt = api.ReceiptResponse
 # The server, or a proxy before it, is busy: the same request may succeed later.
 TRANSIENT = (429, 502, 503, 504)
 LONGEST_WAIT = 30.0
+# The entries of a page of a list.
+PAGE = 500
 
 
 class MemberKey(Protocol):
@@ -66,8 +68,9 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def dockets(self) -> list[api.DocketSummary]:
-        return self._send(list[api.DocketSummary], "GET", "/v1/dockets", field="dockets")
+    def dockets(self, contains: str = "") -> list[api.DocketSummary]:
+        """List the dockets that you may use, by name; those whose names hold a text."""
+        return self._pages(api.DocketSummary, "/v1/dockets", "dockets", contains=contains)
 
     def create_docket(self, name: str, spec: Mapping[str, Any]) -> api.DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
@@ -86,6 +89,10 @@ class Client:
 
     def add_member(self, docket: str, member: str) -> Receipt:
         return self._write("POST", path(docket, "members"), member=member)
+
+    def members(self, docket: str) -> list[api.MemberMetrics]:
+        """List who sits, or sat lately, on the panel, and how they took part."""
+        return self._pages(api.MemberMetrics, path(docket, "members"), "members")
 
     def remove_member(self, docket: str, member: str) -> Receipt:
         return self._write("DELETE", path(docket, "members", member), again=False)
@@ -108,6 +115,10 @@ class Client:
         """Place a legal hold on the docket, a round or a person, and return its id."""
         body: Json = {"why": why, "round": round_id, "person": person}
         return self._send(str, "POST", path(docket, "holds"), again=False, field="hold", **body)
+
+    def holds(self, docket: str) -> list[api.HoldResponse]:
+        """List the legal holds that are in force."""
+        return self._send(list[api.HoldResponse], "GET", path(docket, "holds"), field="holds")
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", path(docket, "holds", hold), again=False)
@@ -140,10 +151,15 @@ class Client:
         return self._send(api.RoundResponse, "GET", path(docket, "rounds", round_id))
 
     def rounds(
-        self, docket: str, *, status: str | None = None, after: int = 0, limit: int = 100
-    ) -> api.RoundList:
-        """List rounds by number, the oldest first."""
-        query = {"after": after, "limit": limit, **({} if status is None else {"status": status})}
+        self, docket: str, *, status: str | None = None, outcome: str | None = None, after: int = 0,
+        limit: int = 100,
+    ) -> api.RoundList:  # fmt: skip
+        """Return a page of the rounds by number, the oldest first; ``next`` is the next ``after``.
+
+        Of one outcome a page may be empty although there are more.
+        """
+        query: Json = {"after": after, "limit": limit, "status": status, "outcome": outcome}
+        query = {name: value for name, value in query.items() if value is not None}
         return self._send(api.RoundList, "GET", path(docket, "rounds"), params=query)
 
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
@@ -168,8 +184,7 @@ class Client:
         return self._send(api.PacketResponse, "POST", target, round=round_id, person=person)
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[api.ReviewSummary]:
-        target, query = path(docket, "reviews"), {"status": status}
-        return self._send(list[api.ReviewSummary], "GET", target, params=query, field="reviews")
+        return self._pages(api.ReviewSummary, path(docket, "reviews"), "reviews", status=status)
 
     def review(self, docket: str, review_id: str) -> api.ReviewResponse:
         return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
@@ -191,6 +206,11 @@ class Client:
 
     def reopen(self, docket: str, review_id: str) -> Receipt:
         return self._act(docket, review_id, "reopen", "reopen")
+
+    def comment(self, docket: str, review_id: str, text: str) -> Receipt:
+        """Comment on a round; other members see it once the panel has closed."""
+        target = path(docket, "reviews", review_id, "comments")
+        return self._write("POST", target, once="", text=text)
 
     def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
@@ -242,8 +262,10 @@ class Client:
     def me(self) -> api.TokenResponse:
         return self._send(api.TokenResponse, "GET", "/v1/me")
 
-    def tokens(self) -> list[api.TokenResponse]:
-        return self._send(list[api.TokenResponse], "GET", "/v1/tokens", field="tokens")
+    def tokens(self, docket: str | None = None) -> list[api.TokenResponse]:
+        """List all tokens, or those that concern a docket, the oldest first."""
+        only = {} if docket is None else {"docket": docket}
+        return self._pages(api.TokenResponse, "/v1/tokens", "tokens", **only)
 
     def create_token(self, role: str, name: str, docket: str | None = None) -> api.NewToken:
         """Create a token, which is shown only once."""
@@ -255,6 +277,17 @@ class Client:
 
     def _write(self, method: str, target: str, **how: Any) -> Receipt:
         return self._send(Receipt, method, target, field="receipt", **how)
+
+    def _pages(self, kind: type[api.T], target: str, field: str, **query: str) -> list[api.T]:
+        """Return a list as a whole, page by page: each names the place where the next begins."""
+        listed: list[api.T] = []
+        place: Json = {}
+        while True:
+            page = self._send(Json, "GET", target, params={**query, "limit": PAGE, **place})
+            listed += api.read_response(list[kind], page, field)  # type: ignore[valid-type]
+            if page.get("next") is None:
+                return listed
+            place = {"after": page["next"]}
 
     def _send(
         self, kind: type[api.T], method: str, target: str, *, once: str | None = None,

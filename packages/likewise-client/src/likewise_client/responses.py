@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, is_dataclass
+from dataclasses import Field, dataclass, field, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
@@ -58,6 +58,13 @@ class TokenResponse(Response):
     revoked: str | None
 
 
+class TokenList(Response):
+    """A page of tokens; ``next`` is the ``after`` of the next page, if there is one."""
+
+    tokens: list[TokenResponse]
+    next: str | None
+
+
 class NewToken(Response):
     token: str
     identity: TokenResponse
@@ -67,6 +74,13 @@ class DocketSummary(Response):
     name: str
     title: str
     shadow: bool
+
+
+class DocketList(Response):
+    """A page of dockets by name; ``next`` is the ``after`` of the next page, if there is one."""
+
+    dockets: list[DocketSummary]
+    next: str | None
 
 
 class DocketResponse(DocketSummary):
@@ -96,6 +110,39 @@ class DocketResponse(DocketSummary):
     graded: bool = False
 
 
+class MemberMetrics(Response):
+    """How a member took part, and the member's intra-rater reliability (``consistency``)."""
+
+    member: str
+    sitting: bool
+    asked: int
+    finished: int
+    absent: int
+    objections: int
+    decisive: int
+    repeats: int
+    consistency: float | None
+
+
+class MemberList(Response):
+    """A page of those who sit, or sat lately, on a panel, by name; ``next`` is the next ``after``.
+
+    Figures are of the last rounds, as in the docket's metrics.
+    """
+
+    members: list[MemberMetrics]
+    next: str | None
+
+
+class HoldResponse(Response):
+    """A legal hold on a docket, a ``round`` or a ``person`` of it; ``why`` it was placed."""
+
+    hold: str
+    round: str | None
+    person: str | None
+    why: str
+
+
 class DecisionResponse(Response):
     """The decision on a person; ``score`` is the chance in units of 2^-20."""
 
@@ -121,6 +168,14 @@ class ObjectionResponse(PairResponse):
     member: str
     reason: str | None
     limit: float | None = None
+
+
+class CommentResponse(Response):
+    """A member's comment on a round; ``text`` is missing if it was erased."""
+
+    member: str
+    text: str | None
+    at: str
 
 
 class RoundState(Response):
@@ -169,6 +224,7 @@ class RoundResponse(RoundState):
     seats: dict[str, str] | None
     objections: list[ObjectionResponse] | None
     receipt: ReceiptResponse
+    comments: list[CommentResponse] | None = None
 
 
 class ReviewState(Response):
@@ -222,6 +278,7 @@ class ReviewResponse(ReviewState):
     """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended.
 
     If ``graded``, a flag may have a limit; if ``final``, nothing is taken back after finishing.
+    ``comments`` are the member's own, and those of all members once the panel has closed.
     """
 
     shadow: bool
@@ -234,6 +291,7 @@ class ReviewResponse(ReviewState):
     receipt: ReceiptResponse
     graded: bool = False
     final: bool = False
+    comments: list[CommentResponse] = field(default_factory=list)
 
 
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:

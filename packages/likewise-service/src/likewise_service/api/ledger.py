@@ -16,6 +16,7 @@ from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
 from likewise_service.dockets import erasure, panel
+from likewise_service.dockets.docket import Docket
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Receipt, Record
 from likewise_service.verify import packets, receipts
@@ -172,6 +173,10 @@ class KeyList(responses.Response):
     keys: list[responses.KeyResponse]
 
 
+class HoldList(responses.Response):
+    holds: list[responses.HoldResponse]
+
+
 class NewHold(Written):
     hold: str
 
@@ -206,6 +211,17 @@ async def set_periods(
 ) -> Written:
     """Set how long features and reasons are kept after a round has closed."""
     return await access.write(erasure.set_retention, body.features, body.reasons)
+
+
+@router.get("/holds")
+async def list_holds(access: deps.SupervisorAccess) -> HoldList:
+    """List the legal holds that are in force, the oldest first."""
+    return await access.run(lambda w: hold_list(w.docket))
+
+
+def hold_list(docket: Docket) -> HoldList:
+    holds = docket.projection.governance.holds.values()
+    return HoldList([fill(responses.HoldResponse, hold, round=hold.of_round) for hold in holds])
 
 
 @router.post("/holds", status_code=201)

@@ -22,10 +22,11 @@ from likewise_service.ledger.store import Store
 def erase(docket: Docket, round_id: str, person: str) -> Receipt:
     """Erase what is personal about somebody.
 
-    Features, reasons that name them (also those withdrawn), and the fingerprints of requests are
-    removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse surrogate
-    remains whom the class cannot tell from them, so that every decision can still be recomputed.
-    An attention that has learnt from their round begins anew; one that began after it need not.
+    Features, reasons that name them (also those withdrawn), comments on their round, and the
+    fingerprints of requests are removed; :meth:`Store.scrub` then empties the database's own files
+    of them. A coarse surrogate remains whom the class cannot tell from them, so that every decision
+    can still be recomputed. An attention that has learnt from their round begins anew; one that
+    began after it need not.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -48,9 +49,11 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
-        # Reasons may have been given since; erasing again removes those.
-        for reason in round_.reasons_about(person):
-            work.transaction.erase(reason)
+        # Reasons may have been given since; erasing again removes those. A comment may be about
+        # anybody in the round.
+        comments = [comment.digest for comment in round_.comments]
+        for words in (*round_.reasons_about(person), *comments):
+            work.transaction.erase(words)
     docket.scrub()
     return docket.receipt()
 
@@ -218,7 +221,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
     """Remove the words of a round's reasons; their digests stay on record."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        payloads = work.transaction.payloads([*round_.reasons, *round_.explanations.values()])
+        payloads = work.transaction.payloads(round_.words)
         if not payloads:
             return
         if work.projection.governance.held(round_id) is not None:

@@ -68,6 +68,7 @@ class Round:
     explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, kinds.Repeat] = field(default_factory=dict)
+    comments: tuple[kinds.Comment, ...] = ()
     closed: str | None = None
 
     def changed(self, **changes: Any) -> Round:
@@ -222,6 +223,12 @@ class Round:
         if person in self.explanations:
             reasons.append(self.explanations[person])
         return reasons
+
+    @property
+    def words(self) -> list[str]:
+        """The digests of all that was written in the round: reasons, explanations, comments."""
+        comments = [comment.digest for comment in self.comments]
+        return [*self.reasons, *self.explanations.values(), *comments]
 
     @property
     def ended_by(self) -> str:

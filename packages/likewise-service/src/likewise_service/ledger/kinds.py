@@ -336,7 +336,7 @@ class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service")
     def check(self, replay: Replay) -> None:
         replay.reasonless.add(self.of_round)
         round_ = replay.projection.find(self.of_round)
-        for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
+        for digest in round_.words if round_ else ():
             if digest in (replay.evidence.payloads or {}):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
@@ -911,6 +911,39 @@ def _check_limit(limit: int | None, pair: tuple[str, str], round_: Round, replay
         replay.differ("panel", f"The limit of {list(pair)} is {limit}", "one below their gap")
 
 
+@dataclass(frozen=True)
+class Comment:
+    """A member's comment: the digest of its words, and when; ``again`` in an open second review."""
+
+    member: str
+    digest: str
+    again: bool
+    at: str
+
+
+class Commented(RoundBody, kind="commented", by="auditor"):
+    """A member comments on a round, before or after its panel closed; it changes no outcome.
+
+    ``comment`` is the digest of the words. What was said while the round was shown ``again`` stays
+    with that review.
+    """
+
+    member: str
+    comment: str
+    again: bool
+
+    def after(self, round_: Round, record: Record) -> Round:
+        comment = Comment(self.member, self.comment, self.again, record.at)
+        return round_.changed(comments=(*round_.comments, comment))
+
+    def check(self, replay: Replay) -> None:
+        """By a member who was asked; whether its words are there is asked at the end."""
+        seat = replay.projection.round(self.round).seats.get(self.member, "unasked")
+        if seat == "unasked":
+            replay.differ("panel", f"{self.member!r} comments", "a member who was asked")
+        replay.reasons[self.comment] = replay.record
+
+
 class EventBody(RoundBody):
     """An event of the learner."""
 
@@ -1094,7 +1127,7 @@ class Actor:
 
 # Roles that see the panel at work, and records that only they may notice, and whoever added them.
 SUPERVISORS = ("operator", "regulator")
-UNSEEN = (PanelBody, MemberAsked, Signed, SignedIn, SignedOut)
+UNSEEN = (PanelBody, Commented, MemberAsked, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -361,6 +362,24 @@ class Store:
     def dockets(self) -> tuple[str, ...]:
         with self.reading() as connection:
             return tuple(connection.execute(_DOCKETS).scalars())
+
+    def listed(
+        self, after: str, limit: int, *, contains: str = "", only: str | None = None
+    ) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return names above ``after`` with the docket's settings at its beginning, in order.
+
+        Only names that hold ``contains`` are listed, or ``only`` one. None has to be opened.
+        """
+        names, first = db.dockets.c.docket, db.events.c.seq == 1
+        query = sa.select(names, db.events.c.body).join(
+            db.events, (db.events.c.docket == names) & first
+        )
+        query = query.where(names > after, names.contains(contains, autoescape=True))
+        if only is not None:
+            query = query.where(names == only)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(names).limit(limit)).all()
+        return [(name, json.loads(body)["spec"]) for name, body in rows]
 
     def due(self, moment: str) -> tuple[str, ...]:
         """Return the dockets whose panels have to be looked at by then."""

@@ -303,7 +303,8 @@ class KeyChecks:
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
 ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
-STATEMENTS = MEMBER_ACTS - {"member-key-set"}
+# A comment is none of them: it changes no outcome, and nobody signs it.
+STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
 
 @dataclass

@@ -78,7 +78,8 @@ def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
         kept = view.policy(round_id)
     decided = _decided(records, round_id, person)
     elsewhere = projection.audit_only or decided.seq < projection.learner_from
-    digests = [round_.people[person], *round_.reasons_about(person)]
+    comments = [comment.digest for comment in round_.comments]
+    digests = [round_.people[person], *round_.reasons_about(person), *comments]
     policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
     return DecisionHistory(
         docket.name, head.seq, projection.settings, person, round_, records, decided,
@@ -260,6 +261,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
             "seats": dict(round_.seats) if supervises else None,
         },
         "objections": _objections(history) if supervises else None,
+        **_comments(history, supervises),
         "outcome": round_.outcome, "reported": _reported(history),
         "label": round_.labels.get(person),
         "records": [
@@ -342,6 +344,17 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
     return objections
 
 
+def _comments(history: DecisionHistory, supervises: bool) -> dict[str, Any]:
+    """Return what members wrote about the round, for those who see the panel's work."""
+    if not (supervises and history.round.comments):
+        return {}
+    comments = [
+        {"member": comment.member, "at": comment.at, "reason": _words(history, comment.digest)}
+        for comment in history.round.comments
+    ]
+    return {"comments": comments}
+
+
 def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
     names = _pseudonyms(history)
     return [
@@ -404,11 +417,15 @@ def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
     except LikewiseError as error:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
-    unknown = set() if evidence.payloads is not None else {"features", "payload", "objections"}
+    unknown = (
+        set()
+        if evidence.payloads is not None
+        else {"features", "payload", "objections", "comments"}
+    )
     if history.policy is None:
         unknown |= {"reasons", "letter", "chance_from"}
     if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
-        unknown |= {"features", "payload", "reasons", "letter", "objections"}
+        unknown |= {"features", "payload", "reasons", "letter", "objections", "comments"}
     return [
         f"{name!r} does not follow from the ledger."
         for name in content
@@ -564,6 +581,9 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"
         )
+    for comment in packet.get("comments") or ():
+        words = comment["reason"] or "the words were erased"
+        yield f"  {comment['member']} commented on the round {_when(comment['at'])}: {words}"
     if panel["looked_at"] and packet["outcome"]:
         yield OUTCOMES[packet["outcome"]]
     elif panel["looked_at"]:

@@ -357,6 +357,10 @@ class Replay:
             self._note(seq, "receipt", recorded, f"{last}, its last record.")
 
     def _check_reasons(self, round_: Round) -> None:
+        if not round_.erased:
+            for comment in round_.comments:
+                self.record = self.reasons[comment.digest]
+                self.payload(comment.digest, "The words of a comment")
         for objections in round_.objections.values():
             for pair, objection in objections.items():
                 erased = any((round_.id, person) in self.surrogates for person in pair)
