@@ -176,6 +176,10 @@ DOCKETS = {
     "unseen_reports_low": "Its lower end, with 95 % probability at all times.",
     "unseen_reports_high": "Its upper end, with 95 % probability at all times.",
     "ledger_records": "Records of the ledger.",
+    "appeals": "Appeals of applicants.",
+    "open_appeals": "Appeals that are not decided.",
+    "overdue_appeals": "Those of them whose time is over: any at all is an alarm.",
+    "late_appeals": "Appeals that were decided after their time.",
 }
 
 
@@ -255,5 +259,6 @@ class _Dockets(Collector):
         for name, description in DOCKETS.items():
             family = GaugeMetricFamily(f"likewise_{name}", description, labels=["docket"])
             for docket, numbers in self.dockets.items():
-                family.add_metric([docket], numbers[name])
+                # One that a newer version counts is not there until the docket's next record.
+                family.add_metric([docket], numbers.get(name, 0.0))
             yield family

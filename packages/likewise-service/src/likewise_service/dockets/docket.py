@@ -159,6 +159,10 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "pairs_shown": projection.counts["pairs_shown"],
         "members_asked": projection.counts["members_asked"],
         "member_pairs": projection.counts["member_pairs"],
+        "appeals": projection.counts["appeals"],
+        "open_appeals": len(projection.appeals),
+        "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
+        "late_appeals": projection.counts["appeals_late"],
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
     }
 
@@ -410,7 +414,7 @@ class Docket:
             with self.archive.recording(transaction):
                 for record, body in work.added:
                     self._take(record, body, work.state)
-                    if isinstance(body, kinds.MemberAsked) or (
+                    if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
                         transaction.look_at(body.due)
@@ -434,9 +438,10 @@ class Docket:
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
-        """Record the earliest deadline of an open panel, for the tick."""
+        """Record the earliest deadline of an open panel or an appeal, for the tick."""
         with self.unit_of_work() as work:
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            dues += [a.due for a in self.projection.appeals.values() if not a.overdue]
             work.transaction.set_due(min(dues, default=None))
 
     def _catch_up(self, view: LedgerView) -> None:

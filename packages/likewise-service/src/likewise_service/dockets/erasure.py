@@ -38,6 +38,12 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
                 f"Nothing about {person!r} can be erased while the hold {hold!r} lasts. Lift it "
                 f"first, if nobody needs it any more.",
             )  # fmt: skip
+        if appeal := round_.open_appeal(person):
+            raise ServiceError(
+                "appeal-open", 409,
+                f"The appeal {appeal.id} of {person!r} is not decided yet. Decide on it first, or "
+                f"record that it is withdrawn.",
+            )  # fmt: skip
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
@@ -181,8 +187,9 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
             if expired.reasons < limit:
                 _erase_reasons(docket, round_id, expired)
     if governance.features_days is not None:
-        for round_id in _closed_by(docket, later(at, -DAY * governance.features_days)):
-            _erase_people(docket, round_id, expired, limit)
+        ended = later(at, -DAY * governance.features_days)
+        for round_id in _closed_by(docket, ended):
+            _erase_people(docket, round_id, ended, expired, limit)
             if expired.people >= limit:
                 break
     return expired
@@ -202,12 +209,16 @@ def has_periods(store: Store, docket: str) -> bool:
     return bool(records) and records[-1].body != {"features": None, "reasons": None}
 
 
-def _erase_people(docket: Docket, round_id: str, expired: Expired, limit: int) -> None:
+def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, limit: int) -> None:
+    """Erase the people of a round; of who appealed, the time begins when that has ended."""
     round_ = docket.projection.round(round_id)
     for person in round_.people:
+        appeals = [appeal.ended for appeal in round_.appeals_of(person)]
         if person in round_.erased or expired.people >= limit:
             continue
-        if docket.projection.governance.held(round_id, person) is not None:
+        if any(moment is not None and moment > ended for moment in appeals):
+            continue
+        if None in appeals or docket.projection.governance.held(round_id, person) is not None:
             expired.held += 1
             continue
         erase(docket, round_id, person)
