@@ -102,6 +102,14 @@ class Client:
         """Set for how many days after a round has closed features and reasons are kept."""
         return self._write("PUT", path(docket, "retention"), features=features, reasons=reasons)
 
+    def retain_as(self, docket: str, *presets: str) -> Receipt:
+        """Keep both as long as laws ask for, by name (colorado, regulation-b, …)."""
+        return self._write("PUT", path(docket, "retention"), presets=list(presets))
+
+    def assessment(self, docket: str) -> Json:
+        """Return the facts for a fundamental-rights impact assessment."""
+        return self._send(Json, "GET", path(docket, "assessment"))
+
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> str:

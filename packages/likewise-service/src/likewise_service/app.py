@@ -23,6 +23,7 @@ from likewise_service.errors import LOG, ServiceError, StoreError
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
+from likewise_service.web import appeals as appeal_pages
 from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
 
 health = APIRouter(tags=["health"])
@@ -69,7 +70,8 @@ async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
 ROUTERS = (
     rounds.router, reviews.router, dockets.router, ledger.router, appeals.router, dockets.tokens,
 )  # fmt: skip
-PAGES = (sign_in.router, console.router, dashboard.router)
+# The last one has a page for every name.
+PAGES = (sign_in.router, console.router, appeal_pages.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0
