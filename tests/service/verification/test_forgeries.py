@@ -120,7 +120,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     told, _ = appeals.open_appeal(docket, "r1", "a1", "an error", {"score": 500})
     with acting(actors["bank"]):
         appeals.assign_appeal(docket, told.id, "mia")
-        appeals.decide_appeal(docket, told.id, "mia", True, "seen in person", accepted=True)
+        otherwise = not first.decisions["a1"].approved
+        appeals.decide_appeal(docket, told.id, "mia", otherwise, "seen in person", accepted=True)
     late = create_token(store, "client", "late", "loans")[1]
     revoke_token(store, late.id)
     hold, _ = erasure.place_hold(docket, "a complaint")
@@ -344,9 +345,9 @@ def _(scene: Scene) -> str:
 @forgery("What a person decided on an appeal is rewritten, with all that follows from it")
 def _(scene: Scene) -> str:
     decided, told = scene.first("appeal-decided"), scene.first("overridden")
-    by_replay(scene.changed(decided, approved=False), "appeal")
+    body = {**decided.body, "approved": not decided.body["approved"]}
+    by_replay(scene.changed(decided, **body), "appeal")
     by_replay(scene.changed(decided, reason="0" * 64), "payload")
-    body = {**decided.body, "approved": False}
 
     def forged(record: Record) -> Record | None:
         changed = replace(record, body=body) if record is decided else record
