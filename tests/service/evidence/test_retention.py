@@ -156,12 +156,8 @@ def test_presets_over_the_api(live: Live) -> None:
     operator.retain_as("loans", "ai-act-logs", "regulation-b")
     kept = [r["body"] for r in operator.ledger("loans") if r["kind"] == "retention-set"]
     assert kept == [{"features": 762.0, "reasons": 762.0}]
-    for body in (
-        {"presets": []},
-        {"presets": ["colorado"], "features": 3.0},
-        {},
-        {"features": 3.0},
-    ):
+    refused: list[dict[str, Any]] = [{"presets": []}, {"features": 3.0}, {}]
+    for body in [*refused, {"presets": ["colorado"], "features": 3.0}]:
         headers = {"Authorization": f"Bearer {live.tokens['operator']}"}
         response = live.http.put("/v1/dockets/loans/retention", json=body, headers=headers)
         assert response.status_code == 422, body

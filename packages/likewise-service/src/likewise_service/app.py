@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Security
@@ -75,6 +76,8 @@ PAGES = (sign_in.router, console.router, appeal_pages.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0
+# Seconds between two measurements of the process.
+MEASURE_SECONDS = 10.0
 # Thresholds of the garbage collector for a process that serves; Python's own are 700, 10 and 10.
 COLLECTION = (50_000, 20, 50)
 DESCRIPTION = (
@@ -121,9 +124,11 @@ async def _background(
         workers.tick(settings.tick_seconds, stop),
         workers.recompute(stop, telemetry.recomputed),
         _every(RETENTION_SECONDS, stop, lambda: _retain(workers)),
+        _every(MEASURE_SECONDS, stop, lambda: _measure(workers, telemetry)),
     ]
     if anchoring.targets:
-        jobs.append(_every(ANCHOR_SECONDS, stop, lambda: anchoring.look(workers, stop)))
+        look = partial(asyncio.to_thread, anchoring.look, workers.store, stop.is_set)
+        jobs.append(_every(ANCHOR_SECONDS, stop, look))
     if settings.demo:
         jobs.append(demo.demonstrate(workers, demo.Simulation(workers.store), stop))
     tasks = [asyncio.create_task(job) for job in jobs]
@@ -146,6 +151,10 @@ async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitab
                 await task()
             except Exception:  # the database may be back the next time
                 LOG.exception("A periodic task failed; it is tried again.")
+
+
+async def _measure(workers: Workers, telemetry: Telemetry) -> None:
+    telemetry.measured(workers.count)
 
 
 async def _retain(workers: Workers) -> None:

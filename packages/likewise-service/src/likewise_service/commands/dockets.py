@@ -191,7 +191,9 @@ def scrub(database: str) -> None:
         click.echo(f"{store.where} holds nothing any more of what was erased from it.")
 
 
-KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
+KIT = (
+    "docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile", "alerts.yaml",
+)  # fmt: skip
 SETTINGS = "likewise.env"
 PREAMBLE = """\
 # The settings of Likewise, for systemd (EnvironmentFile=) and for the shell:
@@ -209,7 +211,7 @@ PREAMBLE = """\
               callback=serve.without_password,
               help="A file, or postgresql://USER@HOST/NAME.")  # fmt: skip
 def init(folder: Path, database: str) -> None:
-    """Write a commented settings file, example dockets and files for systemd, nginx and Caddy.
+    """Write a commented settings file, example dockets, and files for systemd, nginx and others.
 
     No file is overwritten.
     """

@@ -27,7 +27,15 @@ from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
-from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now, seconds_between
+from likewise_service.errors import (
+    Clock,
+    LedgerClock,
+    ServiceError,
+    compact,
+    now,
+    parse,
+    seconds_between,
+)
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import (
     Head,
@@ -163,7 +171,21 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "open_appeals": len(projection.appeals),
         "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
         "late_appeals": projection.counts["appeals_late"],
+        **_anchored(projection),
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
+    }
+
+
+def _anchored(projection: Projection) -> dict[str, float]:
+    """Return how far the ledger is anchored at every target and since when, and its own time."""
+    governance, states = projection.governance, projection.governance.anchors.values()
+    anchored = min((state.seq for state in states), default=0)
+    fixed = min((state.fixed for state in states), default="")
+    return {
+        "anchors_failing": sum(bool(state.failure) for state in states),
+        "unanchored_records": max(0, governance.busy - anchored),
+        "anchored_time_seconds": parse(fixed).timestamp() if fixed else 0.0,
+        "ledger_time_seconds": parse(projection.at).timestamp() if projection.at else 0.0,
     }
 
 

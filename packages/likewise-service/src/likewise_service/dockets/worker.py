@@ -294,6 +294,11 @@ class Workers:
     async def dockets(self) -> tuple[str, ...]:
         return await asyncio.to_thread(self.store.dockets)
 
+    @property
+    def count(self) -> int:
+        """The number of dockets in use."""
+        return len(self._workers)
+
     def loading(self) -> list[str]:
         return sorted(name for name, worker in self._workers.items() if worker.loading)
 
