@@ -23,6 +23,7 @@ OPERATOR, AUDITOR = {"operator"}, {"auditor"}
 
 D = "/v1/dockets/{docket}"
 REVIEW, ROUND = D + "/reviews/{review_id}", D + "/rounds/{round_id}"
+APPEAL = D + "/appeals/{appeal}"
 PERSON = {"id": "somebody", "features": {"score": 500, "debt": 1, "purpose": "car"}}
 
 # (method, path): who may, what is sent. None: open to anybody, without a token.
@@ -76,13 +77,30 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("DELETE", D + "/holds/{hold}"): (OPERATOR, None),
     ("POST", D + "/packets"): (READERS, {"round": "none", "person": "nobody"}),
     ("PUT", D + "/member-key"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
+    ("GET", D + "/appeals"): (READERS, None),
+    ("POST", D + "/appeals"): (DECIDERS, {"round": "none", "person": "nobody", "text": "why?"}),
+    ("PUT", APPEAL + "/reviewer"): (DECIDERS, {"reviewer": "mia"}),
+    ("POST", APPEAL + "/outcome"): (
+        DECIDERS,
+        {"approved": True, "reason": "seen", "reviewer": "mia"},
+    ),
+    ("POST", APPEAL + "/withdrawal"): (DECIDERS, None),
+    ("GET", D + "/notices"): (READERS, None),
+    ("PUT", D + "/notices"): (OPERATOR, {"before": "b", "after": "no reasons", "days": 30}),
+    ("POST", D + "/notices"): (
+        DECIDERS,
+        {"round": "none", "person": "nobody", "occasion": "after"},
+    ),
+    ("GET", D + "/assessment"): (SUPERVISORS, None),
+    ("GET", D + "/assessment.md"): (SUPERVISORS, None),
+    ("GET", D + "/assessment.html"): (SUPERVISORS, None),
     ("GET", D + "/metrics"): (READERS, None),
     ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
     ("GET", D + "/ledger.csv"): (SUPERVISORS, None),
 }
 PLACES = {
     "docket": "loans", "round_id": "none", "review_id": "0" * 32, "member": "nobody",
-    "token_id": "none", "hold": "0" * 12,
+    "token_id": "none", "hold": "0" * 12, "appeal": "0" * 12,
 }  # fmt: skip
 TOKENS = {
     "operator": "operator",

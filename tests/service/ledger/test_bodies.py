@@ -62,6 +62,21 @@ STORED: dict[str, dict[str, Any]] = {
         "member": "ada", "round": "r1", "finished": True,
         "objections": [{"pair": ["a", "b"], "reason": "d", "limit": None}],
     },
+    "appeal-opened": {
+        "round": "r1", "person": "a", "appeal": "0a", "content": "d", "corrects": True, "due": AT,
+        "again": {"approved": True, "score": 5},
+    },
+    "appeal-assigned": {"round": "r1", "person": "a", "appeal": "0a", "reviewer": "mia"},
+    "appeal-overdue": {"round": "r1", "person": "a", "appeal": "0a"},
+    "appeal-decided": {
+        "round": "r1", "person": "a", "appeal": "0a", "reviewer": "mia", "approved": True,
+        "accepted": False, "reason": "d",
+    },
+    "appeal-withdrawn": {"round": "r1", "person": "a", "appeal": "0a"},
+    "notices-set": {"before": "b", "after": "a", "days": 30.0},
+    "notice-given": {
+        "round": "r1", "person": "a", "occasion": "after", "given": AT, "digest": "d",
+    },
     "erased": {"round": "r1", "person": "a", "digest": None, "forgets": True},
     "seed-revealed": {"seed": "7", "salt": "00"},
     "key-published": {"key": "k", "replaces": "k0", "signature": None, "compromised": False},

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from likewise.errors import LikewiseError
 from likewise_service import anchors, errors
 from likewise_service.auth import sign_ins, tokens
-from likewise_service.dockets import board, erasure, panel, rounds
+from likewise_service.dockets import appeals, board, erasure, notices, panel, rounds
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
@@ -357,6 +357,46 @@ def hold(history: History) -> None:
             history.holds.append(erasure.place_hold(history.machine.docket, "a complaint")[0])
 
 
+def appeal(history: History) -> None:
+    """Somebody appeals, and it is assigned, decided, withdrawn, or left until it is overdue."""
+    docket, choose = history.machine.docket, history.random
+    actor = history.by("operator", "client")
+    pending = list(docket.refresh().appeals.values())
+    with kinds.acting(actor):
+        if not pending or choose.random() < 0.4:
+            round_id = history.a_round()
+            corrections: Any = choose.choice([None, {"score": choose.randint(300, 850)}])
+            person, key = history.a_person(round_id), choose.choice([None, "k1"])
+            text = choose.choice([None, "look again"]) if corrections else "look again"
+            appeals.open_appeal(docket, round_id, person, text, corrections, key)
+            return
+        chosen = choose.choice(pending)
+        role, own = history.roles[actor.id]
+        reviewer = own if role == "operator" and own else "mia"
+        appeals.assign_appeal(docket, chosen.id, reviewer)
+        if choose.random() < 0.2:
+            appeals.withdraw_appeal(docket, chosen.id)
+        elif choose.random() < 0.8:
+            accepted = chosen.corrects and choose.random() < 0.5
+            appeals.decide_appeal(
+                docket, chosen.id, reviewer, choose.random() < 0.5, "seen", accepted=accepted
+            )
+
+
+def set_notices(history: History) -> None:
+    days = history.random.choice([0.001, 1.0, 30.0])
+    with kinds.acting(history.by("operator")):
+        notices.set_notices(history.machine.docket, "$title", "$person: $reasons", days)
+
+
+def give_notice(history: History) -> None:
+    round_id, occasion = history.a_round(), history.random.choice(["before", "after", "after"])
+    own = history.random.choice([(), (), ("too little income",)])
+    with kinds.acting(history.by("operator", "client")):
+        person = history.a_person(round_id)
+        notices.give_notice(history.machine.docket, round_id, person, occasion, None, own)  # type: ignore[arg-type]
+
+
 def publish_seed(history: History) -> None:
     if history.random.random() < 0.1:
         with kinds.acting(history.by("operator")):
@@ -424,6 +464,7 @@ def rotate_key(history: History) -> None:
 def deadlines(history: History) -> None:
     with kinds.acting(kinds.SERVICE):
         panel.close_late_panels(history.machine.docket)
+        appeals.mark_overdue(history.machine.docket)
         history.machine.docket.settle_due()
 
 
@@ -464,5 +505,6 @@ ACTS: dict[Callable[[History], None], int] = {
     give_packet: 2, set_key: 1, change_panel: 1, change_rule: 1, guidelines: 1, give_learner: 1,
     erase: 1, retention: 1, hold: 1, publish_seed: 1, new_token: 1, revoke: 2, sign_in: 4,
     sign_on: 2, use_session: 3, sign_out: 2, leave_provider: 1, rotate_key: 1, deadlines: 4,
-    expire: 1, anchor: 3, jump: 4, correct: 2, restart: 2,
+    expire: 1, anchor: 3, jump: 4, correct: 2, restart: 2, appeal: 5, set_notices: 1,
+    give_notice: 2,
 }  # fmt: skip

@@ -114,6 +114,18 @@ def _sign(scene: Scene, role: str) -> None:
     auditor.finish(D, review)
 
 
+def _appeal(scene: Scene, role: str) -> str:
+    round_id = scene.round(role)
+    return scene.client(role).appeal(D, round_id, scene.person(), "look", {"score": 700}).id
+
+
+def _decide(scene: Scene, role: str) -> None:
+    client, appeal = scene.client(role), _appeal(scene, role)
+    reviewer = "olga" if role == "operator" else "mia"
+    client.assign_appeal(D, appeal, reviewer)
+    client.decide_appeal(D, appeal, True, "seen", accepted=True, reviewer=reviewer)
+
+
 # Kinds of record, and how somebody of a role adds one through the API.
 ACTS: dict[str, Callable[[Scene, str], object]] = {
     "docket-opened": lambda s, r: s.client(r).create_docket("new", spec().to_json()),
@@ -142,6 +154,12 @@ ACTS: dict[str, Callable[[Scene, str], object]] = {
     "token-ended": lambda s, r: s.client(r).revoke_token(_token(s, r)),
     "signed": _sign,
     "member-key-set": _sign,
+    "appeal-opened": _appeal,
+    "appeal-assigned": lambda s, r: s.client(r).assign_appeal(D, _appeal(s, r), "mia"),
+    "appeal-decided": _decide,
+    "appeal-withdrawn": lambda s, r: s.client(r).withdraw_appeal(D, _appeal(s, r)),
+    "notices-set": lambda s, r: s.client(r).set_notices(D, "$title", "$reasons", 45),
+    "notice-given": lambda s, r: s.client(r).give_notice(D, s.round(r), s.person(), "before"),
     "seed-revealed": _publish,
 }  # fmt: skip
 

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from likewise.cli.main import main
 from likewise_service.anchors import FileTarget
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
+from likewise_service.dockets import appeals, erasure, panel, rounds
 from likewise_service.dockets import docket as dockets
-from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.board import OPEN, ReviewBoard
 from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.recomputation import check_snapshot
@@ -117,6 +117,11 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with acting(actors["bank"]):
         rounds.open_round(docket, some_people("b"))
     assert first.reportable
+    told, _ = appeals.open_appeal(docket, "r1", "a1", "an error", {"score": 500})
+    with acting(actors["bank"]):
+        appeals.assign_appeal(docket, told.id, "mia")
+        otherwise = not first.decisions["a1"].approved
+        appeals.decide_appeal(docket, told.id, "mia", otherwise, "seen in person", accepted=True)
     late = create_token(store, "client", "late", "loans")[1]
     revoke_token(store, late.id)
     hold, _ = erasure.place_hold(docket, "a complaint")
@@ -335,6 +340,36 @@ def _(scene: Scene) -> str:
     digest = scene.first("arrived").body["people"][0]["digest"]
     body = {"round": "r1", "person": "a0", "digest": digest, "forgets": True}
     return by_replay(scene.having("erased", body, "machine"), "erasure")
+
+
+@forgery("What a person decided on an appeal is rewritten, with all that follows from it")
+def _(scene: Scene) -> str:
+    decided, told = scene.first("appeal-decided"), scene.first("overridden")
+    body = {**decided.body, "approved": not decided.body["approved"]}
+    by_replay(scene.changed(decided, **body), "appeal")
+    by_replay(scene.changed(decided, reason="0" * 64), "payload")
+
+    def forged(record: Record) -> Record | None:
+        changed = replace(record, body=body) if record is decided else record
+        return None if record is told else changed
+
+    return by_receipt(scene, rehashed(scene.honest, forged))
+
+
+@forgery("An appeal is decided by somebody to whom it was not assigned")
+def _(scene: Scene) -> str:
+    return by_replay(scene.changed(scene.first("appeal-decided"), reviewer="eve"), "appeal")
+
+
+@forgery("What the policy would make of corrected data is rewritten")
+def _(scene: Scene) -> str:
+    again = {"approved": False, "score": 1}
+    return by_replay(scene.changed(scene.first("appeal-opened"), again=again), "appeal")
+
+
+@forgery("An appeal is decided by a program, in a person's name")
+def _(scene: Scene) -> str:
+    return named(scene.honest, "the institution's own programs, or somebody at the machine")
 
 
 @forgery("A member who signs is made to say something")

@@ -109,6 +109,14 @@ class Client:
         """Set for how many days after a round has closed features and reasons are kept."""
         return self._write("PUT", path(docket, "retention"), features=features, reasons=reasons)
 
+    def retain_as(self, docket: str, *presets: str) -> Receipt:
+        """Keep both as long as laws ask for, by name (colorado, regulation-b, …)."""
+        return self._write("PUT", path(docket, "retention"), presets=list(presets))
+
+    def assessment(self, docket: str) -> Json:
+        """Return the facts for a fundamental-rights impact assessment."""
+        return self._send(Json, "GET", path(docket, "assessment"))
+
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> str:
@@ -122,6 +130,60 @@ class Client:
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", path(docket, "holds", hold), again=False)
+
+    def appeal(
+        self, docket: str, round_id: str, person: str, text: str | None = None,
+        corrections: Mapping[str, Any] | None = None, *, key: str | None = None,
+    ) -> api.AppealResponse:  # fmt: skip
+        """Record that an applicant corrects data, or asks that a person reconsider."""
+        body: Json = {"round": round_id, "person": person, "text": text}
+        body["corrections"] = None if corrections is None else dict(corrections)
+        target = path(docket, "appeals")
+        return self._send(api.AppealResponse, "POST", target, once=key or "", **body)
+
+    def appeals(
+        self, docket: str, status: str | None = None, round_id: str | None = None, after: int = 0,
+        limit: int = 100,
+    ) -> api.AppealList:  # fmt: skip
+        """List appeals, the oldest first; ``status`` is open, overdue or ended."""
+        params: Json = {"status": status, "round": round_id, "after": after, "limit": limit}
+        params = {name: value for name, value in params.items() if value is not None}
+        return self._send(api.AppealList, "GET", path(docket, "appeals"), params=params)
+
+    def assign_appeal(self, docket: str, appeal: str, reviewer: str) -> Receipt:
+        """Name the person who is to reconsider."""
+        target = path(docket, "appeals", appeal, "reviewer")
+        return self._write("PUT", target, reviewer=reviewer)
+
+    def decide_appeal(
+        self, docket: str, appeal: str, approved: bool, reason: str, *, accepted: bool = False,
+        reviewer: str | None = None,
+    ) -> Receipt:  # fmt: skip
+        """Record what the reviewer decides and why; an operator decides in their own name."""
+        body: Json = {"approved": approved, "reason": reason, "accepted": accepted}
+        target = path(docket, "appeals", appeal, "outcome")
+        return self._write("POST", target, again=False, reviewer=reviewer, **body)
+
+    def withdraw_appeal(self, docket: str, appeal: str) -> Receipt:
+        return self._write("POST", path(docket, "appeals", appeal, "withdrawal"), again=False)
+
+    def notices(self, docket: str) -> api.NoticesResponse:
+        return self._send(api.NoticesResponse, "GET", path(docket, "notices"))
+
+    def set_notices(self, docket: str, before: str, after: str, days: float) -> Receipt:
+        """Set the texts of notices, and the days for appeals that are opened from now on."""
+        return self._write("PUT", path(docket, "notices"), before=before, after=after, days=days)
+
+    def give_notice(
+        self, docket: str, round_id: str, person: str, occasion: str = "after", *,
+        given: str | None = None, reasons: Sequence[str] = (),
+    ) -> api.NoticeResponse:  # fmt: skip
+        """Make the notice for one applicant, and record that it is given."""
+        body: Json = {"round": round_id, "person": person, "occasion": occasion, "given": given}
+        target = path(docket, "notices")
+        return self._send(
+            api.NoticeResponse, "POST", target, again=False, reasons=list(reasons), **body
+        )
 
     def open_round(
         self, docket: str, people: People, *, round_id: str | None = None, seal: bool = True,

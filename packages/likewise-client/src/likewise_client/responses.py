@@ -294,6 +294,76 @@ class ReviewResponse(ReviewState):
     comments: list[CommentResponse] = field(default_factory=list)
 
 
+class AppealDecision(Response):
+    approved: bool
+    chance: float
+
+
+class CorrectionResponse(Response):
+    """A feature as it was known (``was``), and as the applicant says that it should be."""
+
+    name: str
+    title: str
+    was: str
+    should_be: str
+
+
+class AppealResponse(Response):
+    """An appeal; ``status`` is open, overdue, decided or withdrawn.
+
+    ``decision`` is the first one, ``again`` what the same policy and draw make of the corrections,
+    where that is known; neither binds the reviewer, whose decision is ``approved``. ``accepted``
+    says that the corrections are right. Words that were erased are missing.
+    """
+
+    id: str
+    seq: int
+    round: str
+    person: str
+    status: str
+    opened: str
+    due: str
+    reviewer: str | None
+    text: str | None
+    corrections: list[CorrectionResponse]
+    decision: AppealDecision
+    again: AppealDecision | None
+    ended: str | None
+    approved: bool | None
+    accepted: bool
+    reason: str | None
+    stands: bool
+    receipt: ReceiptResponse
+
+
+class AppealList(Response):
+    """A page of appeals; ``next`` is the ``after`` of the next page, if there is one."""
+
+    appeals: list[AppealResponse]
+    next: int | None
+
+
+class NoticesResponse(Response):
+    """The templates of notices, and the days within which an appeal is decided."""
+
+    before: str
+    after: str
+    days: float
+
+
+class NoticeResponse(Response):
+    """A notice; ``source`` says whose reasons they are: those of the policy, the reviewer of an
+    appeal, whoever overrode the policy (``overrode``), or the institution.
+    """
+
+    occasion: str
+    given: str
+    text: str
+    reasons: list[str]
+    source: str | None
+    receipt: ReceiptResponse
+
+
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
     """Parse JSON, or one field of it, into a response; fields that a newer server adds are ignored.
 

@@ -5,17 +5,17 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
-from likewise_service.dockets import erasure, panel
+from likewise_service.dockets import assessment, erasure, panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Receipt, Record
@@ -145,10 +145,21 @@ Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
 
 
 class RetentionBody(deps.Body):
-    """Days after a round has closed for which features and reasons are kept; null: always."""
+    """Days after a round has closed for which features and reasons are kept; null: always.
 
-    features: Days | None
-    reasons: Days | None
+    Or ``presets``, periods that laws ask for, by name; of several the longest.
+    """
+
+    features: Days | None = None
+    reasons: Days | None = None
+    presets: Annotated[list[str], Field(min_length=1, max_length=10)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        wanted = {"presets"} if self.presets is not None else {"features", "reasons"}
+        if self.model_fields_set != wanted:
+            raise ValueError("give both features and reasons, or presets alone")
+        return self
 
 
 class HoldBody(deps.Body):
@@ -210,7 +221,33 @@ async def set_periods(
     body: RetentionBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.RetentionSet)]
 ) -> Written:
     """Set how long features and reasons are kept after a round has closed."""
-    return await access.write(erasure.set_retention, body.features, body.reasons)
+    periods = (body.features, body.reasons)
+    if body.presets is not None:
+        periods = (erasure.preset_days(body.presets),) * 2
+    return await access.write(erasure.set_retention, *periods)
+
+
+@router.get("/assessment")
+async def get_assessment(access: deps.SupervisorAccess) -> dict[str, Any]:
+    """Return the facts for a fundamental-rights impact assessment (EU AI Act, Art. 27).
+
+    What only people can know is named, and left for them to write.
+    """
+    return await access.run(lambda w: assessment.assessment(w.docket))
+
+
+@router.get("/assessment.md", response_class=Response, responses=_documented("text/markdown"))
+async def get_assessment_text(access: deps.SupervisorAccess) -> Response:
+    """Return the same as a text to complete."""
+    content = await access.run(lambda w: assessment.assessment(w.docket))
+    return Response(assessment.assessment_markdown(content), media_type="text/markdown")
+
+
+@router.get("/assessment.html", response_class=Response, responses=_documented("text/html"))
+async def get_assessment_page(access: deps.SupervisorAccess) -> Response:
+    """Return the same as a page."""
+    content = await access.run(lambda w: assessment.assessment(w.docket))
+    return Response(assessment.assessment_html(content), media_type="text/html")
 
 
 @router.get("/holds")

@@ -103,14 +103,18 @@ def verify(
     "--decision", nargs=2, metavar="ROUND PERSON",
     help="The packet of one decision instead, for the person that it is about.",
 )  # fmt: skip
+@click.option(
+    "--assessment", is_flag=True,
+    help="The facts for a fundamental-rights impact assessment instead (EU AI Act, Art. 27).",
+)  # fmt: skip
 @click.option("--personal", is_flag=True, help="With features and reasons, which are personal.")
 @click.option(
     "--seed", is_flag=True,
     help="With the seed, though it is not published: who has it knows the draws to come.",
 )  # fmt: skip
 def export(
-    docket: str, database: str, folder: Path, decision: tuple[str, str] | None, personal: bool,
-    seed: bool,
+    docket: str, database: str, folder: Path, decision: tuple[str, str] | None, assessment: bool,
+    personal: bool, seed: bool,
 ) -> None:  # fmt: skip
     """Write a docket's ledger to a folder, from which it can be replayed elsewhere.
 
@@ -123,11 +127,13 @@ def export(
     with opened_store(database) as store:
         if decision is not None:
             paths = _write_packet(store, docket, *decision, folder)
+        elif assessment:
+            paths = _write_assessment(store, docket, folder)
         else:
             paths = verdicts.export(store, docket, folder, personal=personal, seed=seed)
     for path in paths:
         click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
-    if decision is None and not personal:
+    if decision is None and not assessment and not personal:
         click.echo("Without features; replay from here checks the chain, panels and draws only.")
 
 
@@ -137,12 +143,34 @@ def _write_packet(
     from likewise_service.dockets.docket import Docket
     from likewise_service.verify.packets import give_packet, packet_words
 
-    paths = [folder / "packet.json", folder / "packet.txt"]
+    paths = _free(folder, "packet.json", "packet.txt")
+    packet = give_packet(Docket(store, docket), round_id, person)
+    return _write_all(paths, _json(packet), packet_words(packet))
+
+
+def _write_assessment(store: Store, docket: str, folder: Path) -> list[Path]:
+    from likewise_service.dockets import assessment
+    from likewise_service.dockets.docket import Docket
+
+    paths = _free(folder, *(f"assessment.{ending}" for ending in ("json", "md", "html")))
+    content = assessment.assessment(Docket(store, docket))
+    texts = (assessment.assessment_markdown(content), assessment.assessment_html(content))
+    return _write_all(paths, _json(content), *texts)
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _free(folder: Path, *names: str) -> list[Path]:
+    paths = [folder / name for name in names]
     if present := [path for path in paths if path.exists()]:
         raise click.ClickException(f"{present[0]} is there already; name another folder.")
-    packet = give_packet(Docket(store, docket), round_id, person)
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = (json.dumps(packet, ensure_ascii=False, indent=2) + "\n", packet_words(packet))
+    return paths
+
+
+def _write_all(paths: list[Path], *texts: str) -> list[Path]:
+    paths[0].parent.mkdir(parents=True, exist_ok=True)
     for path, text in zip(paths, texts, strict=True):
         write_new(path, text)
     return paths

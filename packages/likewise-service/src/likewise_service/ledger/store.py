@@ -8,6 +8,8 @@ number of processes.
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +20,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from likewise_service.errors import ServiceError, StoreError, compact, now
+from likewise_service.errors import LOG, ServiceError, StoreError, compact, now, store_unavailable
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, Receipt, Record
@@ -211,6 +213,10 @@ def _insert(connection: sa.Connection, key: PrivateKey) -> None:
     connection.execute(db.keys.insert().values(**row, created=now(), in_use="yes"))
 
 
+# The bytes that are written to tell if a store can be written to, and those that a SQLite file's
+# disk needs besides: its journal may have room that the file has not.
+WRITTEN = 16_384
+SPARE = 1_048_576
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
 
@@ -336,14 +342,17 @@ class Store:
             yield connection
 
     def try_writing(self) -> None:
-        """Write something and roll it back: a database may respond and yet be read-only."""
-        with (
-            db.translated(self.where),
-            self._writers.connect() as connection,
-            connection.begin() as attempt,
-        ):
-            connection.execute(db.meta.insert().values(key="writable", value="yes"))
-            attempt.rollback()
+        """Write as much as a round takes, and remove it: a database may respond, and yet be
+        read-only or without space. What is rolled back would not have needed any.
+        """
+        if self._on_sqlite and shutil.disk_usage(str(self.url.database)).free < SPARE:
+            LOG.error("The disk of %s has less than %d bytes left.", self.where, SPARE)
+            raise store_unavailable()
+        key, value = f"writable-{secrets.token_hex(8)}", secrets.token_hex(WRITTEN // 2)
+        with self.changing() as connection:
+            connection.execute(db.meta.insert().values(key=key, value=value))
+        with self.changing() as connection:
+            connection.execute(db.meta.delete().where(db.meta.c.key == key))
 
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:

@@ -42,7 +42,10 @@ class Replayed:
     ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
     ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
-    operator ended before the panel was done. ``erased``
+    operator ended before the panel was done; ``reconsidered`` are appeals that were decided, of
+    which ``entrusted`` not by an operator in their own name; ``redecided`` counts what the policy
+    makes of corrections, and its reasons in notices, as far as they were computed again, and
+    ``unexplained`` those that could not be. ``erased``
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
@@ -66,6 +69,10 @@ class Replayed:
     ended: int = 0
     payloads: int = 0
     labels: int = 0
+    reconsidered: int = 0
+    entrusted: int = 0
+    redecided: int = 0
+    unexplained: int = 0
     state: State | None = None
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
@@ -91,7 +98,11 @@ class Replayed:
             f"{self.repeats:,} records are about rounds that were shown again, each by the lottery "
             f"of hidden repeats.": self.repeats,
             f"{self.decisions:,} decisions, with their scores, were taken again.": self.decisions,
-        }
+            f"{self.reconsidered:,} appeals were decided, each by whom it was assigned to.":
+                self.reconsidered,
+            f"{self.redecided:,} times what the policy makes of corrected data, or its reasons in "
+            f"a notice, were computed again.": self.redecided,
+        }  # fmt: skip
         return [sentence for sentence, shown in sentences.items() if shown] + self.kept
 
     @property
@@ -116,6 +127,11 @@ class Replayed:
             "it. Hold a receipt from before the first round.": self.decisions or self.draws,
             f"That {self.labels:,} labels are true: they are what the institution sent.":
                 self.labels,
+            f"That a person decided on {self.entrusted:,} appeals: the institution's own programs, "
+            f"or somebody at the machine, say who did.": self.entrusted,
+            f"{self.unexplained:,} times what the policy makes of corrected data, or its reasons "
+            f"in a notice, could not be computed again, or nobody had at the time.":
+                self.unexplained,
         }  # fmt: skip
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 

@@ -21,10 +21,11 @@ from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.turns import Turns
 from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.docket import features_known
+from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Round
+from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record
+from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record, features_of
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
 
@@ -40,7 +41,8 @@ class Replay:
     """One replay: the projection as it was recorded, the learner as it should have been.
 
     ``record`` is the one being checked. ``surrogates`` are the digests that stand for erased
-    people, ``reasons`` the records whose words have to be there at the end, ``reasonless`` the
+    people, ``reasons`` and ``words`` (of appeals and notices) the records whose words have to be
+    there at the end, ``reasonless`` the
     rounds whose words were erased. ``unseeded`` is the learner, whose seed may not be known.
     """
 
@@ -56,6 +58,10 @@ class Replay:
         self.surrogates = kinds.surrogates_in(self.bodies)
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
+        self.words: dict[str, Record] = {}
+        told = (kinds.AppealOpened, kinds.NoticeGiven)
+        self._asked_again = {b.round for b in self.bodies if isinstance(b, told)}
+        self._policies: dict[str, KeptPolicy] = {}
         self.reasonless: set[str] = set()
         # Those who have arrived as surrogates, and are erased by a later record only, by round; and
         # whether the attention has learnt from such people.
@@ -123,6 +129,48 @@ class Replay:
     def may(self, roles: frozenset[str]) -> bool:
         """Tell if whoever added the record may do what those roles do."""
         return self.witnesses.actors.role(self.record) in {*roles, "machine"}
+
+    @property
+    def operator(self) -> str | None:
+        """The name of the operator who added the record; None where it was somebody else."""
+        introduction = self.witnesses.actors.introduced.get(self.record.actor)
+        if introduction is None or introduction[1].role != "operator":
+            return None
+        return introduction[1].name
+
+    def _past(self, body: kinds.PersonBody) -> PastPolicy | None:
+        """Return the policy that decided on a person, where it can be known."""
+        kept, learner = self._policies.get(body.round), self.learner
+        if kept is None or learner is None:
+            return None
+        return PastPolicy.of(self.projection.round(body.round), body.person, kept, learner)
+
+    def redecide(self, body: kinds.AppealOpened) -> None:
+        """Compute again what the policy makes of corrected features."""
+        policy, content = self._past(body), self.contents.get(body.content, {})
+        if body.again is None or policy is None or "features" not in content:
+            self.findings.unexplained += body.corrects
+            return
+        expected = policy.decide(features_of(content))
+        self.findings.redecided += 1
+        if body.again != expected:
+            self.differ("appeal", f"With what was corrected: {body.again}", expected)
+
+    def explain_again(self, body: kinds.NoticeGiven) -> None:
+        """Compute the reasons again that a notice says are the policy's."""
+        content = self.contents.get(body.digest, {})
+        if content.get("source") != "policy":
+            return
+        round_, policy = self.projection.round(body.round), self._past(body)
+        features = self.contents.get(round_.people[body.person] or "")
+        if policy is None or features is None:
+            self.findings.unexplained += 1
+            return
+        score = round_.decisions[body.person].score
+        expected = rejection(score, policy.reasons(features_of(features)))
+        self.findings.redecided += 1
+        if content.get("reasons") != expected:
+            self.differ("notice", f"The reasons given are {content.get('reasons')}", expected)
 
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
@@ -230,6 +278,7 @@ class Replay:
                 self._check_signed(signed, body)
             self._check_order(body)
             body.check(self)
+            counts = dict(self.projection.counts) if self._opens(body) else None
             round_ = self.projection.take(self.record, body)
         except _BROKEN as error:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
@@ -240,12 +289,23 @@ class Replay:
             self._start()
         elif not isinstance(body, kinds.Decided):
             self._fold(body)
+        if counts is not None and self.state is not None and not self.projection.audit_only:
+            opened = self.state.open[self.record.body["round"]]
+            self._policies[opened.id] = KeptPolicy.of(opened, counts)
         if isinstance(body, kinds.Audited):
             self._follow_kappa(body)
         if isinstance(body, kinds.LearnerGiven):
             self.unseeded = self.projection.settings.make_learner(0)
             self._kappa = self.unseeded.margins.kappa
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
+
+    def _opens(self, body: kinds.Body) -> bool:
+        """Tell if a record opens a round whose policy is asked again later."""
+        return (
+            isinstance(body, kinds.PeopleArrived)
+            and body.round in self._asked_again
+            and self.projection.find(body.round) is None
+        )
 
     def _follow_kappa(self, body: kinds.Audited) -> None:
         decisions = self.projection.round(body.round).decisions
@@ -347,6 +407,7 @@ class Replay:
         for round_ in self.projection.history():
             if round_.id not in self.reasonless:
                 self._check_reasons(round_)
+            self._check_words(round_)
         if self._expected is not None:
             kind, round_id = self._expected
             self._note(last.head.seq + 1, "order", "There is none.", f"{kind} of {round_id}.")
@@ -367,6 +428,15 @@ class Replay:
                 if objection.reason is not None and not erased:
                     self.record = self.reasons[objection.reason]
                     self.payload(objection.reason, "The words of a reason")
+
+    def _check_words(self, round_: Round) -> None:
+        """Appeals and notices have their words, unless the person was erased."""
+        people = {appeal.person for appeal in round_.appeals.values()} | round_.notices.keys()
+        for person in sorted(people):
+            for digest in round_.words_for(person):
+                if (round_.id, person) not in self.surrogates and digest in self.words:
+                    self.record = self.words[digest]
+                    self.payload(digest, "The words of an appeal or a notice")
 
     def _refuse(self, about: str, recorded: str) -> None:
         self.differ(about, recorded, "a record that follows from those before it")

@@ -24,6 +24,8 @@ FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
     "ledger.jsonl": ledger.export_jsonl,
     "ledger.csv": ledger.export_csv,
     "agreement.csv": ledger.get_agreement,
+    "assessment.md": ledger.get_assessment_text,
+    "assessment.html": ledger.get_assessment_page,
 }
 # The rounds that a figure counts, by its name; the others are named by their outcome.
 HAVING: dict[str, Callable[[Round], bool]] = {
