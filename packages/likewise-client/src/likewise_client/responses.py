@@ -44,6 +44,16 @@ class KeyResponse(Response):
     compromised: str | None
 
 
+class MemberKeyResponse(Response):
+    """A key of a member; ``state`` is signs, waits (for one that signs to agree) or revoked."""
+
+    id: str
+    key: str
+    device: str
+    since: str
+    state: str
+
+
 class PacketResponse(Response):
     packet: dict[str, Any]
     words: str
@@ -222,6 +232,8 @@ class ReviewResponse(ReviewState):
     """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended.
 
     If ``graded``, a flag may have a limit; if ``final``, nothing is taken back after finishing.
+    ``to_sign`` is for members who sign: the text ``shown``, whose hash they sign, and the
+    ``flags`` that stand (two people, the reason's digest, the limit in units of 2^-20).
     """
 
     shadow: bool
@@ -234,6 +246,7 @@ class ReviewResponse(ReviewState):
     receipt: ReceiptResponse
     graded: bool = False
     final: bool = False
+    to_sign: dict[str, Any] | None = None
 
 
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:

@@ -14,7 +14,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from likewise_service import anchors, demo
 from likewise_service.api import dependencies as deps
-from likewise_service.api import dockets, ledger, reviews, rounds
+from likewise_service.api import dockets, ledger, member_keys, reviews, rounds
 from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
@@ -66,7 +66,10 @@ async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
 
 
 # The busiest come first.
-ROUTERS = (rounds.router, reviews.router, dockets.router, ledger.router, dockets.tokens)
+ROUTERS = (
+    rounds.router, reviews.router, member_keys.router, dockets.router, ledger.router,
+    dockets.tokens,
+)  # fmt: skip
 PAGES = (sign_in.router, console.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
