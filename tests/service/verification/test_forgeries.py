@@ -417,7 +417,7 @@ def _spoken(scene: Scene, key: MemberKey) -> list[tuple[str, dict[str, Any]]]:
     with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):
         sent = key.sign_act("loans", "ada", review.id, to_sign, "finish")
     sent.pop("salt")
-    nothing = {"pair": None, "reason": None, "limit": None, "flags": []}
+    nothing: dict[str, Any] = {"pair": None, "reason": None, "limit": None, "flags": []}
     signed = {**sent, "review": review.id, "act": "finish", **nothing}
     return [("signed", signed), ("finished", {"round": review.round.id})]
 

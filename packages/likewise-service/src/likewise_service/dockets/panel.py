@@ -52,7 +52,7 @@ def enrol_key(
     keys, content = work.projection.governance.keys, _possession(work, member, key)
     enrolled = keys.get(member, {}).get(key.id)
     signing = kinds.signing_keys(keys, member)
-    if enrolled is None:
+    if enrolled is None or (enrolled.state == "waits" and not signing):
         if proof is None or not key.verifies("member-key", content, proof):
             raise _bad("The new key did not sign that you take it into use. Send its signature.")
         if sum(listed.state != "revoked" for listed in keys.get(member, {}).values()) >= KEYS:

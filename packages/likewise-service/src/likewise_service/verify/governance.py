@@ -422,9 +422,10 @@ class MemberChecks:
         content = signatures.possession(self.docket, member, key)
         if not key.verifies("member-key", content, body.proof):
             return "The new key did not sign that it is taken into use."
-        if key.id in self.keys.get(member, {}):
+        listed, signing = self.keys.get(member, {}), kinds.signing_keys(self.keys, member)
+        if key.id in listed and (signing or listed[key.id].state == "revoked"):
             return f"The key {key.id} is there already."
-        if kinds.signing_keys(self.keys, member):
+        if signing:
             return ""  # it waits until one of them agrees
         if body.key not in self.published.get(member, (body.key,)):
             return f"{member!r} publishes another key than {key.id}."
