@@ -76,7 +76,6 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("POST", D + "/holds"): (OPERATOR, {"why": "none", "round": "none"}),
     ("DELETE", D + "/holds/{hold}"): (OPERATOR, None),
     ("POST", D + "/packets"): (READERS, {"round": "none", "person": "nobody"}),
-    ("PUT", D + "/member-key"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
     ("GET", D + "/appeals"): (READERS, None),
     ("POST", D + "/appeals"): (DECIDERS, {"round": "none", "person": "nobody", "text": "why?"}),
     ("PUT", APPEAL + "/reviewer"): (DECIDERS, {"reviewer": "mia"}),
@@ -94,13 +93,16 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("GET", D + "/assessment"): (SUPERVISORS, None),
     ("GET", D + "/assessment.md"): (SUPERVISORS, None),
     ("GET", D + "/assessment.html"): (SUPERVISORS, None),
+    ("GET", D + "/member-keys"): (AUDITOR, None),
+    ("PUT", D + "/member-keys"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
+    ("DELETE", D + "/member-keys/{key_id}"): (AUDITOR, None),
     ("GET", D + "/metrics"): (READERS, None),
     ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
     ("GET", D + "/ledger.csv"): (SUPERVISORS, None),
 }
 PLACES = {
     "docket": "loans", "round_id": "none", "review_id": "0" * 32, "member": "nobody",
-    "token_id": "none", "hold": "0" * 12, "appeal": "0" * 12,
+    "token_id": "none", "hold": "0" * 12, "appeal": "0" * 12, "key_id": "0" * 16,
 }  # fmt: skip
 TOKENS = {
     "operator": "operator",

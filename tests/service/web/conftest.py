@@ -19,6 +19,7 @@ from likewise_client.responses import (
     DocketSummary,
     Fact,
     HoldResponse,
+    MemberKeyResponse,
     MemberList,
     MemberMetrics,
     NewToken,
@@ -276,10 +277,18 @@ class Samples:
         values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
         return render("console/queue.html", self.page, **values)
 
+    def signing(self, *keys: str) -> dict[str, Any]:
+        """What the browser of a member with those keys has to know."""
+        return {"docket": "loans", "member": "ada", "signs": bool(keys), "keys": list(keys),
+                "complete": [], "reviews": {}}  # fmt: skip
+
     def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
         """One round as a whole."""
         left = sum(self.queue(review, fines).left.values())
-        values = {"review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16}
+        values = {
+            "review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16,
+            "signing": None,
+        }  # fmt: skip
         return render("console/review.html", self.page, **values)
 
     def pages(self) -> dict[str, str]:
@@ -314,6 +323,16 @@ class Samples:
             "review-closed": self.whole(closed),
             "review-erased": self.whole(self.erased()),
             "review-no-pair": self.whole(self.review(pairs=[])),
+            "signature": render("console/signature.html", page, keys=[], signing=self.signing()),
+            "signature-several": render(
+                "console/signature.html", page, signing=self.signing("ab" * 8), keys=[
+                    MemberKeyResponse(digits * 8, digits * 32, device, page.now, state)
+                    for digits, device, state in (
+                        ("ab", self.word("laptop", 2), "signs"), ("cd", "", "waits"),
+                        ("ef", "old phone", "revoked"),
+                    )
+                ],
+            ),
             "seats": render(
                 "console/seats.html", page, current="a", problem=refused, seats=[
                     Identity("a", "auditor", self.word("ann", 1), "loans", ""),

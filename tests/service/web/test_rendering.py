@@ -34,6 +34,8 @@ PAGES = (
     "review-closed",
     "review-erased",
     "review-no-pair",
+    "signature",
+    "signature-several",
     "seats",
     "guidelines",
     "history",

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import httpx
 
 from likewise_client import responses as api
-from likewise_client.errors import LedgerBroken, Unreachable, error_of
+from likewise_client.errors import LedgerBroken, NotFound, Unreachable, error_of
 
 People = Mapping[str, Mapping[str, Any]]
 Scores = Mapping[str, float]
@@ -37,12 +37,19 @@ PAGE = 500
 class MemberKey(Protocol):
     """A member's own key; ``likewise_service`` reads one from a file."""
 
+    @property
+    def public(self) -> Any: ...
+
     def sign_act(
-        self, docket: str, member: str, review: str, act: Any, pair: Any = (), reason: Any = None,
-        limit: Any = None,
+        self, docket: str, member: str, review: str, to_sign: Json, act: Any, pair: Any = (),
+        reason: Any = None, limit: Any = None,
     ) -> Json: ...  # fmt: skip
 
     def possession(self, docket: str, member: str, before: Any) -> Json: ...
+
+    def consent(self, docket: str, member: str, key: str) -> str: ...
+
+    def revocation(self, docket: str, member: str, key: str) -> str: ...
 
 
 class Client:
@@ -54,6 +61,7 @@ class Client:
         member_key: MemberKey | None = None,
     ) -> None:  # fmt: skip
         self.member_key, self.retries, self._sleep = member_key, retries, sleep
+        self._shown: dict[str, str] = {}  # what was shown of a review, by id
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(
             base_url=address, headers=headers, timeout=timeout, transport=transport
@@ -249,7 +257,11 @@ class Client:
         return self._pages(api.ReviewSummary, path(docket, "reviews"), "reviews", status=status)
 
     def review(self, docket: str, review_id: str) -> api.ReviewResponse:
-        return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
+        """Return a review; what a member says of it later is signed as an act on what was shown."""
+        review = self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
+        if review.to_sign is not None:
+            self._shown[review_id] = review.to_sign["shown"]
+        return review
 
     def flag(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None, *,
@@ -277,16 +289,60 @@ class Client:
     def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
         if self.member_key is not None:
+            shown = self._shown.get(review_id)
+            to_sign = self.review(docket, review_id).to_sign or {"shown": "", "flags": []}
+            # What the caller was shown, even if that is not what is shown now.
+            to_sign["shown"] = self._shown[review_id] = shown or to_sign["shown"]
             member = self.me().name
-            body["signature"] = self.member_key.sign_act(docket, member, review_id, act, **body)
-        return self._write("POST", path(docket, "reviews", review_id, resource), once="", **body)
+            body["signature"] = self.member_key.sign_act(
+                docket, member, review_id, to_sign, act, **body
+            )
+        target = path(docket, "reviews", review_id, resource)
+        receipt = self._write("POST", target, once="", **body)
+        if act == "finish":
+            self._shown.pop(review_id, None)
+        return receipt
 
-    def sign_with(self, docket: str, key: MemberKey, before: MemberKey | None = None) -> Receipt:
-        """Sign all that you say with a key of your own from now on; ``before`` is the last one."""
-        body = key.possession(docket, self.me().name, before)
-        receipt = self._write("PUT", path(docket, "member-key"), **body)
+    def sign_with(
+        self, docket: str, key: MemberKey, before: MemberKey | None = None, *, device: str = ""
+    ) -> Receipt:
+        """Sign all that you say with a key of your own from now on, and not with ``before``.
+
+        If you have another key that signs, and do not give it, the new one waits until it agrees.
+        """
+        member = self.me().name
+        body = key.possession(docket, member, before)
+        receipt = self._write("PUT", path(docket, "member-keys"), device=device, **body)
+        if before is not None:
+            receipt = self.revoke_key(docket, before.public.id, key)
         self.member_key = key
         return receipt
+
+    def member_keys(self, docket: str) -> list[api.MemberKeyResponse]:
+        target = path(docket, "member-keys")
+        return self._send(list[api.MemberKeyResponse], "GET", target, field="keys")
+
+    def agree_to_key(self, docket: str, key_id: str, signed_by: MemberKey) -> Receipt:
+        """Let a key that waits sign for you too, as one that does agrees."""
+        key = self._public(docket, key_id)
+        consent = signed_by.consent(docket, self.me().name, key)
+        return self._write("PUT", path(docket, "member-keys"), key=key, consent=consent)
+
+    def revoke_key(self, docket: str, key_id: str, signed_by: MemberKey | None = None) -> Receipt:
+        """End a key of yours, such as one that was lost; another one may sign that."""
+        params: Json = {}
+        if signed_by is not None:
+            key = self._public(docket, key_id)
+            params["signature"] = signed_by.revocation(docket, self.me().name, key)
+        target = path(docket, "member-keys", key_id)
+        return self._write("DELETE", target, again=False, params=params)
+
+    def _public(self, docket: str, key_id: str) -> str:
+        keys = {key.id: key.key for key in self.member_keys(docket)}
+        if key_id not in keys:
+            message = f"You have no key {key_id!r}; yours are: {', '.join(keys) or 'none'}."
+            raise NotFound("no-key", 404, message)
+        return keys[key_id]
 
     def keys(self) -> list[api.KeyResponse]:
         target = "/.well-known/likewise-keys.json"

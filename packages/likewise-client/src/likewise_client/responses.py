@@ -44,6 +44,16 @@ class KeyResponse(Response):
     compromised: str | None
 
 
+class MemberKeyResponse(Response):
+    """A key of a member; ``state`` is signs, waits (for one that signs to agree) or revoked."""
+
+    id: str
+    key: str
+    device: str
+    since: str
+    state: str
+
+
 class PacketResponse(Response):
     packet: dict[str, Any]
     words: str
@@ -279,6 +289,8 @@ class ReviewResponse(ReviewState):
 
     If ``graded``, a flag may have a limit; if ``final``, nothing is taken back after finishing.
     ``comments`` are the member's own, and those of all members once the panel has closed.
+    ``to_sign`` is for members who sign: the text ``shown``, whose hash they sign, and the
+    ``flags`` that stand (two people, the reason's digest, the limit in units of 2^-20).
     """
 
     shadow: bool
@@ -292,6 +304,7 @@ class ReviewResponse(ReviewState):
     graded: bool = False
     final: bool = False
     comments: list[CommentResponse] = field(default_factory=list)
+    to_sign: dict[str, Any] | None = None
 
 
 class AppealDecision(Response):

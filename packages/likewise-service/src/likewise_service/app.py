@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from likewise_service import anchors, demo
-from likewise_service.api import appeals, dockets, ledger, reviews, rounds
+from likewise_service.api import appeals, dockets, ledger, member_keys, reviews, rounds
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
 from likewise_service.auth import sign_ins, tokens
@@ -25,7 +25,15 @@ from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
 from likewise_service.web import appeals as appeal_pages
-from likewise_service.web import console, dashboard, dependencies, management, rendering, sign_in
+from likewise_service.web import (
+    console,
+    dashboard,
+    dependencies,
+    management,
+    rendering,
+    sign_in,
+    signing,
+)
 
 health = APIRouter(tags=["health"])
 
@@ -69,11 +77,13 @@ async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
 
 # The busiest come first.
 ROUTERS = (
-    rounds.router, reviews.router, dockets.router, ledger.router, appeals.router, dockets.tokens,
+    rounds.router, reviews.router, member_keys.router, dockets.router, ledger.router,
+    appeals.router, dockets.tokens,
 )  # fmt: skip
 # The last one has a page for every name.
 PAGES = (
-    sign_in.router, console.router, management.router, appeal_pages.router, dashboard.router,
+    sign_in.router, console.router, signing.router, management.router, appeal_pages.router,
+    dashboard.router,
 )  # fmt: skip
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0

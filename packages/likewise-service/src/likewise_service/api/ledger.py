@@ -15,9 +15,9 @@ from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
-from likewise_service.dockets import assessment, erasure, panel
+from likewise_service.dockets import assessment, erasure
 from likewise_service.dockets.docket import Docket
-from likewise_service.ledger import kinds, signatures
+from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt, Record
 from likewise_service.verify import packets, receipts
 
@@ -141,7 +141,6 @@ published = APIRouter(tags=["evidence"])
 
 HoldId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From placing it.")]
 Days = Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)]
-Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
 
 
 class RetentionBody(deps.Body):
@@ -168,14 +167,6 @@ class HoldBody(deps.Body):
     why: deps.Text
     round: deps.RoundName | None = None
     person: deps.PersonId | None = None
-
-
-class MemberKeyBody(deps.Body):
-    """A key that you sign with from now on: its own signature, and that of the key before it."""
-
-    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    proof: Signature
-    consent: Signature | None = None
 
 
 class KeyList(responses.Response):
@@ -278,14 +269,3 @@ async def end_hold(
 ) -> Written:
     """Lift a legal hold."""
     return await access.write(erasure.lift_hold, hold)
-
-
-@router.put("/member-key")
-async def take_key_into_use(
-    body: MemberKeyBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberKeySet)]
-) -> Written:
-    """Sign what you say from now on; nothing is accepted from you without a signature."""
-    key = signatures.PublicKey(body.key)
-    return await access.write(
-        panel.set_member_key, access.caller.name, key, body.proof, body.consent
-    )

@@ -61,12 +61,13 @@ def _trust(
     keys: Sequence[str], member_keys: Sequence[str], authority: Path | None
 ) -> tuple[KnownKeys | None, governance.Trusted]:
     """Read keys and certificates that the verifier has from elsewhere."""
-    members = {}
+    members: dict[str, tuple[str, ...]] = {}
     for text in member_keys:
         name, _, key = text.rpartition("=")
         if not name:
             raise LikewiseError(f"{text!r} does not say whose key it is. Write NAME=KEY.")
-        members[name] = signatures.PublicKey(key.strip().lower()).text
+        public = signatures.PublicKey(key.strip().lower()).text
+        members[name] = (*members.get(name, ()), public)
     roots = [] if authority is None else signatures.read_certificates(authority)
     return KnownKeys.named(keys) if keys else None, governance.Trusted(members, roots)
 

@@ -42,10 +42,12 @@ class Replayed:
     ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
     ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
-    operator ended before the panel was done; ``reconsidered`` are appeals that were decided, of
-    which ``entrusted`` not by an operator in their own name; ``redecided`` counts what the policy
-    makes of corrections, and its reasons in notices, as far as they were computed again, and
-    ``unexplained`` those that could not be. ``erased``
+    operator ended before the panel was done; ``shown`` are the signed acts for which it was
+    computed again what the member was shown, and ``unshown`` those for which it could not be;
+    ``reconsidered`` are appeals that were decided, of which ``entrusted`` not by an operator in
+    their own name; ``redecided`` counts what the policy makes of corrections, and its reasons in
+    notices, as far as they were computed again, and ``unexplained`` those that could not be.
+    ``erased``
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
@@ -67,6 +69,8 @@ class Replayed:
     audits: int = 0
     repeats: int = 0
     ended: int = 0
+    shown: int = 0
+    unshown: int = 0
     payloads: int = 0
     labels: int = 0
     reconsidered: int = 0
@@ -102,6 +106,8 @@ class Replayed:
                 self.reconsidered,
             f"{self.redecided:,} times what the policy makes of corrected data, or its reasons in "
             f"a notice, were computed again.": self.redecided,
+            f"What members were shown (people, features, scores, pairs, guidelines) is what they "
+            f"signed, in {self.shown:,} acts.": self.shown,
         }  # fmt: skip
         return [sentence for sentence, shown in sentences.items() if shown] + self.kept
 
@@ -125,6 +131,8 @@ class Replayed:
                 self.ended,
             "That the seed was not chosen for its draws, or who arrives for them: its owner knows "
             "it. Hold a receipt from before the first round.": self.decisions or self.draws,
+            f"What members were shown in {self.unshown:,} signed acts: features of it are gone, or "
+            f"were not given here.": self.unshown,
             f"That {self.labels:,} labels are true: they are what the institution sent.":
                 self.labels,
             f"That a person decided on {self.entrusted:,} appeals: the institution's own programs, "

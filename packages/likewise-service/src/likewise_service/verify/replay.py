@@ -24,8 +24,9 @@ from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.dockets.showing import shown_text
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record, features_of
+from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record, features_of, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
 
@@ -74,6 +75,7 @@ class Replay:
         self._expected: tuple[str, str] | None = None
         self._repeated: tuple[int, str, kinds.Body] | None = None
         self._signed: kinds.Signed | None = None
+        self._shown: tuple[tuple[str, str, int] | None, str | None] = (None, None)
         self._review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
 
     @cached_property
@@ -335,8 +337,28 @@ class Replay:
         review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
-        elif not body.means(signed, self._review_key.aliases(review, round_.shown(body.member))):
+            return
+        names = self._review_key.aliases(review, round_.shown(body.member))
+        if not body.means(signed, names, round_):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
+        self._check_shown(signed, round_)
+
+    def _check_shown(self, signed: kinds.Signed, round_: Round) -> None:
+        """Compute again what the member was shown, unless somebody was erased since."""
+        assert self._review_key is not None  # noqa: S101 - it was looked at before
+        same = (signed.review, self.projection.guidelines, len(round_.erased))
+        if same != self._shown[0]:  # of one review several acts are signed
+            text = shown_text(
+                self._review_key, signed.review, signed.member, round_, self.projection.guidelines,
+                self.unseeded.hypotheses.schema.features, self.evidence.payloads or {},
+            )  # fmt: skip
+            self._shown = (same, None if text is None else sha256(text.encode()))
+        shown = self._shown[1]
+        self.findings.shown += shown is not None
+        self.findings.unshown += shown is None
+        if shown is not None and shown != signed.shown:
+            people = "People, features, scores, pairs or guidelines are"
+            self.differ("signature", f"{people} not those that {signed.member!r} signed", "those")
 
     def _check_order(self, body: kinds.Body) -> None:
         """The docket opens once, time never goes back, and what is expected comes at once."""
