@@ -97,6 +97,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("PUT", D + "/member-keys"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
     ("DELETE", D + "/member-keys/{key_id}"): (AUDITOR, None),
     ("GET", D + "/metrics"): (READERS, None),
+    ("GET", D + "/certificate"): (READERS, None),
     ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
     ("GET", D + "/ledger.csv"): (SUPERVISORS, None),
 }

@@ -263,7 +263,11 @@ class Samples:
 
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
+        certificate = self.word("Over 240 rounds at most 12 errors more. It holds surely.", 3)
+        values = {
+            "metrics": self.metrics(number), "rounds": self.rounds(), "certificate": certificate,
+            "wrong_reports": 2, **changes,
+        }  # fmt: skip
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
     def queue(self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1) -> Queue:

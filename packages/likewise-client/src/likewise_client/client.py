@@ -359,6 +359,13 @@ class Client:
     def metrics(self, docket: str) -> Json:
         return self._send(Json, "GET", path(docket, "metrics"))
 
+    def certificate(
+        self, docket: str, *, confidence: float = 0.95, wrong_reports: int = 0
+    ) -> api.CertificateResponse:
+        """Return a bound on the regret of the docket's learner so far, in words and signed."""
+        query = {"confidence": confidence, "wrong_reports": wrong_reports}
+        return self._send(api.CertificateResponse, "GET", path(docket, "certificate"), params=query)
+
     def ledger(self, docket: str) -> Iterator[Json]:
         """Stream all records; the bytes, number, docket, link and hash of each are checked."""
         previous = "0" * 64

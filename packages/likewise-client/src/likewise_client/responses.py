@@ -59,6 +59,13 @@ class PacketResponse(Response):
     words: str
 
 
+class CertificateResponse(Response):
+    """The regret that a docket's learner can have had: signed, and in words."""
+
+    certificate: dict[str, Any]
+    words: str
+
+
 class TokenResponse(Response):
     id: str
     role: str

@@ -19,7 +19,7 @@ from likewise_service.dockets import assessment, erasure
 from likewise_service.dockets.docket import Docket
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt, Record
-from likewise_service.verify import packets, receipts
+from likewise_service.verify import certificates, packets, receipts
 
 router = deps.api_router("/v1/dockets/{docket}", "ledger")
 
@@ -27,6 +27,11 @@ PAGE = 1000
 COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash", "actor")
 
 After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
+
+
+WrongReports = Annotated[
+    int, Query(ge=0, le=10**9, description="Reports of pairs that the panel accepts in truth.")
+]
 
 
 class ReceiptBody(deps.Body):
@@ -74,6 +79,21 @@ def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:
 async def get_metrics(access: deps.ReadAccess) -> metrics.MetricsResponse:
     """Return reports, errors, gaps, what is open or missing; and how the panel works."""
     return await access.run(lambda w: metrics.measure(w, with_panel=access.sees_panel))
+
+
+@router.get("/certificate")
+async def get_certificate(
+    access: deps.ReadAccess,
+    confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+    wrong_reports: WrongReports = 0,
+) -> responses.CertificateResponse:
+    """Return a bound on the learner's regret so far, and when it holds; signed."""
+    given = await access.run(
+        lambda w: certificates.give_certificate(
+            w.docket, confidence=confidence, wrong_reports=wrong_reports
+        )
+    )
+    return responses.CertificateResponse(given, certificates.certificate_words(given))
 
 
 def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:

@@ -4,6 +4,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -51,7 +52,8 @@ class Replayed:
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
-    governance: keys, actors, members' signatures and anchors.
+    governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
+    ``kept_state`` after the record that was asked for, ``certificate`` that of the end.
     """
 
     receipt: Receipt
@@ -78,6 +80,8 @@ class Replayed:
     redecided: int = 0
     unexplained: int = 0
     state: State | None = None
+    kept_state: State | None = None
+    certificate: dict[str, Any] | None = None
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
 

@@ -330,14 +330,13 @@ def give_packet(
     return packet
 
 
-def read_packet(text: str) -> dict[str, Any]:
+def read_document(text: str) -> dict[str, Any]:
+    """Read what was given as JSON; one that cannot have been signed is refused."""
     try:
-        document = json.loads(text)
+        document: dict[str, Any] = json.loads(text)
         canonical(document)
     except (ValueError, RecursionError, LikewiseError) as error:
-        raise LikewiseError(f"This is not a packet: it is no JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise LikewiseError(f"This is not a packet: it does not say that it is {FORMAT}.")
+        raise LikewiseError(f"This is no signed document: it is no JSON ({error}).") from error
     return document
 
 

@@ -33,9 +33,14 @@ from likewise_service.verify.governance import Trusted, Witnesses
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
-    """Replay evidence; ``trusted`` is what the verifier has from elsewhere."""
-    return Replay(evidence, trusted).run()
+def replay_evidence(
+    evidence: Evidence, trusted: Trusted | None = None, *, keep: int = 0
+) -> Replayed:
+    """Replay evidence; ``trusted`` is what the verifier has from elsewhere.
+
+    The learner after the record ``keep`` is among the findings.
+    """
+    return Replay(evidence, trusted).run(keep)
 
 
 class Replay:
@@ -91,7 +96,7 @@ class Replay:
                     return None
         return None
 
-    def run(self) -> Replayed:
+    def run(self, keep: int = 0) -> Replayed:
         findings = self.findings
         for seq, why in self.evidence.unreadable.items():
             self._note(seq, "chain", f"It cannot be read: {why}", "JSON.")
@@ -104,6 +109,8 @@ class Replay:
                 self.record = record
                 self._take(body)
                 findings.receipt = Receipt(self.evidence.docket, record.head)
+                if record.seq == keep:
+                    findings.kept_state = self.state
         if not self.evidence.records:
             self._note(1, "chain", "There is none.", "docket-opened.")
         self._check_end()
