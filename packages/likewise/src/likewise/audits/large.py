@@ -12,7 +12,7 @@ block, and paired with the anchors; people in the worst pairs so far are paired 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -269,9 +269,9 @@ class WithEverybody:
             for start in range(k, k + len(rows), width)
         ]
         tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
-        places = [(i, j - k) for _, i, j in tally.worst]
-        first = self.table.take([i for i, _ in places]).to_pylist()
-        second = rows.take([j for _, j in places]).to_pylist()
+        places = np.array(tally.worst, dtype=np.int64).reshape(-1, 3)
+        first = self.table.take(places[:, 1]).to_pylist()
+        second = rows.take(places[:, 2] - k).to_pylist()
         worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
         return Partners.of(tally, k, self._names(rows, tally.partner[:k] - k), worst)
 
@@ -302,8 +302,9 @@ class Sampler:
         anchors = min(anchors, len(drawn))
         progress(1, EXCHANGES + 2)
         tally, worst = self._single(drawn.slice(anchors))
+        floor = counting.floor_of(self.question, [(w, a[HASH], b[HASH]) for w, a, b in worst])
         drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
-        partners = self._with_everybody(drawn, progress, 2)
+        partners = self._with_everybody(drawn, floor, progress, 2)
         worst = _worst_of((*worst, *partners.worst), self.question)
         tried: set[int] = set()
         for turn in range(EXCHANGES):
@@ -313,7 +314,7 @@ class Sampler:
                 break
             tried |= set(starts)
             table = type(drawn).from_pylist(rows, schema=drawn.schema)
-            found = self._with_everybody(table, progress, 3 + turn)
+            found = self._with_everybody(table, floor, progress, 3 + turn)
             worst = _worst_of((*worst, *found.worst), self.question)
         few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
         chosen = counting.few_of_each(few, self.question.worst, self.question.each)
@@ -337,9 +338,11 @@ class Sampler:
             worst = _worst_of((*worst, *((w[0], a, b) for w, a, b in found)), self.question)
         return total, worst
 
-    def _with_everybody(self, table: Table, progress: counting.Progress, turn: int) -> Partners:
+    def _with_everybody(
+        self, table: Table, floor: int, progress: counting.Progress, turn: int
+    ) -> Partners:
         rows, scan = self.reader.read(table), self.scan
-        question = self.question.among(rows.people, rows.units)
+        question = replace(self.question.among(rows.people, rows.units), floor=floor)
         pairs = len(table) * (scan.count or 0)
         jobs = 1 if scan.source.on_cluster else self.jobs
         function = WithEverybody(
