@@ -103,12 +103,16 @@ class Question:
     """At most this many of the worst pairs are of one person, if it is given."""
     groups: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     """Everybody's group, from 0 on, by each of some traits: an array (traits, people)."""
+    most_groups: int = 0
+    """How many groups a trait may have; as many as are there unless it is given."""
     floor: int = NEVER
     """Pairs of no larger excess are not among the worst; see :func:`floor_of`."""
 
     def __post_init__(self) -> None:
         if not len(self.counts):
             object.__setattr__(self, "counts", np.ones(len(self.people), dtype=np.int64))
+        if self.groups.size and not self.most_groups:
+            object.__setattr__(self, "most_groups", int(self.groups.max()) + 1)
 
     @property
     def place_bits(self) -> int:
@@ -215,7 +219,7 @@ class Tally:
         self.worst: list[Worst] = []
         self.partner = np.full(k, k, dtype=np.int64)  # with whom the largest excess is
         self.over, self.under = np.zeros((2, k), dtype=np.int64)
-        most = int(question.groups.max()) + 1 if question.groups.size else 0
+        most = question.most_groups
         self.between_groups = np.zeros((len(question.groups), most, most), dtype=np.int64)
 
     def add(self, block: Block) -> None:
