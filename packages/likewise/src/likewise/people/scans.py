@@ -33,7 +33,7 @@ from likewise.errors import (
     shown,
     warn,
 )
-from likewise.numerics.fixed_point import FloatArray
+from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import frames
 from likewise.people.cells import read_cells, row_of_frame
 from likewise.people.features import Feature
@@ -414,14 +414,13 @@ class Scan:
         return self.source.kinds(columns, self.encoder.ids, most)
 
     def rows(self, *others: str) -> Table:
-        """All rows, in the order of their ids where there are some."""
+        """All rows."""
         blocks = list(self.source.blocks(self.columns(*others)))
         if not blocks:
             raise PeopleError("There is no row. An audit compares people, so it needs some.")
         table = joined(blocks)
         if self.encoder.ids is not None:
-            id_texts(table[self.encoder.ids])  # before their order hides which row has none
-            return table.sort_by(self.encoder.ids)
+            return table
         numbers = pa.array(np.arange(1, len(table) + 1))
         return table if NUMBER in table.column_names else table.append_column(NUMBER, numbers)
 
@@ -444,8 +443,7 @@ def _column(feature: Feature, column: Any) -> FloatArray:
         frame = frames.nw.from_native(pa.table({feature.name: column}))
         values = frames.frame_columns(frame, [feature], "refuse", None)[0]
         return feature.encode_column(values, range(len(column)))  # type: ignore[arg-type]
-    codes = column.dictionary_encode(null_encoding="encode")
-    texts = codes.dictionary.to_pylist()
+    texts, places = distinct(feature.name, column)
     with warnings.catch_warnings():  # a count of texts is not one of cells
         warnings.simplefilter("ignore", SchemaAdvice)
         values = read_cells(feature, texts, row_of_frame)
@@ -455,7 +453,15 @@ def _column(feature: Feature, column: Any) -> FloatArray:
     if marks:
         noun = ", ".join(map(repr, marks))
         warn(f"Column {feature.name!r}: {noun} is read as a missing value.", SchemaAdvice)
-    return np.asarray(numbers[codes.indices.to_numpy(zero_copy_only=False)])
+    return np.asarray(numbers[places])
+
+
+def distinct(name: str, column: Any) -> tuple[list[Any], IntArray]:
+    """The different values of a column, and the place of each row's among them."""
+    with foreign_code(PeopleError, f"Column {name!r} could not be read", "Give numbers or text."):
+        codes = joined([pa.table({name: column})])[name].combine_chunks()
+        codes = codes.dictionary_encode(null_encoding="encode")
+    return codes.dictionary.to_pylist(), codes.indices.to_numpy(zero_copy_only=False)
 
 
 def open_source(source: Any) -> Stream | Lazy:
