@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, is_dataclass
+from dataclasses import Field, dataclass, field, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
@@ -156,6 +156,8 @@ class RoundList(Response):
 
 
 class RoundResponse(RoundState):
+    """A round with its decisions; ``reconsidered`` has what people decided on appeals."""
+
     shadow: bool
     notice: str | None
     rule: str | None
@@ -169,6 +171,7 @@ class RoundResponse(RoundState):
     seats: dict[str, str] | None
     objections: list[ObjectionResponse] | None
     receipt: ReceiptResponse
+    reconsidered: dict[str, bool] = field(default_factory=dict)
 
 
 class ReviewState(Response):
