@@ -28,6 +28,7 @@ def numbers(live: Live) -> dict[str, float]:
     return {name: float(value) for name, value in found}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_every_rule_is_about_numbers_that_there_are(
     start: Any, monkeypatch: pytest.MonkeyPatch
@@ -66,6 +67,7 @@ def test_the_numbers_behind_the_rules(begin: Any, clock: Clock, tmp_path: Any) -
     assert now("anchors_failing") == 1
 
 
+@pytest.mark.long
 def test_thousands_of_dockets_are_anchored_by_one_thread_and_opened_when_they_grow(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

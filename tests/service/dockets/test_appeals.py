@@ -18,10 +18,13 @@ from likewise_service.ledger.kinds import acting
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import check_packet, give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
+from tests.service.conftest import long_on_postgresql
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live, people, replay_store
 
 DAY = erasure.DAY
+
+pytestmark = long_on_postgresql()
 
 
 @pytest.fixture
@@ -170,6 +173,7 @@ def test_who_is_heard_is_not_erased_before_and_then_wholly(docket: Docket, clock
     clock.at = later(clock.at, 11 * DAY)
     done = erasure.erase_expired(docket)
     assert (done.people, done.held) == (2, 1)
+    assert docket.projection.round("r1").reasons_about("p1")
     decide(docket, appeal, False)
     clock.at = later(clock.at, 9 * DAY)
     assert erasure.erase_expired(docket).people == 0, "its time begins with the outcome"

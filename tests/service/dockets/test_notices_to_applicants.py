@@ -16,8 +16,11 @@ from likewise_service.ledger.records import Payload
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
+from tests.service.conftest import long_on_postgresql
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live, people, replay_store
+
+pytestmark = long_on_postgresql()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ def signed_in(live: Live, who: str) -> Iterator[tuple[httpx.Client, str]]:
         yield browser, re.search(r'name="csrf" value="([^"]+)"', page.text)[1]  # type: ignore[index]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_an_appeal_from_the_queue_to_its_outcome(live: Live) -> None:
     bank = live.client("client")

@@ -228,6 +228,8 @@ class RoundList(Response):
 
 
 class RoundResponse(RoundState):
+    """A round with its decisions; ``reconsidered`` has what people decided on appeals."""
+
     shadow: bool
     notice: str | None
     rule: str | None
@@ -242,6 +244,7 @@ class RoundResponse(RoundState):
     objections: list[ObjectionResponse] | None
     receipt: ReceiptResponse
     comments: list[CommentResponse] | None = None
+    reconsidered: dict[str, bool] = field(default_factory=dict)
 
 
 class ReviewState(Response):

@@ -262,7 +262,8 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
         payloads = work.transaction.payloads(round_.words)
         if not payloads:
             return
-        if work.projection.governance.held(round_id) is not None:
+        waiting = any(appeal.ended is None for appeal in round_.appeals.values())
+        if waiting or work.projection.governance.held(round_id) is not None:
             expired.held += 1
             return
         for digest in payloads:

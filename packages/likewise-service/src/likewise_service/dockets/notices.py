@@ -142,23 +142,14 @@ def principal_reasons(
     Reasons are those of whoever decided: of a person in their own words, of the policy as they are
     computed. The institution's ``own``, which it sends, are taken where nothing else is known.
     """
-    appeals = [appeal for appeal in round_.appeals_of(person) if appeal.approved is not None]
-    if appeals:
-        source, digest = "reviewer", appeals[-1].reason
-    elif person in round_.overrides:
-        source, digest = "overrode", round_.explanations.get(person)
-    else:
-        source, digest = "policy", round_.people[person]
+    source, digest = _decider(round_, person)
     payload = work.transaction.payloads([digest or ""]).get(digest or "")
-    if source != "policy":
-        named = [] if payload is None else [str(payload.content["text"])]
-    else:
-        kept = work.transaction.policy(round_.id)
+    if payload is None:
         named = []
-        if kept is not None and payload is not None:
-            policy = PastPolicy.of(round_, person, KeptPolicy.parse(kept), work.state.learner)
-            score = round_.decisions[person].score
-            named = rejection(score, policy.reasons(features_of(payload.content)))
+    elif source == "policy":
+        named = _policy_reasons(work, round_, person, features_of(payload.content))
+    else:
+        named = [str(payload.content["text"])]
     if bool(named) == bool(own) or len(own) > NAMED:
         raise ServiceError(
             "wrong-reasons", 422,
@@ -166,3 +157,24 @@ def principal_reasons(
             f"Nothing here knows the reasons: send them, 1 to {NAMED}, in words.",
         )  # fmt: skip
     return (source, named) if named else ("institution", list(own))
+
+
+def _decider(round_: Round, person: str) -> tuple[str, str | None]:
+    """Return who decided last on somebody, and the digest of what their reasons are in."""
+    appeals = [appeal for appeal in round_.appeals_of(person) if appeal.approved is not None]
+    if appeals:
+        return "reviewer", appeals[-1].reason
+    if person in round_.overrides:
+        return "overrode", round_.explanations.get(person)
+    return "policy", round_.people[person]
+
+
+def _policy_reasons(
+    work: UnitOfWork, round_: Round, person: str, features: tuple[float, ...]
+) -> list[str]:
+    """Return the policy's reasons; none where it is not kept, as where the institution decides."""
+    kept = work.transaction.policy(round_.id)
+    if kept is None:
+        return []
+    policy = PastPolicy.of(round_, person, KeptPolicy.parse(kept), work.state.learner)
+    return rejection(round_.decisions[person].score, policy.reasons(features))

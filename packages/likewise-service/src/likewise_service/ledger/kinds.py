@@ -1188,7 +1188,7 @@ class PersonBody(RoundBody):
 
 
 class Redecided(Body):
-    """What the policy and the draw of a person's round make of features that were corrected."""
+    """The decision that a person's policy and draw make of features that were corrected."""
 
     approved: bool
     score: int

@@ -552,7 +552,7 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _appeals_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    """What the person was told, and what they asked for."""
+    """List what the person was told, and what they asked for."""
     told = {"before": "that a system takes part", "after": "of the rejection"}
     for notice in packet["notices"]:
         moment = _when(notice["given"])
