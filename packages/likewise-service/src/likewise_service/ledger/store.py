@@ -178,7 +178,7 @@ class Keyring:
                 return key
         raise StoreError(
             f"The installation signs with the key {row.id}, which is not in {self._place}. Put it "
-            f"back. If it is lost for ever: likewise key --rotate --compromised"
+            f"back. If there is no copy: likewise key --rotate --compromised"
         )
 
     def _unused(self, connection: sa.Connection) -> PrivateKey | None:
