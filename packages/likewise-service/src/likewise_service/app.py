@@ -100,7 +100,9 @@ DESCRIPTION = (
 
 def create_app(settings: Settings) -> FastAPI:
     """Return a server with these settings; the database is opened at once, so mistakes show."""
-    store, telemetry = Store.open(settings.database), Telemetry()
+    store = Store.open(settings.database, key=settings.installation_key)
+    store.keys.current()  # a server without its key does not start
+    telemetry = Telemetry()
     workers = Workers(store, settings, telemetry.waiting)
     anchoring = anchors.Anchoring(anchors.targets_from(settings.anchors), settings.anchor_minutes)
 

@@ -188,7 +188,7 @@ def test_a_second_browser_a_lost_one_and_a_refused_one(browser: Browser, start: 
     first.locator("[data-state=signs]").nth(1).wait_for()
     second.goto(f"{live.address}/console/")
     second.wait_for_selector("#keys:not([hidden])")
-    second.wait_for_selector("#sign-again").click()  # it was kept since it could not sign
+    second.locator("#sign-again").click()  # it was kept since it could not sign
     second.wait_for_selector("#saving[data-state=saved]")
     # Both are lost: a third one revokes them, and begins anew; the verdict names that.
     third.goto(f"{live.address}/console/signature")
@@ -234,7 +234,7 @@ def test_what_changed_since_is_signed_again_by_the_member(
     page.wait_for_selector("#sign-again")
     assert "guidelines have changed" in page.inner_text("#alarm")
     page.reload()
-    page.wait_for_selector("#sign-again").click()
+    page.locator("#sign-again").click()
     [waiting] = ann.reviews("many")
     until(lambda: len(ann.review("many", waiting.id).objections) == 2)
     page.wait_for_selector("#saving[data-state=saved]")

@@ -17,6 +17,7 @@ from likewise_service.commands import serve
 
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
+    from likewise_service.ledger.store import Store
     from likewise_service.settings import Settings
 
 
@@ -280,9 +281,20 @@ def restore(path: Path, database: str) -> None:
 
         restored = read_backup(path, store)
         click.echo(f"{store.where} is as it was at {restored.at}.")
+        _check_key(store)
     for receipt in restored.receipts:
         click.echo(str(receipt))
     click.echo("What was acknowledged after that is lost, and its receipts will say so.", err=True)
+
+
+def _check_key(store: Store) -> None:
+    """Say if the installation's key has to be put back too: a backup may not have it."""
+    from likewise_service.errors import StoreError
+
+    try:
+        store.keys.current()
+    except StoreError as error:
+        click.echo(f"Before a server can start: {error}", err=True)
 
 
 @click.command(short_help="Bring an older database to this version.")

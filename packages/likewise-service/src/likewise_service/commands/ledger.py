@@ -181,17 +181,19 @@ def _write_all(paths: list[Path], *texts: str) -> list[Path]:
 @click.option("--rotate", is_flag=True, help="Sign with a new key from now on.")
 @click.option("--compromised", is_flag=True, help="The old key fell into other hands.")
 @click.option(
-    "--create", "path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Write a private key of your own, as a member of a panel, and print the public one.",
+    "--create", "place", metavar="PLACE",
+    help="Make a private key in a file that is not there yet, or in pkcs11:…, and print the public "
+    "one: a member's, or an installation's (LIKEWISE_INSTALLATION_KEY).",
 )  # fmt: skip
-def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> None:
+def key(database: str, rotate: bool, compromised: bool, place: str | None) -> None:
     """Print the public keys of an installation, the oldest first; the last one is in use.
 
     When the key is rotated, every ledger says so, and the old key signs the new one; servers that
-    are running follow within seconds.
+    are running follow within seconds. A key outside the database (LIKEWISE_INSTALLATION_KEY) is
+    followed by the next one of that place, or by a new one there.
     """
-    if path is not None:
-        click.echo(_create(path))
+    if place is not None:
+        click.echo(_create(place))
         return
     if compromised and not rotate:
         raise click.UsageError("--compromised goes with --rotate: a new key takes its place.")
@@ -208,10 +210,12 @@ def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> No
             click.echo(f"{public.text}  {public.id}  since {listed.created}, {state}")
 
 
-def _create(path: Path) -> str:
-    """Write a new private key to a file, for its owner alone; return the public one."""
-    from likewise_service.ledger.signatures import PrivateKey
+def _create(place: str) -> str:
+    """Make a new private key in a place, for its owner alone; return the public one."""
+    from likewise_service.ledger.key_places import KeyFile, TokenPlace
 
-    private = PrivateKey.fresh()
-    write_new(path, private.raw.hex() + "\n")
-    return private.public.text
+    if place.startswith("pkcs11:"):
+        return TokenPlace(place).create().public.text
+    if Path(place).exists():
+        raise click.ClickException(f"{place} is there already; name another file.")
+    return KeyFile(Path(place)).create().public.text

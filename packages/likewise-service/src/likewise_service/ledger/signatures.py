@@ -111,7 +111,10 @@ class PrivateKey:
         return PublicKey(self._key.public_key().public_bytes_raw().hex())
 
     def sign(self, purpose: str, content: bytes) -> str:
-        return text_of(self._key.sign(_statement(purpose, content)))
+        return text_of(self.sign_raw(_statement(purpose, content)))
+
+    def sign_raw(self, content: bytes) -> bytes:
+        return self._key.sign(content)
 
 
 Act = Literal["flag", "withdraw", "finish", "reopen"]

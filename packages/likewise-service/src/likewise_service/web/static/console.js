@@ -329,6 +329,7 @@
       if (key || !find("signature")) return;
       find("signature").firstChild.textContent = "You sign what you say, and this browser has no key that signs for you: nothing can be said from here. ";
       find("signature").className = "problem";
+      find("said").after(find("signature"));
     });
   }
   if (seat && ours().length) send();
