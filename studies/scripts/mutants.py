@@ -42,11 +42,14 @@ CHARGING = (
 
 
 class Mutant(NamedTuple):
-    """A text of a module, which is there once, what it becomes, and the tests that should fail."""
+    """A text of a module, which is there once, what it becomes, and the tests that should fail:
+    those of ``first`` are run before the others.
+    """
 
     module: str
     text: str
     becomes: str
+    first: str
     tests: Sequence[str]
 
     @property
@@ -64,106 +67,167 @@ class Mutant(NamedTuple):
 def _mutants() -> Iterator[Mutant]:
     for tests, module, changes in (
         (BOUNDS, "bounds", IN_BOUNDS),
-        (CERTIFICATE + EVIDENCE, "certificate", IN_CERTIFICATE),
+        (CERTIFICATE + EVIDENCE + ATTENTION, "certificate", IN_CERTIFICATE),
         (EVIDENCE, "evidence", IN_EVIDENCE),
         (ATTENTION, "attention", IN_ATTENTION),
         (ATTENTION, "state", IN_STATE),
         (CHARGING + CERTIFICATE, "fold", IN_FOLD),
         (CHARGING, "costs", IN_COSTS),
     ):
-        for text, becomes in changes.items():
-            yield Mutant(module, text, becomes, tests)
+        for first, some in changes.items():
+            for text, becomes in some.items():
+                yield Mutant(module, text, becomes, first, tests)
 
 
 IN_BOUNDS = {
-    "root = 1.0 if self.counted and self.steady else": "root = 1.0 if self.counted else",
-    "return (1 + late * d) * math.sqrt(self.pieces) * root": "return (1 + late * d) * root",
-    "math.sqrt((1 + d / 4) * (1 + d if": "math.sqrt((1 + d / 2) * (1 + d if",
-    "else 1.5 + d))": "else 0.5 + d))",
-    "grid *= self.late.slow(1)": "grid *= 1.0",
-    "+ self.cut * math.sqrt(self.rounds)": "+ self.cut",
-    "lost = self.learner.margins.beta * k * k / 2.0 * rounds": "lost = 0.0",
-    "return self.rounds + float(self.learner.looking.misses)": "return float(self.rounds)",
-    "return share * self.rounds + 1.0": "return share * self.rounds",
-    "late = m / beta, 1.0 + 2.5 * side.delay": "late = m / beta, 1.0 + 1.5 * side.delay",
-    "steady * root / share**2": "steady * root / share",
-    "(side.largest_gain + w) / (beta * m))": "(side.largest_gain + w) / (beta * beta))",
-    "8.0 * h * (line + 2.0 * h)": "8.0 * h * line",
-    "1.5 * math.sqrt(side.audits)": "math.sqrt(side.audits)",
-    "proved = m * q**-side.delay": "proved = m",
-    "math.sqrt(theta * (2.0 + theta))": "math.sqrt(theta * 2.0)",
-    "spread = side.largest_gain + side.labels + gamma * proved / theta": (
-        "spread = side.largest_gain + side.labels"
-    ),
-    "m * m / (8.0 * constant * constant)": "m * m / (4.0 * constant * constant)",
-    "if fits else ()": "if True else ()",
+    "learner/test_theorem_e_by_hand.py": {
+        "8.0 * h * (line + 2.0 * h)": "8.0 * h * line",
+        "1.5 * math.sqrt(side.audits)": "math.sqrt(side.audits)",
+        "proved = m * q**-side.delay": "proved = m",
+        "math.sqrt(theta * (2.0 + theta))": "math.sqrt(theta * 2.0)",
+        "spread = side.largest_gain + side.labels + gamma * proved / theta": (
+            "spread = side.largest_gain + side.labels"
+        ),
+        "m * m / (8.0 * constant * constant)": "m * m / (4.0 * constant * constant)",
+    },
+    "learner/test_bounds_by_hand.py": {
+        "root = 1.0 if self.counted and self.steady else": "root = 1.0 if self.counted else",
+        "return (1 + late * d) * math.sqrt(self.pieces) * root": "return (1 + late * d) * root",
+        "math.sqrt((1 + d / 4) * (1 + d if": "math.sqrt((1 + d / 2) * (1 + d if",
+        "else 1.5 + d))": "else 0.5 + d))",
+        "grid *= self.late.slow(1)": "grid *= 1.0",
+        "+ self.cut * math.sqrt(self.rounds)": "+ self.cut",
+        "lost = self.learner.margins.beta * k * k / 2.0 * rounds": "lost = 0.0",
+        "return self.rounds + float(self.learner.looking.misses)": "return float(self.rounds)",
+        "return share * self.rounds + 1.0": "return share * self.rounds",
+        "late = m / beta, 1.0 + 2.5 * side.delay": "late = m / beta, 1.0 + 1.5 * side.delay",
+        "steady * root / share**2": "steady * root / share",
+        "(side.largest_gain + w) / (beta * m))": "(side.largest_gain + w) / (beta * beta))",
+        "if fits else ()": "if True else ()",
+    },
 }
 IN_CERTIFICATE = {
-    "prices = min(count * to_units(": "prices = max(count * to_units(",
-    "each = 1.0 - learner.alpha + learner.eps": "each = 1.0 - learner.alpha",
-    "from_lam = None if delay is None or wrong else": "from_lam = None if delay is None else",
-    "beta -= math.lgamma(b) - math.lgamma(b + 1)": "beta -= 0.0",
-    "min(high - 1, looks.in_part)": "high - 1",
-    "low, high = _first(lambda x: excess(x) <= 0, middle), 1": "low, high = middle, 1",
-    "others = [share + (1.0 - share) * 2.0**-j": "others = [share * 2.0**-j",
-    "most = math.log(len(others) / (1.0 - confidence))": "most = -math.log(1.0 - confidence)",
-    "total = variance + rho\n": "total = variance\n",
-    "variance += count * k * k / (4.0": "variance += count * k / (4.0",
-    "return k * (bounds.UNIT + cut) * rounds + weighted": "return weighted",
-    "if state.overridden:": "if False:",
-    "covariance = 2.0 * rounds": "covariance = 0.0 * rounds",
+    "paper/test_evidence.py::test_the_state_alone_prices_wrong_reports_by_hand": {
+        "prices = min(count * to_units(": "prices = max(count * to_units(",
+        "each = 1.0 - learner.alpha + learner.eps": "each = 1.0 - learner.alpha",
+        "from_lam = None if delay is None or wrong else": "from_lam = None if delay is None else",
+    },
+    "paper/test_attention.py::test_the_interval_holds_at_all_times_at_once": {
+        "beta -= math.lgamma(b) - math.lgamma(b + 1)": "beta -= 0.0",
+        "min(high - 1, looks.in_part)": "high - 1",
+        "low, high = _first(lambda x: excess(x) <= 0, middle), 1": "low, high = middle, 1",
+    },
+    "paper/test_evidence.py::test_overlooked_reports_are_within_their_limit_at_all_times": {
+        "others = [share + (1.0 - share) * 2.0**-j": "others = [share * 2.0**-j",
+        "most = math.log(len(others) / (1.0 - confidence))": "most = -math.log(1.0 - confidence)",
+    },
+    "paper/test_evidence.py::test_a_limit_at_all_times_is_exceeded_seldom_and_that_of_one_time_often": {  # noqa: E501
+        "total = variance + rho\n": "total = variance\n",
+    },
+    "paper/test_certificate_by_hand.py": {
+        "variance += count * k * k / (4.0": "variance += count * k / (4.0",
+        "return k * (bounds.UNIT + cut) * rounds + weighted": "return weighted",
+        "if state.overridden:": "if False:",
+        "covariance = 2.0 * rounds": "covariance = 0.0 * rounds",
+    },
 }
 IN_EVIDENCE = {
-    "failing /= 4.0": "failing /= 1.0",
-    "charge = _charge(learner, round_, gamma + off)": "charge = _charge(learner, round_, gamma)",
-    "/ (2.0 if learner.primal.exact else 1.0)": "/ 1.0",
-    "log = math.log(2.0 * learner.k * t * (t + 1) / failing)": (
-        "log = math.log(2.0 * learner.k / failing)"
-    ),
-    "(gamma + 2.0 * off) / (score + off + gamma))": "gamma / (score + off + gamma))",
-    "regret + drawn, holds": "regret, holds",
-    "return hypotheses.log_size": "return 0.0",
-    "wrong += amount / ONE * (1.0 - gap + beta)": "wrong += amount / ONE * (1.0 - gap)",
+    "paper/test_evidence.py::test_the_price_of_a_wrong_report_by_hand": {
+        "wrong += amount / ONE * (1.0 - gap + beta)": "wrong += amount / ONE * (1.0 - gap)",
+    },
+    "paper/test_evidence.py::test_the_bias_of_estimated_chances_is_within_its_limit": {
+        "(gamma + 2.0 * off) / (score + off + gamma))": "gamma / (score + off + gamma))",
+    },
+    "paper/test_evidence.py::test_the_one_sided_certificate_by_hand": {
+        "failing /= 4.0": "failing /= 1.0",
+        "charge = _charge(learner, round_, gamma + off)": (
+            "charge = _charge(learner, round_, gamma)"
+        ),
+        "/ (2.0 if learner.primal.exact else 1.0)": "/ 1.0",
+        "log = math.log(2.0 * learner.k * t * (t + 1) / failing)": (
+            "log = math.log(2.0 * learner.k / failing)"
+        ),
+        "regret + drawn, holds": "regret, holds",
+        "return hypotheses.log_size": "return 0.0",
+    },
 }
 IN_ATTENTION = {
-    "over, under = np.nonzero(gaps > least)": "over, under = np.nonzero(gaps >= least)",
-    "if max(scores) - min(scores) <= least:": "if max(scores) - min(scores) < least + 2:",
-    "return bool((self.reported & ~self.asked).any())": "return bool(self.reported.any())",
-    "return self.whole and not self.looked_at": "return not self.looked_at",
-    ".below(ONE) < chance": ".below(ONE) <= chance + 9999",
-    "bisect_left(ordered, score - sensitivity)": "bisect_left(ordered, score - sensitivity + 1)",
-    "return () if response.surprise else memory": "return memory",
-    "surprises + 1.0, covariance * 2.0": "surprises + 1.0, covariance",
-    "c = self.patience * (1.0 + surprises)": "c = self.patience",
-    "followed = 1.0 / (1.0 + response.late)": "followed = 1.0",
-    "edge = log(self.doubt) - log(1.0 - self.doubt)": "edge = log(self.doubt)",
-    "mean = mean + direction * ((target - chance) / gain)": (
-        "mean = mean + direction * (target - chance)"
-    ),
+    "learner/test_attention.py::test_asking_about_all_is_asking_about_each": {
+        "bisect_left(ordered, score - sensitivity)": (
+            "bisect_left(ordered, score - sensitivity + 1)"
+        ),
+    },
+    "learner/test_attention.py::test_dominance_knows_what_is_farther_apart_and_has_a_smaller_gap": {
+        "return () if response.surprise else memory": "return memory",
+    },
+    "learner/test_attention.py::test_a_report_is_followed_by_a_whole_round": {
+        "followed = 1.0 / (1.0 + response.late)": "followed = 1.0",
+    },
+    "learner/test_attention.py::test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise": {  # noqa: E501
+        "surprises + 1.0, covariance * 2.0": "surprises + 1.0, covariance",
+        "c = self.patience * (1.0 + surprises)": "c = self.patience",
+        "edge = log(self.doubt) - log(1.0 - self.doubt)": "edge = log(self.doubt)",
+        "mean = mean + direction * ((target - chance) / gain)": (
+            "mean = mean + direction * (target - chance)"
+        ),
+    },
+    "learner/test_attention.py": {
+        "over, under = np.nonzero(gaps > least)": "over, under = np.nonzero(gaps >= least)",
+        "if max(scores) - min(scores) <= least:": "if max(scores) - min(scores) < least + 2:",
+        "return bool((self.reported & ~self.asked).any())": "return bool(self.reported.any())",
+        "return self.whole and not self.looked_at": "return not self.looked_at",
+        ".below(ONE) < chance": ".below(ONE) <= chance + 9999",
+    },
 }
 IN_STATE = {
-    "unseen=self.unseen + (1.0 - p) / p": "unseen=self.unseen + 1.0 / p",
-    "in_part=self.in_part + (shown < asking.possible)": "in_part=self.in_part + 1",
+    "paper/test_attention.py::test_unseen_reports_have_an_unbiased_estimate": {
+        "unseen=self.unseen + (1.0 - p) / p": "unseen=self.unseen + 1.0 / p",
+    },
+    "learner/test_attention.py": {
+        "in_part=self.in_part + (shown < asking.possible)": "in_part=self.in_part + 1",
+    },
 }
 IN_FOLD = {
-    "total = state.account.reported + amount * len(pairs)": (
-        "total = state.account.reported + amount"
-    ),
-    "beta, mu = learner.margins.beta / learner.audit_share,": "beta, mu = learner.margins.beta,",
-    "paid += amount * decision.score": "paid += abs(amount) * decision.score",
-    "if lam > account.largest_lam:": "if lam < account.largest_lam:",
-    "round_.number % steps == 0": "round_.number % steps == 1",
-    "certain = widest <= to_units(margins.alpha)": "certain = widest < 0",
-    "if high - low <= sensitivity:": "if high - low < sensitivity:",
+    "paper/test_certificate.py::test_a_report_of_several_pairs_weighs_as_much_as_one": {
+        "total = state.account.reported + amount * len(pairs)": (
+            "total = state.account.reported + amount"
+        ),
+    },
+    "paper/test_certificate.py::test_a_share_of_the_rounds_is_enough": {
+        "beta, mu = learner.margins.beta / learner.audit_share,": (
+            "beta, mu = learner.margins.beta,"
+        ),
+    },
+    "paper/test_certificate_by_hand.py": {
+        "paid += amount * decision.score": "paid += abs(amount) * decision.score",
+        "if lam > account.largest_lam:": "if lam < account.largest_lam:",
+    },
+    "paper/test_attention.py::test_reports_cost_lam_and_the_multiplier_steps_as_the_theorem_says": {
+        "round_.number % steps == 0": "round_.number % steps == 1",
+    },
+    "learner/test_kappa.py": {
+        "certain = widest <= to_units(margins.alpha)": "certain = widest < 0",
+    },
+    "learner/test_fold.py": {
+        "if high - low <= sensitivity:": "if high - low < sensitivity:",
+    },
 }
 IN_COSTS = {
-    "return to_units(lam) // pairs": "return to_units(lam)",
-    "(ONE - label) - rejection * label)": "(ONE - label) - approval * label)",
-    "if decision.approved else -(self.unit": "if decision.approved else (self.unit",
-    "seen = self.unit * sum(weights) * (ONE - label)": "seen = self.unit * ONE * (ONE - label)",
-    "return self.unit * (2 * cap - 1)": "return self.unit * cap",
-    "min(self.largest, lam + self.largest * mu)": "lam + self.largest * mu",
-    "- mu * lam))": "))",
+    "paper/test_multiplier_rules.py": {
+        "min(self.largest, lam + self.largest * mu)": "lam + self.largest * mu",
+        "- mu * lam))": "))",
+    },
+    "learner/test_losses.py": {
+        "(ONE - label) - rejection * label)": "(ONE - label) - approval * label)",
+        "seen = self.unit * sum(weights) * (ONE - label)": "seen = self.unit * ONE * (ONE - label)",
+    },
+    "learner/test_one_sided.py": {
+        "if decision.approved else -(self.unit": "if decision.approved else (self.unit",
+        "return self.unit * (2 * cap - 1)": "return self.unit * cap",
+    },
+    "learner/test_fold.py": {
+        "return to_units(lam) // pairs": "return to_units(lam)",
+    },
 }
 
 
@@ -198,8 +262,11 @@ def killed(mutant: Mutant) -> str | None:
         sys.meta_path.insert(0, Changed(mutant))
         first = FirstFailure()
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not long"]
-        tests = [str(ROOT / "tests" / name) for name in mutant.tests]
-        code = pytest.main([*options, *tests], plugins=[first])
+        for names in ((mutant.first,), mutant.tests):
+            tests = [str(ROOT / "tests" / name) for name in names]
+            code = pytest.main([*options, *tests], plugins=[first])
+            if code:
+                break
         os.write(writer, (first.name or ("" if code == 0 else f"exit {int(code)}")).encode())
         os._exit(0)
     os.close(writer)

@@ -59,7 +59,7 @@ def test_every_world_can_be_simulated(world: str) -> None:
     assert simulate("--world", world)["world"] == world
 
 
-@pytest.mark.parametrize("name", ["segments", "segments-large", "pool"])
+@pytest.mark.parametrize("name", ["segments", "segments-large", "pool", "trees"])
 def test_every_class_of_loans_can_be_simulated(name: str) -> None:
     assert simulate("--hypotheses", name)["hypotheses"] == Loans(1).hypotheses(name).size
 

@@ -83,9 +83,10 @@ def verify(
     """Is the ledger, up to every receipt, still the one that the receipt was given for?
 
     A FILE holds receipts, one a line, as anchors do; or what a member was given in the console; or
-    the packet of a decision. Receipts are checked against each other too, so that two ledgers shown
-    to two people are found; and so are all signatures and anchors in the ledger. Exits with 0 if
-    all holds, with 1 if something does not, with 2 if it could not be read, or a receipt is none.
+    the packet of a decision; or a certificate, which is computed again. Receipts are checked
+    against each other too, so that two ledgers shown to two people are found; and so are all
+    signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if something does not,
+    with 2 if it could not be read, or a receipt is none.
     """
     from likewise_service.commands import verdicts
 
