@@ -261,7 +261,7 @@ def described(table: Any, seed: int = 2) -> Any:
     region = rng.choice(["north", "south", " south ", "west"], n)
     columns = {
         "repaid": rng.choice(["yes", "no"], n, p=[0.8, 0.2]),
-        "region": pa.array(np.where(rng.random(n) < 0.1, None, region)),
+        "region": pa.array(region, mask=rng.random(n) < 0.1),
         "branch": pa.array(rng.integers(1, 4, n), mask=rng.random(n) < 0.1),
     }
     for name, column in columns.items():
@@ -347,7 +347,8 @@ def test_the_order_of_people_changes_nothing(small_blocks: None) -> None:
     """Mutants that fail here: hashes, ties, draws or the price by the order of rows."""
     table = described(rows_of(600, discrete=True))
     shuffled = table.take(np.random.default_rng(5).permutation(600))
-    for settings in ({}, {"all_pairs_up_to": 50, "sample_pairs": 1000}):
+    cases: list[dict[str, Any]] = [{}, {"all_pairs_up_to": 50, "sample_pairs": 1000}]
+    for settings in cases:
         one, other = (
             audit(
                 SCHEMA.people(rows.select(["id", *SCHEMA.names]), ids="id"), rows["score"], PANEL,

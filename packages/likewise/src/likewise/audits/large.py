@@ -169,7 +169,7 @@ def reader_of(
 
 def with_words(scan: Scan, reader: Reader) -> Reader:
     """The reader of blocks, which knows the favourable value of columns of two values."""
-    words = {}
+    words: dict[str, Any] = {}
     for name in dict.fromkeys(filter(None, (reader.score, reader.label))):
         table = None if reader.favourable is None else scan.source.kinds([name], None, 3)
         values = [] if table is None else [v for v in table[name].to_pylist() if v is not None]
