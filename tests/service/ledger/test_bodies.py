@@ -100,6 +100,7 @@ STORED: dict[str, dict[str, Any]] = {
     "retention-set": {"features": 30.5, "reasons": None},
     "hold-placed": {"hold": "h", "of_round": None, "person": None, "why": "a complaint"},
     "hold-lifted": {"hold": "h"},
+    "commented": {"round": "r1", "member": "ada", "comment": "d", "again": False},
     "override-explained": {"round": "r1", "person": "a", "reason": "d"},
     "reasons-erased": {"of_round": "r1"},
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
