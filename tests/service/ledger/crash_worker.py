@@ -33,7 +33,7 @@ from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Job, Worker, Workers
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -62,7 +62,7 @@ class Client:
         self.asked, self.acks = folder / f"asked-{number}", folder / "acks"
         self.random = random.Random(os.getpid() * 100 + number)
 
-    async def ask(self, command: Callable[[Docket], Receipt]) -> None:
+    async def ask(self, command: Callable[[Docket], Checkpoint]) -> None:
         receipt = await self.workers.run(self.docket, lambda worker: command(worker.docket))
         await asyncio.to_thread(append, self.acks, str(receipt))
 
@@ -78,7 +78,7 @@ class Client:
         ]
         made: list[str] = []
 
-        def command(docket: Docket) -> Receipt:
+        def command(docket: Docket) -> Checkpoint:
             round_, receipt = open_round(docket, people, key=key)
             made.append(round_.id)
             return receipt

@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
+from likewise_client.tree import Tree
 from likewise_service.anchors import FileTarget
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
 from likewise_service.dockets import docket as dockets
@@ -27,7 +28,8 @@ from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.errors import later, now
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
-from likewise_service.ledger.records import Head, Payload, Receipt, Record, canonical
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Payload, Record
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
@@ -37,6 +39,7 @@ from likewise_service.verify.packets import give_packet
 from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.authority import anchor
 from tests.service.evidence.test_actors import rehashed
+from tests.service.evidence.test_packets import lying_packet
 from tests.service.live import small_spec, some_people
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "ledger.md"
@@ -51,7 +54,7 @@ class Scene:
     docket: Docket
     honest: Evidence
     folder: Path
-    receipt: Receipt
+    receipt: Checkpoint
     key: MemberKey
     actors: dict[str, str]
 
@@ -76,7 +79,7 @@ class Scene:
     def having(self, kind: str, body: dict[str, Any], actor: str, at: str = "") -> Evidence:
         """The ledger with one record more."""
         last = self.honest.records[-1]
-        record = Record.following("loans", last.head, at or last.at, kind, body, actor)
+        record = Record.following("loans", last.seq, at or last.at, kind, body, actor)
         return replace(self.honest, records=[*self.honest.records, record])
 
     def export(self, evidence: Evidence | None = None) -> Path:
@@ -184,7 +187,7 @@ def forgery(sentence: str) -> Callable[[Callable[[Scene], str]], Callable[[Scene
 def _(scene: Scene) -> str:
     records = list(scene.honest.records)
     records[6] = replace(records[6], at="2031-01-01T00:00:00.000000Z")
-    return by_replay(replace(scene.honest, records=records), "chain") + ", `verify`"
+    return by_replay(replace(scene.honest, records=records), "record") + ", `verify`"
 
 
 @forgery("A decision is rewritten, and everything after it hashed anew")
@@ -245,7 +248,7 @@ def _(scene: Scene) -> str:
     other = rehashed(
         scene.honest, lambda r: replace(r, nonce="x") if r.kind == "hold-placed" else r
     )
-    theirs = scene.store.keys.sign(Receipt("loans", other.records[-1].head))
+    theirs = scene.store.keys.sign(other.origin, other.log.tree())
     key = scene.store.keys.public().text
     refused("TWO LEDGERS WERE SHOWN", "verify", scene.receipt, theirs, "--key", key)
     return "`verify A B`, with one receipt of each"
@@ -265,10 +268,9 @@ def _(scene: Scene) -> str:
     """Anchored at once, with a receipt of the forged head."""
     late = later(now(), 86_400)
     theirs = scene.having("guidelines-set", {"text": "Look."}, "machine", late)
-    head = theirs.records[-1].head
-    receipt = str(scene.store.keys.sign(Receipt("loans", head)))
+    receipt = str(scene.store.keys.sign(theirs.origin, theirs.log.tree()))
     body = {"target": "file:x", "receipt": receipt, "fixed": now(), "proof": None}
-    record = Record.following("loans", head, late, "anchored", body, "service")
+    record = Record.following("loans", theirs.log.size, late, "anchored", body, "service")
     return by_replay(replace(theirs, records=[*theirs.records, record]), "time")
 
 
@@ -281,7 +283,8 @@ def _(scene: Scene) -> str:
 
 @forgery("An anchor is of a head that the ledger never had")
 def _(scene: Scene) -> str:
-    receipt = str(scene.store.keys.sign(Receipt("loans", Head(3, "0" * 64))))
+    tree = Tree().plus(b"a").plus(b"b").plus(b"c")
+    receipt = str(scene.store.keys.sign(scene.honest.origin, tree))
     return by_replay(scene.changed(scene.first("anchored"), receipt=receipt), "anchor")
 
 
@@ -389,7 +392,7 @@ def _(scene: Scene) -> str:
     theirs = scene.having("token-issued", body, "machine")
     last = theirs.records[-1]
     said = {"round": "r2", "member": "bob"}
-    record = Record.following("loans", last.head, last.at, "finished", said, "token:second")
+    record = Record.following("loans", last.seq, last.at, "finished", said, "token:second")
     theirs = replace(theirs, records=[*theirs.records, record])
     assert named(theirs, "'bob' has had 2 tokens")
     return named(theirs, "it rests on the operator's word alone")
@@ -449,7 +452,7 @@ def _(scene: Scene) -> str:
 @forgery("The installation's key is replaced, and everything signed anew")
 def _(scene: Scene) -> str:
     folder = scene.export(scene.changed(scene.first("docket-opened"), key="ab" * 32))
-    (folder / "receipt.txt").unlink()
+    (folder / "checkpoint.txt").unlink()
     key = scene.store.keys.public().text
     refused("none that you named", "verify", "--export", folder, "--key", key)
     return "`--key`, with the key that the installation publishes"
@@ -482,7 +485,7 @@ def _(scene: Scene) -> str:
 
 @forgery("A receipt is forged against an honest operator")
 def _(scene: Scene) -> str:
-    forged = replace(scene.receipt, head=Head(scene.receipt.head.seq, "0" * 64))
+    forged = replace(scene.receipt, body=scene.receipt.body.replace("\n", "\n1", 1))
     code, output = run("verify", forged, "--export", scene.export())
     assert (code, "forged, or changed" in output) == (2, True), output
     return "`verify`: it is no receipt to go by"
@@ -499,9 +502,8 @@ def _(scene: Scene) -> str:
 
 @forgery("A packet that says something else than the ledger is signed")
 def _(scene: Scene) -> str:
-    packet = {**give_packet(scene.docket, "r1", "a0"), "letter": ["Nothing was wrong."]}
-    del packet["signature"]
-    packet["signature"] = scene.store.keys.current().sign("packet", canonical(packet))
+    honest = give_packet(scene.docket, "r1", "a0")
+    packet = lying_packet(scene.docket, honest, letter=["Nothing was wrong."])
     path = scene.folder / "packet.json"
     path.write_text(json.dumps(packet))
     refused("'letter' does not follow", "verify", path, "--database", scene.store.where)
@@ -515,12 +517,12 @@ def _content(scene: Scene) -> dict[str, Any]:
 
 
 def _put(
-    scene: Scene, content: dict[str, Any], key: PrivateKey, folded: Head | None = None
+    scene: Scene, content: dict[str, Any], key: PrivateKey, folded: Tree | None = None
 ) -> None:
-    """Make it the snapshot of the last record; ``folded`` is the record that it was made for."""
-    head = scene.store.head("loans")
-    sealed = dockets.sealed_snapshot("loans", folded or head, content, key)
-    row = {"docket": "loans", "seq": head.seq, "hash": head.hash, "content": sealed}
+    """Make it the snapshot of the last record; ``folded`` is the tree that it was made for."""
+    tree = scene.docket.tree
+    sealed = dockets.sealed_snapshot("loans", folded or tree, content, key)
+    row = {"docket": "loans", "seq": tree.size, "hash": tree.root.hex(), "content": sealed}
     with scene.store.changing() as connection:
         connection.execute(snapshots.delete())
         connection.execute(snapshots.insert().values(**row))
@@ -528,9 +530,9 @@ def _put(
 
 @forgery("An old snapshot is put in the place of the newest")
 def _(scene: Scene) -> str:
-    head, old = scene.store.head("loans"), _content(scene)
-    rounds.open_round(scene.docket, some_people(f"c{head.seq}-"))
-    _put(scene, old, scene.store.keys.current(), head)
+    old, tree = _content(scene), scene.docket.tree
+    rounds.open_round(scene.docket, some_people(f"c{tree.size}-"))
+    _put(scene, old, scene.store.keys.current(), tree)
     assert Docket(scene.store, "loans").state == scene.docket.state
     return "the server: it is bound to another record, so the records are read instead"
 

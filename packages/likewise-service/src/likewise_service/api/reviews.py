@@ -21,7 +21,7 @@ from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import records, signatures
+from likewise_service.ledger import notes, records, signatures
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
@@ -195,7 +195,7 @@ class OwnReview:
     key: str | None
 
     async def act(
-        self, act: signatures.Act, command: Callable[..., records.Receipt], body: ActBody | None,
+        self, act: signatures.Act, command: Callable[..., notes.Checkpoint], body: ActBody | None,
         **options: str | float | None,
     ) -> Written:  # fmt: skip
         """Run a command on the review, with the member's signature if there is one."""
