@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -288,3 +291,31 @@ def test_a_packet_reads_the_records_of_one_round(
     monkeypatch.undo()
     assert packet["reasons"]
     assert check_packet(packet, None, evidence_of(store, "loans")) == []
+
+
+SCRIPT = Path(__file__).parents[3] / "docs" / "check_packet.py"
+
+
+def test_a_script_without_our_code_checks_a_packet_with_a_public_key_alone(
+    store: Store, tmp_path: Path
+) -> None:
+    packet, path = give_packet(Docket(store, "loans"), "r5", "n5-2"), tmp_path / "packet.json"
+
+    def check(sent: dict[str, Any], key: str) -> subprocess.CompletedProcess[str]:
+        path.write_text(json.dumps(sent, ensure_ascii=False, indent=2))
+        words = [sys.executable, "-I", str(SCRIPT), str(path), key]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+    assert len(SCRIPT.read_text().splitlines()) <= 60
+    assert "likewise" not in re.findall(r"^(?:import|from) (\w+)", SCRIPT.read_text(), re.MULTILINE)
+    key = store.keys.public().text
+    held = check(packet, key)
+    assert (held.returncode, held.stdout.startswith("It holds")) == (0, True), held.stderr
+    other = PrivateKey.fresh().public.text
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, other), ({"label": 0}, key), ({"payload": {**packet["payload"], "salt": "00"}}, key),
+        ({"given": {**packet["given"], "at": "2020"}}, key),
+        ({"proof": packet["proof"].replace("index ", "index 1")}, key),
+    )  # fmt: skip
+    for change, named in changes:
+        assert check({**packet, **change}, named).returncode == 1, change

@@ -12,6 +12,7 @@ a client first asks again, with the same key, for what was never answered.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import sys
@@ -64,7 +65,7 @@ class Client:
 
     async def ask(self, command: Callable[[Docket], Checkpoint]) -> None:
         receipt = await self.workers.run(self.docket, lambda worker: command(worker.docket))
-        await asyncio.to_thread(append, self.acks, str(receipt))
+        await asyncio.to_thread(append, self.acks, json.dumps(str(receipt)))
 
     async def round(self, round_id: str) -> Round:
         return await self.workers.run(

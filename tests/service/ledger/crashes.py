@@ -9,6 +9,7 @@ Commands share transactions and snapshots are written after every few records, a
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -166,7 +167,8 @@ def kill_often(url: str, folder: Path, kills: int) -> str:
             harness.run_and_kill(url, docket, logs, after, at_work=at_work)
             assert not (logs / "errors").exists(), (logs / "errors").read_text()
             acks = (logs / "acks").read_text() if (logs / "acks").exists() else ""
-            complete = [line for line in acks.splitlines(keepends=True) if line[-1] == "\n"]
+            lines = [line for line in acks.splitlines(keepends=True) if line[-1] == "\n"]
+            complete = [json.loads(line) for line in lines]
             acknowledged[docket] = check_ledger(store, docket, complete)
             number += 1
     finally:

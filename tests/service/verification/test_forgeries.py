@@ -5,6 +5,7 @@ The table of the ledger's page is made here: a row for each, and what finds it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -28,8 +29,8 @@ from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.errors import later, now
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
-from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import Payload, Record
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
+from likewise_service.ledger.records import Payload, Record, canonical, sha256
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
@@ -37,6 +38,7 @@ from likewise_service.verify.export import write_export
 from likewise_service.verify.governance import Trusted
 from likewise_service.verify.packets import give_packet
 from likewise_service.verify.replay import replay_evidence
+from likewise_service.witness import Witness
 from tests.service.evidence.authority import anchor
 from tests.service.evidence.test_actors import rehashed
 from tests.service.evidence.test_packets import lying_packet
@@ -252,6 +254,93 @@ def _(scene: Scene) -> str:
     key = scene.store.keys.public().text
     refused("TWO LEDGERS WERE SHOWN", "verify", scene.receipt, theirs, "--key", key)
     return "`verify A B`, with one receipt of each"
+
+
+def _fork(scene: Scene) -> Evidence:
+    """Another ledger under the same name: all but the first two records have other salts."""
+    return rehashed(scene.honest, lambda r: replace(r) if r.seq > 2 else r)
+
+
+def _signed(scene: Scene, evidence: Evidence, size: int) -> Checkpoint:
+    return scene.store.keys.sign(evidence.origin, evidence.log.tree(size))
+
+
+@forgery("Two ledgers of different lengths are shown to two readers, who have one receipt each")
+def _(scene: Scene) -> str:
+    """No proof connects the two, whichever ledger it is made from."""
+    fork, key = _fork(scene), scene.store.keys.public().text
+    first, last = _signed(scene, fork, 5), _signed(scene, scene.honest, scene.honest.log.size)
+    for evidence in (fork, scene.honest):
+        hashes = tuple(evidence.log.consistency(5, last.size))
+        refused("DOES NOT HOLD", "verify", first, ConsistencyProof(5, hashes, last), "--key", key)
+    return "`verify A PROOF`, with the proof of consistency that every honest server can give"
+
+
+@forgery("A ledger is rewritten, and the new one sent to a witness of the old one")
+def _(scene: Scene) -> str:
+    witness = _witness(scene)
+    fork = _fork(scene)
+    for old, log, status in ((0, scene.honest.log, 200), (5, fork.log, 422), (3, fork.log, 409)):
+        size = 5 if old == 0 else fork.log.size
+        evidence = scene.honest if log is scene.honest.log else fork
+        proof = ConsistencyProof(
+            old, tuple(log.consistency(old, size)), _signed(scene, evidence, size)
+        )
+        assert witness.take(str(proof)).status == status
+    return "a witness: it signs no second ledger"
+
+
+def _witness(scene: Scene) -> Witness:
+    log = Verifier(scene.honest.origin, scene.store.keys.public())
+    path = scene.folder / "witness.db"
+    path.unlink(missing_ok=True)
+    return Witness("w.example/1", PrivateKey.fresh(), [log], path)
+
+
+def _witnessed(scene: Scene) -> Checkpoint:
+    """What a witness of the honest ledger publishes."""
+    witness, size = _witness(scene), scene.honest.log.size
+    witness.take(str(ConsistencyProof(0, (), _signed(scene, scene.honest, size))))
+    seen = witness.seen(hashlib.sha256(scene.honest.origin.encode()).hexdigest())
+    assert seen is not None
+    return seen
+
+
+@forgery("A reader is shown another ledger than a witness")
+def _(scene: Scene) -> str:
+    fork = replace(_unanchored(scene), records=_fork(scene).records)
+    refused("was rewritten", "verify", _witnessed(scene), "--export", scene.export(fork))
+    return "`verify` with the checkpoint that the witness publishes"
+
+
+@forgery("An old state of the ledger is shown as the newest")
+def _(scene: Scene) -> str:
+    old = replace(scene.honest, records=scene.honest.records[:8])
+    refused("older copy", "verify", _witnessed(scene), "--export", scene.export(old))
+    return "`verify` with the checkpoint that a witness publishes, or with any later receipt"
+
+
+@forgery("A witness's signature is invented")
+def _(scene: Scene) -> str:
+    witness, size = PrivateKey.fresh(), scene.honest.log.size
+    receipt = _signed(scene, scene.honest, size)
+    name, raw = receipt.cosigned("w.example/1", witness, 1_700_000_000)
+    line = signature_line((name, raw[:-1] + bytes([raw[-1] ^ 1])))
+    body = {"target": "witness:x", "receipt": str(receipt), "fixed": now(), "proof": line}
+    trusted = Trusted(witnesses=(Verifier("w.example/1", witness.public, 4),))
+    by_replay(scene.having("anchored", body, "service"), "anchor", trusted)
+    return "`--witness`, with the key that the witness publishes"
+
+
+@forgery("The roots that a database keeps beside the records are changed, so that proofs fail")
+def _(scene: Scene) -> str:
+    body = {"text": "Look."}
+    at, records = scene.honest.records[-1].at, list(scene.honest.records)
+    while len(records) < 256:
+        seq = len(records)
+        records.append(Record.following("loans", seq, at, "guidelines-set", body, "machine"))
+    theirs = replace(scene.honest, records=records, subtrees={(1, 0): bytes(32)})
+    return by_replay(theirs, "tree") + ", `verify`"
 
 
 @forgery("A record is back-dated before an anchor")
@@ -498,6 +587,20 @@ def _(scene: Scene) -> str:
     path.write_text(json.dumps({**packet, "label": 0}))
     refused("was changed", "verify", path)
     return "`verify`"
+
+
+@forgery("A packet that was never recorded is given, signed by the installation's key")
+def _(scene: Scene) -> str:
+    packet = give_packet(scene.docket, "r1", "a0")
+    content = {n: part for n, part in packet.items() if n not in ("given", "proof")} | {"label": 0}
+    given = Record(**packet["given"])
+    body = {**given.body, "digest": sha256(canonical(content))}
+    record = replace(given, body=body)
+    forged = {**content, "given": {**record.to_json(), "hash": record.content_hash}}
+    path = scene.folder / "packet.json"
+    path.write_text(json.dumps({**forged, "proof": packet["proof"]}))
+    refused("does not show that it was recorded", "verify", path)
+    return "`verify`; [a script](../check_packet.py) with the public key alone"
 
 
 @forgery("A packet that says something else than the ledger is signed")

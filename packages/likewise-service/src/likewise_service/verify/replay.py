@@ -105,7 +105,8 @@ class Replay:
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         findings.labels = self.projection.counts["labels"]
         # What was changed comes before what follows from it.
-        findings.differences.sort(key=lambda d: (d.about != "record", d.seq))
+        order = {"record": 0, "tree": 2}
+        findings.differences.sort(key=lambda d: (order.get(d.about, 1), d.seq))
         return findings
 
     def differ(self, about: str, recorded: object, expected: object) -> None:
