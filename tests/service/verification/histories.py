@@ -23,7 +23,7 @@ from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Keyring, Store
 from likewise_service.settings import Settings
 from likewise_service.verify import packets
@@ -75,7 +75,7 @@ class History:
         self.cookies: list[str] = []
         self.keys: dict[str, list[tokens.MemberKey]] = {}
         self.holds: list[str] = []
-        self.receipts: list[Receipt] = []
+        self.receipts: list[Checkpoint] = []
         self.packets: list[dict[str, Any]] = []
         self.done: list[tuple[str, bool]] = []
 
@@ -496,7 +496,7 @@ def anchor(history: History) -> None:
     if history.random.random() < 0.2:
         anchors.record_failure(docket, target, "it cannot be reached")
         return
-    fixed = target.fix(str(receipt))
+    fixed = target.fix(receipt, 0, anchors.prover(docket.store, receipt))
     if history.random.random() < 0.2:
         jump(history)
     anchors.record_anchor(docket, target, receipt, fixed)

@@ -84,7 +84,9 @@ FEATURES = (
 FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
 KEY, AT = "5f2a" * 8, "2026-11-05T06:00:00Z"
-RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
+RECEIPT = ReceiptResponse(
+    "loans", 5120, "9f2c" * 16, "likewise/9f2c9f2c9f2c9f2c/loans\n5120\nnyw=\n"
+)
 
 
 @dataclass(frozen=True)

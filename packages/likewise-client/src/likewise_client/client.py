@@ -13,6 +13,7 @@ import hashlib
 import json
 import time
 import uuid
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Self
 from urllib.parse import quote
@@ -20,7 +21,8 @@ from urllib.parse import quote
 import httpx
 
 from likewise_client import responses as api
-from likewise_client.errors import LedgerBroken, NotFound, Unreachable, error_of
+from likewise_client.errors import LedgerBroken, NotFound, Refused, Unreachable, error_of
+from likewise_client.tree import Tree, is_consistent
 
 People = Mapping[str, Mapping[str, Any]]
 Scores = Mapping[str, float]
@@ -353,8 +355,20 @@ class Client:
         return self._send(Receipt, "GET", path(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> api.ReceiptCheck:
-        target = path(docket, "receipt", "check")
-        return self._send(api.ReceiptCheck, "POST", target, receipt=receipt)
+        """Check that the ledger begins with all records of a receipt, by a proof of consistency."""
+        origin, size, root = _checkpoint(receipt)
+        try:
+            lines = self._lines(path(docket, "consistency", str(size)))
+            head, _, rest = b"\n".join(lines).decode().partition("\n\n")
+        except NotFound as error:
+            if error.code != "no-record":
+                raise
+            return api.ReceiptCheck(False, f"The ledger has lost records. {error}")
+        later, proof = _checkpoint(rest), [b64decode(line) for line in head.split("\n")[1:]]
+        holds = origin == later[0] and is_consistent(size, root, *later[1:], proof)
+        verb = "begins" if holds else "is not shown to begin"
+        message = f"The ledger, which has {later[1]:,} records now, {verb} with the {size:,} for "
+        return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
         return self._send(Json, "GET", path(docket, "metrics"))
@@ -367,22 +381,23 @@ class Client:
         return self._send(api.CertificateResponse, "GET", path(docket, "certificate"), params=query)
 
     def ledger(self, docket: str) -> Iterator[Json]:
-        """Stream all records; the bytes, number, docket, link and hash of each are checked."""
-        previous = "0" * 64
+        """Stream all records; bytes, number, docket and hash of each are checked, and the root."""
+        receipt, tree = self.receipt(docket), Tree()
         for seq, line in enumerate(self._lines(path(docket, "ledger.jsonl")), start=1):
             try:
                 record = json.loads(line)
                 content = canonical({k: v for k, v in record.items() if k != "hash"})
-                links = (record["seq"], record["docket"], record["prev"], record["hash"])
-                holds = links == (seq, docket, previous, hashlib.sha256(content).hexdigest())
-                holds = holds and canonical(record) == line
+                digest = hashlib.sha256(content)
+                named = (record["seq"], record["docket"], record["hash"])
+                holds = named == (seq, docket, digest.hexdigest()) and canonical(record) == line
             except (ValueError, KeyError, AttributeError, RecursionError):
-                holds = False
-            if not holds:
-                message = f"The ledger of {docket!r} does not hold at record {seq}."
-                raise LedgerBroken("ledger-broken", 0, f"{message} Tell whoever audits it.")
-            previous = record["hash"]
+                raise _broken(docket, seq) from None
+            tree = tree.plus(digest.digest())
+            if not holds or (seq == receipt.seq and tree.root.hex() != receipt.hash):
+                raise _broken(docket, seq)
             yield record
+        if tree.size < receipt.seq:
+            raise _broken(docket, tree.size + 1)
 
     def me(self) -> api.TokenResponse:
         return self._send(api.TokenResponse, "GET", "/v1/me")
@@ -476,6 +491,21 @@ def path(docket: str, *parts: str) -> str:
 def canonical(value: Any) -> bytes:
     """Write JSON in the one form that is hashed: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _checkpoint(text: str) -> tuple[str, int, bytes]:
+    """Return the log, the number of records and the root that a receipt names."""
+    try:
+        origin, size, root = text.split("\n")[:3]
+        return origin, int(size), b64decode(root, validate=True)
+    except ValueError:
+        message = f"{text[:80]!r} is not a receipt. Give all of its lines."
+        raise Refused("no-receipt", 0, message) from None
+
+
+def _broken(docket: str, seq: int) -> LedgerBroken:
+    message = f"The ledger of {docket!r} does not hold at record {seq}."
+    return LedgerBroken("ledger-broken", 0, f"{message} Tell whoever audits it.")
 
 
 def _people(people: People, scores: Scores | None, approved: Approvals | None) -> list[Json]:

@@ -23,7 +23,10 @@ class Response:
 
 
 class ReceiptResponse(Response):
-    """The head of the ledger, which proves all that was recorded until then. Keep ``text``."""
+    """The receipt of the first ``seq`` records. Keep ``text``, which is a signed checkpoint.
+
+    ``hash`` is the root of the Merkle tree over them.
+    """
 
     docket: str
     seq: int

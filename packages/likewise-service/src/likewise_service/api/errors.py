@@ -27,7 +27,8 @@ from likewise_service.auth.tokens import TooMany
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
 from likewise_service.ledger.kinds import Comment, Objection
-from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import LedgerBroken, Payload
 
 T = TypeVar("T", bound=Response)
 
@@ -49,15 +50,15 @@ def fill(kind: type[T], source: object, **values: Any) -> T:
     return kind(**{name: getattr(source, name) for name in names}, **values)
 
 
-def receipt_response(receipt: Receipt) -> ReceiptResponse:
-    return ReceiptResponse(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
+def receipt_response(receipt: Checkpoint) -> ReceiptResponse:
+    return ReceiptResponse(receipt.docket, receipt.size, receipt.root.hex(), str(receipt))
 
 
 class Written(Response):
     receipt: ReceiptResponse
 
 
-def written(receipt: Receipt) -> Written:
+def written(receipt: Checkpoint) -> Written:
     return Written(receipt_response(receipt))
 
 

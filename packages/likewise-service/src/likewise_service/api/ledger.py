@@ -4,6 +4,7 @@ import asyncio
 import csv
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Annotated, Any, Self
 
@@ -17,14 +18,17 @@ from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
 from likewise_service.dockets import assessment, erasure
 from likewise_service.dockets.docket import Docket
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Receipt, Record
-from likewise_service.verify import certificates, packets, receipts
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, InclusionProof
+from likewise_service.ledger.records import Record
+from likewise_service.ledger.tiles import WIDTH, Log, tile_path
+from likewise_service.verify import certificates, packets
 
 router = deps.api_router("/v1/dockets/{docket}", "ledger")
 
 PAGE = 1000
-COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash", "actor")
+COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "hash", "actor")
 
 After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
 
@@ -34,45 +38,89 @@ WrongReports = Annotated[
 ]
 
 
-class ReceiptBody(deps.Body):
-    receipt: Annotated[str, Field(min_length=1, max_length=400)]
+def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
 
 
 @router.get("/receipt")
 async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
-    """Return the head of the ledger, by which you can tell later whether it was rewritten."""
+    """Return a receipt, by which you can tell later whether the ledger was rewritten."""
     return await access.run(lambda worker: receipt_response(worker.docket.receipt()))
 
 
-@router.post("/receipt/check")
-async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> responses.ReceiptCheck:
-    """Check whether a receipt belongs to this ledger as it is now."""
-    receipt = Receipt.parse(body.receipt)
-    fault = await asyncio.to_thread(_fault, receipt, access)
-    message = (
-        f"Record {receipt.head.seq} is what it was when this receipt was given. That all before it "
-        f"is so too is shown by: likewise verify RECEIPT."
-    )
-    return responses.ReceiptCheck(fault is None, fault or message)
+TEXT, BYTES = "text/plain; charset=utf-8", "application/octet-stream"
+# The number of a tile, as a path (tlog-tiles), and of its hashes if it is not full.
+_TILE = re.compile(r"((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
+Number = Annotated[int, Path(ge=1, le=deps.LARGEST)]
 
 
-def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:
-    """Return why a receipt does not belong to the ledger; None if it does."""
-    store, head = access.app.store, receipt.head
-    if receipt.docket != access.docket:
-        return f"This receipt is of the docket {receipt.docket!r}."
-    keys = receipts.KnownKeys.installed(store.keys.listed())
-    # Whoever could make receipts up would learn how far the ledger has grown.
-    if keys.judge(receipt) not in (("signed", "not signed") if access.sees_panel else ("signed",)):
-        return keys.sentence(receipt)
-    if head.seq > 2**62:
-        return "The ledger has no record of that number."
-    records = store.records(access.docket, head.seq - 1, head.seq) if head.seq > 0 else []
-    if not records:
-        return f"The ledger has no record {head.seq}; it was cut, or restored."
-    if not head.hash == records[0].hash == records[0].content_hash:
-        return f"Record {head.seq} is not what it was when this receipt was given."
-    return None
+@router.get("/checkpoint", response_class=Response, responses=_documented(TEXT))
+async def get_checkpoint(access: deps.AnyAccess) -> Response:
+    """Return the receipt alone, as logs serve it (C2SP's tlog-tiles and tlog-checkpoint)."""
+    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    return Response(str(checkpoint), media_type=TEXT)
+
+
+@router.get("/inclusion/{number}", response_class=Response, responses=_documented(TEXT))
+async def prove_inclusion(access: deps.AnyAccess, number: Number) -> Response:
+    """Prove that the record of a number is in the ledger (tlog-proof)."""
+
+    def proof(log: Log, checkpoint: Checkpoint) -> InclusionProof:
+        hashes = log.inclusion(number - 1, log.size)
+        return InclusionProof(number - 1, tuple(hashes), checkpoint)
+
+    return await _proof(access, number, proof)
+
+
+@router.get("/consistency/{number}", response_class=Response, responses=_documented(TEXT))
+async def prove_consistency(access: deps.AnyAccess, number: Number) -> Response:
+    """Prove that the ledger begins with all records of a receipt, whose number you give."""
+
+    def proof(log: Log, checkpoint: Checkpoint) -> ConsistencyProof:
+        return ConsistencyProof(number, tuple(log.consistency(number, log.size)), checkpoint)
+
+    return await _proof(access, number, proof)
+
+
+async def _proof(
+    access: deps.DocketAccess, number: int, proof: Callable[[Log, Checkpoint], object]
+) -> Response:
+    """Return a proof that is made from the tree up to the last record that the caller may know."""
+    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    if number > checkpoint.size:
+        raise ServiceError("no-record", 404, f"There are {checkpoint.size:,} records to know of.")
+
+    def made() -> str:
+        with access.app.store.view(access.docket) as view:
+            return str(proof(view.log(checkpoint.size), checkpoint))
+
+    return Response(await asyncio.to_thread(made), media_type=TEXT)
+
+
+@router.get("/tile/{level}/{path:path}", response_class=Response, responses=_documented(BYTES))
+async def get_tile(
+    access: deps.AnyAccess,
+    level: Annotated[str, Path(pattern=r"^(entries|[1-5]?[0-9]|6[0-3])$")],
+    path: Annotated[str, Path(max_length=100)],
+) -> Response:
+    """Return a tile of the tree's hashes, or the hashes of records (tlog-tiles)."""
+    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    match = _TILE.fullmatch(path)
+    number = int(match[1].replace("/", "").replace("x", "")) if match else 0
+    width, height = int(match[2] or WIDTH) if match else 0, 0 if level == "entries" else int(level)
+    there = checkpoint.size // WIDTH**height - number * WIDTH
+    if match is None or tile_path(number) != match[1] or not 0 < width <= min(there, WIDTH):
+        raise ServiceError("no-tile", 404, f"There are {checkpoint.size:,} records to know of.")
+
+    def read() -> bytes:
+        with access.app.store.view(access.docket) as view:
+            if level == "entries":
+                entries = view.entries(number * WIDTH, number * WIDTH + width)
+                return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)
+            return b"".join(view.log(checkpoint.size).tile(height, number)[:width])
+
+    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(await asyncio.to_thread(read), media_type=BYTES, headers=headers)
 
 
 @router.get("/metrics")
@@ -94,10 +142,6 @@ async def get_certificate(
         )
     )
     return responses.CertificateResponse(given, certificates.certificate_words(given))
-
-
-def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
 
 
 @router.get("/agreement.csv", response_class=Response, responses=_documented("text/csv"))

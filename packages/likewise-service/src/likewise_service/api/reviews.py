@@ -28,7 +28,7 @@ from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import kinds, records
+from likewise_service.ledger import kinds, notes, records
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
@@ -226,7 +226,7 @@ class OwnReview:
     key: str | None
 
     async def act(
-        self, command: Callable[..., records.Receipt], body: ActBody | None,
+        self, command: Callable[..., notes.Checkpoint], body: ActBody | None,
         **options: str | float | None,
     ) -> Written:  # fmt: skip
         """Run a command on the review, with the member's signature if there is one."""

@@ -15,11 +15,12 @@ from likewise.people.schema import People
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Receipt, features_of, person_payload
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import features_of, person_payload
 from likewise_service.ledger.store import Store
 
 
-def erase(docket: Docket, round_id: str, person: str) -> Receipt:
+def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
     """Erase what is personal about somebody.
 
     Features, reasons that name them (also those withdrawn), comments on their round, and the
@@ -172,7 +173,7 @@ def set_retention(work: UnitOfWork, features: float | None, reasons: float | Non
 
 def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
-) -> tuple[str, Receipt]:
+) -> tuple[str, Checkpoint]:
     """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
     if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
         raise ParameterError(

@@ -15,7 +15,7 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.showing import shown_text
 from likewise_service.errors import ServiceError, passed, seconds_between
-from likewise_service.ledger import kinds, records, signatures
+from likewise_service.ledger import kinds, notes, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
 CLOCKS = 200.0
@@ -286,7 +286,7 @@ finish = partial(set_finished, finished=True)
 reopen = partial(set_finished, finished=False)
 
 
-def close_late_panels(docket: Docket) -> records.Receipt | None:
+def close_late_panels(docket: Docket) -> notes.Checkpoint | None:
     """Close the panels whose deadline has passed; return None if there are none."""
     if not _late(docket.refresh(), docket.moment()):
         return None

@@ -26,7 +26,8 @@ from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
 from likewise_service.errors import due_after, is_moment, later, passed, seconds_between
-from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
+from likewise_service.ledger.notes import Checkpoint, origin_of
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Record, features_of
 from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
 
 if TYPE_CHECKING:
@@ -364,7 +365,7 @@ class Anchored(Body, kind="anchored", by="service"):
     proof: str | None
 
     def apply(self, projection: Projection, record: Record) -> None:
-        seq = Receipt.parse(self.receipt).head.seq
+        seq = Checkpoint.parse(self.receipt).size
         projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
 
@@ -449,6 +450,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
         projection.governance.key = self.key
+        projection.governance.origin = origin_of(projection.name, PublicKey(self.key))
         projection.open(self)
 
     def check(self, replay: Replay) -> None:

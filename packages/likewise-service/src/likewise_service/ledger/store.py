@@ -14,17 +14,19 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from likewise_service.errors import LOG, ServiceError, StoreError, compact, now, store_unavailable
+from likewise_client.tree import Tree
+from likewise_service.errors import LOG, ServiceError, StoreError, now, store_unavailable
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.key_places import KeyPlace, key_place
-from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
@@ -205,11 +207,9 @@ class Keyring:
         assert key is not None  # noqa: S101 - one of them was inserted
         return key
 
-    def sign(self, receipt: Receipt) -> Receipt:
-        """Return the same receipt, as of now and signed."""
-        key = self.current()
-        dated = replace(receipt, at=compact(now()), key=key.public.id)
-        return replace(dated, signature=key.sign("receipt", dated.statement.encode()))
+    def sign(self, origin: str, tree: Tree) -> Checkpoint:
+        """Return the checkpoint of a log, signed with the key in use."""
+        return Checkpoint.of(origin, tree).signed(self.current())
 
     def listed(self) -> list[InstallationKey]:
         """Return all keys that the installation has had, the oldest first; the last is in use."""
