@@ -11,9 +11,9 @@ from likewise.learner.evidence import Evidence as Rounds
 from likewise.learner.state import State
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.verify.evidence import Evidence, Replayed
-from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
+from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document, verify_all
 from likewise_service.verify.replay import replay_evidence
 
 FORMAT = "likewise-certificate/1"
@@ -96,11 +96,11 @@ def check_certificate(
 
 
 def _differences(document: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    head = Receipt.parse(document["receipt"]).head
-    last = evidence.records[head.seq - 1] if 0 < head.seq <= len(evidence.records) else None
-    if last is None or last.head != head or document["docket"] != evidence.docket:
-        return [f"The ledger has another record {head.seq:,} than the certificate's receipt."]
-    state = replay_evidence(evidence, keep=head.seq).kept_state
+    receipt = Checkpoint.parse(document["receipt"])
+    (verified,) = verify_all(evidence, [receipt])
+    if not verified.holds or document["docket"] != evidence.docket:
+        return [f"The ledger is not the one of the certificate's receipt: {verified.sentence}"]
+    state = replay_evidence(evidence, keep=receipt.size).kept_state
     if state is None:
         raise LikewiseError(
             "The certificate cannot be computed again: that needs the seed, and everybody's "
