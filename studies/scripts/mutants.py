@@ -195,7 +195,7 @@ IN_STATE = {
     "paper/test_attention.py::test_unseen_reports_have_an_unbiased_estimate": {
         "unseen=self.unseen + (1.0 - p) / p": "unseen=self.unseen + 1.0 / p",
     },
-    "learner/test_attention.py": {
+    "learner/test_attention_by_hand.py": {
         "in_part=self.in_part + (shown < asking.possible)": "in_part=self.in_part + 1",
     },
 }

@@ -7,7 +7,7 @@ it is; an interval of unseen reports above the rounds that were shown in part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -16,6 +16,7 @@ import pytest
 from likewise import Pool
 from likewise.learner import Learner, State, asking, deploy, learn
 from likewise.learner.attention import (
+    Asking,
     Attention,
     BoolArray,
     Memory,
@@ -133,3 +134,10 @@ def test_the_coin_is_below_its_chance() -> None:
         thrown = Stream(3, Purpose.LOTTERY, number).below(ONE)
         wholes = [ask(Coin(thrown + more), (), one_pair(), number, 3).whole for more in (0, 1)]
         assert wholes == [False, True]
+
+
+def test_rounds_shown_in_part_are_those_of_which_some_pairs_were_not() -> None:
+    whole = Asking(pairs=(("a", "b"),), possible=3, whole=True)
+    part, unasked = replace(whole, whole=False), replace(whole, whole=False, looked_at=False)
+    counts = [Looks().asked(asked) for asked in (whole, part, unasked)]
+    assert [(c.rounds, c.pairs, c.in_part) for c in counts] == [(1, 3, 0), (1, 1, 1), (0, 0, 1)]
