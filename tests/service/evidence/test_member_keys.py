@@ -14,6 +14,7 @@ from likewise.errors import LikewiseError
 from likewise_client.errors import ApiError
 from likewise_service.auth.tokens import MemberKey, create_token, read_key
 from likewise_service.dockets.rounds import open_docket
+from likewise_service.errors import later
 from likewise_service.ledger.kinds import Signed, read_body
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
@@ -104,7 +105,12 @@ def _found(evidence: Any, trusted: Trusted) -> None:
             return record
         return replace(record, body={**record.body, "at": "2030-01-01T00:00:00Z"})
 
-    for change in (unsigned, other_pair, other_words, other_time):
+    def a_moment_later(record: Record) -> Record:
+        if record.kind != "signed":
+            return record
+        return replace(record, body={**record.body, "at": later(record.body["at"], 1e-6)})
+
+    for change in (unsigned, other_pair, other_words, other_time, a_moment_later):
         found = replay_evidence(rehashed(evidence, change), trusted)
         assert "signature" in about(found), change.__name__
 

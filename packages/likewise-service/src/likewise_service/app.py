@@ -23,7 +23,7 @@ from likewise_service.errors import LOG, ServiceError, StoreError
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
-from likewise_service.web import console, dashboard, dependencies, rendering, sign_in, signing
+from likewise_service.web import console, dashboard, dependencies, rendering, sign_in, signature
 
 health = APIRouter(tags=["health"])
 
@@ -70,7 +70,7 @@ ROUTERS = (
     rounds.router, reviews.router, member_keys.router, dockets.router, ledger.router,
     dockets.tokens,
 )  # fmt: skip
-PAGES = (sign_in.router, console.router, signing.router, dashboard.router)
+PAGES = (sign_in.router, console.router, signature.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0

@@ -16,7 +16,7 @@ from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written, fill, objection_response, receipt_response, written
-from likewise_service.dockets import panel
+from likewise_service.dockets import panel, signing
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
@@ -47,9 +47,9 @@ class SignatureBody(deps.Body):
     salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
 
     @property
-    def parsed(self) -> panel.Signature:
+    def parsed(self) -> signing.Signature:
         salt = bytes.fromhex(self.salt)
-        return panel.Signature(self.key, self.at, self.shown, self.signature, salt)
+        return signing.Signature(self.key, self.at, self.shown, self.signature, salt)
 
 
 class ActBody(deps.Body):
@@ -131,7 +131,7 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         outcome=None if outcome is None else outcome.outcome,
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
-        to_sign=None if review.ended else panel.to_sign(docket, review.seat),
+        to_sign=None if review.ended else signing.to_sign(docket, review.seat),
     )  # fmt: skip
 
 

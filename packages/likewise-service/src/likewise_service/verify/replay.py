@@ -23,7 +23,7 @@ from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.showing import shown_text
+from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked

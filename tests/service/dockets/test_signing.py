@@ -13,7 +13,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import ReviewKey
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.dockets.showing import shown_text
+from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger.records import Payload
 from likewise_service.ledger.store import Store
 from tests.service.live import small_spec, some_people
