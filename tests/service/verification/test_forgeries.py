@@ -26,7 +26,7 @@ from likewise_service.dockets import erasure, panel, rounds, signing
 from likewise_service.dockets.board import OPEN, ReviewBoard
 from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.recomputation import check_snapshot
-from likewise_service.errors import later, now
+from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.records import Head, Payload, Receipt, Record, canonical, sha256
@@ -380,6 +380,18 @@ def _(scene: Scene) -> str:
     return by_replay(scene.having("finished", body, scene.actors["ada"]), "signature")
 
 
+@forgery("The operator speaks for a member who signs, live, by a token made in their name")
+def _(scene: Scene) -> str:
+    forged = create_token(scene.store, "auditor", "ada", "loans")[1]
+    docket = Docket(scene.store, "loans")
+    for key in (None, MemberKey.fresh()):
+        with acting(forged.actor), pytest.raises(ServiceError, match="sign"):
+            _act(docket, "ada", "finish", key)
+    body = {"round": "r2", "member": "ada"}
+    by_replay(scene.having("finished", body, scene.actors["ada"]), "signature")
+    return "the server: it takes nothing without the member's key; `replay`"
+
+
 @forgery("A member's signature is used again")
 def _(scene: Scene) -> str:
     signed = scene.first("signed", act="flag")
@@ -410,7 +422,7 @@ def _(scene: Scene) -> str:
     flagged = scene.first("flagged", member="ada")
     gone = {flagged.seq, flagged.seq - 1, scene.first("anchored").seq}
     theirs = rehashed(scene.honest, lambda r: None if r.seq in gone else r)
-    nothing = {"flags": []}
+    nothing: dict[str, Any] = {"flags": []}
     finish = next(r for r in theirs.records if r.body.get("act") == "finish")
     by_replay(rehashed(theirs, lambda r: _with(r, nothing) if r is finish else r), "signature")
     return by_replay(theirs, "signature")

@@ -46,7 +46,8 @@ def enrol_key(
     ``proof`` is the new key's own signature, which is needed the first time; ``consent`` is that of
     a key that signs for them.
     """
-    keys, content = work.projection.governance.keys, _possession(work, member, key)
+    keys = work.projection.governance.keys
+    content = signatures.possession(work.docket.name, member, key)
     enrolled = keys.get(member, {}).get(key.id)
     signing = kinds.signing_keys(keys, member)
     if enrolled is None or (enrolled.state == "waits" and not signing):
@@ -75,10 +76,6 @@ def revoke_key(work: UnitOfWork, member: str, key_id: str, signature: str | None
         content = signatures.revocation(work.docket.name, member, enrolled.public)
         _signer(kinds.signing_keys(keys, member), "member-key-end", content, signature)
     work.add(kinds.MemberKeyRevoked(member, key_id, signature))
-
-
-def _possession(work: UnitOfWork, member: str, key: signatures.PublicKey) -> bytes:
-    return signatures.possession(work.docket.name, member, key)
 
 
 def _signer(

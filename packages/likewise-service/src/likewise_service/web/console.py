@@ -248,8 +248,12 @@ async def hand_in_complete(request: Auditor) -> Response:
     await request.form()
 
     def task(worker: Worker) -> None:
-        for review in worker.board.listed(request.caller.name, ("asked",), queue.LISTED):
-            hand_in(worker, review)
+        reviews = worker.board.listed(request.caller.name, ("asked",), queue.LISTED)
+        left = queue.find_queue(worker, request.caller.name).left
+        complete = [hand_in(worker, review) for review in reviews if review.id not in left]
+        if not all(complete):
+            sentence = "You sign what you say, and that needs JavaScript. Switch it on."
+            raise ServiceError("signature-needed", 409, sentence)
 
     await request.run(task)
     return request.go("/")
