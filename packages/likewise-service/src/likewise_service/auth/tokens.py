@@ -158,11 +158,29 @@ class TokenCache:
         self._entries.clear()
 
 
-def list_tokens(store: Store) -> list[Identity]:
-    """List all identities, the oldest first, including revoked ones."""
+def list_tokens(
+    store: Store, *, after: str = "", limit: int | None = None, docket: str | None = None
+) -> list[Identity]:
+    """List identities, the oldest first, including revoked ones.
+
+    ``after`` is the id of the last one of the page before; with ``docket`` those that concern it.
+    """
+    query = sa.select(tokens).order_by(tokens.c.created, tokens.c.id).limit(limit)
     with store.reading() as connection:
-        rows = connection.execute(sa.select(tokens).order_by(tokens.c.created, tokens.c.id))
-        return [identity_of(row) for row in rows]
+        if after:
+            row = connection.execute(sa.select(tokens).where(tokens.c.id == after)).first()
+            if row is None:
+                raise _no_token(after)
+            place = sa.tuple_(tokens.c.created, tokens.c.id)
+            query = query.where(place > sa.tuple_(sa.literal(row.created), sa.literal(row.id)))
+        if docket is not None:
+            query = query.where(tokens.c.docket.is_(None) | (tokens.c.docket == docket))
+        return [identity_of(row) for row in connection.execute(query)]
+
+
+def _no_token(token_id: str) -> ServiceError:
+    sentence = f"There is no token {token_id!r}. List them to see their ids."
+    return ServiceError("no-token", 404, sentence)
 
 
 def revoke_token(store: Store, token_id: str) -> Identity:
@@ -171,9 +189,7 @@ def revoke_token(store: Store, token_id: str) -> Identity:
     with store.changing() as connection:
         row = connection.execute(select).first()
         if row is None:
-            raise ServiceError(
-                "no-token", 404, f"There is no token {token_id!r}. List them to see their ids."
-            )
+            raise _no_token(token_id)
         if row.revoked is not None:
             return identity_of(row)
         operators = sa.select(sa.func.count()).where(

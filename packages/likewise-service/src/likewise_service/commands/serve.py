@@ -40,6 +40,13 @@ DATABASE = click.option(
     "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
     callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
+HOST = click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
+)
+PORT = click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
+    help="The port to listen at.",
+)  # fmt: skip
 
 
 def check_driver(database: str) -> None:
@@ -90,11 +97,8 @@ def write_new(path: Path, text: str, mode: int = 0o600) -> None:
 
 
 @click.command(short_help="The live system: an API for decisions and for auditors.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
-    help="The port to listen at.",
-)  # fmt: skip
+@HOST
+@PORT
 @DATABASE
 @click.option(
     "--workers", type=AT_LEAST_ONE, default=1, show_default=True,

@@ -12,7 +12,7 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.signing import Signature, sign_act
 from likewise_service.errors import ServiceError, passed
-from likewise_service.ledger import kinds, records, signatures
+from likewise_service.ledger import kinds, notes, records, signatures
 
 
 @command
@@ -72,6 +72,26 @@ def withdraw(
         work.add(*target.bodies("withdraw", flagged))
 
 
+# The most comments of one member on one round.
+COMMENTS = 100
+
+
+@command
+def comment(work: UnitOfWork, seat: reviews.Seat, text: str, *, key: str | None = None) -> None:
+    """Record a member's comment on a round: others see it once the panel has closed."""
+    if _came_before(work, seat, key):
+        return
+    round_ = seat.target(work.projection).round
+    if sum(comment.member == seat.member for comment in round_.comments) >= COMMENTS:
+        sentence = f"You have made {COMMENTS} comments on this round, and no more are taken."
+        raise ServiceError("too-many", 409, sentence)
+    payload = reason_payload(text.strip(), work.docket.reason_limit)
+    if payload is None:
+        raise ServiceError("no-words", 422, "A comment has words. Write some.")
+    again = seat.again is not None and work.docket.seating.drawn(seat)
+    work.add(kinds.Commented(round_.id, seat.member, work.keep(payload), again))
+
+
 @command
 def set_finished(
     work: UnitOfWork, seat: reviews.Seat, signed: Signature | None = None, *, finished: bool,
@@ -94,7 +114,7 @@ finish = partial(set_finished, finished=True)
 reopen = partial(set_finished, finished=False)
 
 
-def close_late_panels(docket: Docket) -> records.Receipt | None:
+def close_late_panels(docket: Docket) -> notes.Checkpoint | None:
     """Close the panels whose deadline has passed; return None if there are none."""
     if not _late(docket.refresh(), docket.moment()):
         return None
@@ -128,15 +148,23 @@ def _late(projection: Projection, at: str) -> list[Round]:
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
+def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> bool:
+    """Tell if a member sent a request with that key before; from now on they did."""
+    if key is None:
+        return False
+    request = f"{seat.member}:{key}"
+    if work.transaction.request(request) is not None:
+        return True
+    work.transaction.keep_request(request, "said", seat.round)
+    return False
+
+
 def _target(
     work: UnitOfWork, seat: reviews.Seat, key: str | None, act: signatures.Act
 ) -> reviews.ReviewTarget | None:
     """Return the open review of a seat; None if a request with that key came before."""
-    if key is not None:
-        request = f"{seat.member}:{key}"
-        if work.transaction.request(request) is not None:
-            return None
-        work.transaction.keep_request(request, "said", seat.round)
+    if _came_before(work, seat, key):
+        return None
     target = seat.target(work.projection)
     if passed(target.due, work.at):
         raise ServiceError(
@@ -183,7 +211,8 @@ def reason_payload(
 ) -> records.Payload | None:
     """Return the words of a reason, with the salt that was signed or a new one, if any."""
     if reason is not None and len(reason) > limit:
-        raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
+        sentence = f"What you write may have {limit} characters; shorten it."
+        raise ServiceError("too-long", 422, sentence)
     if not reason:
         return None
     content = {"text": reason}

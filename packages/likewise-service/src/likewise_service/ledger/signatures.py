@@ -73,8 +73,12 @@ class PublicKey:
         return sha256(bytes.fromhex(self.text))[:16]
 
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
+        return self.verifies_raw(_statement(purpose, content), unread_text(signature))
+
+    def verifies_raw(self, content: bytes, signature: bytes) -> bool:
+        """Check a signature in a format of others, which separates its purposes by itself."""
         try:
-            _loaded(self.text).verify(unread_text(signature), _statement(purpose, content))
+            _loaded(self.text).verify(signature, content)
         except (InvalidSignature, ValueError):
             return False
         return True

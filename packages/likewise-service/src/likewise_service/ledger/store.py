@@ -8,21 +8,25 @@ number of processes.
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
-from likewise_service.errors import ServiceError, StoreError, compact, now
+from likewise_client.tree import Tree
+from likewise_service.errors import LOG, ServiceError, StoreError, now, store_unavailable
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.key_places import KeyPlace, key_place
-from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
@@ -203,11 +207,9 @@ class Keyring:
         assert key is not None  # noqa: S101 - one of them was inserted
         return key
 
-    def sign(self, receipt: Receipt) -> Receipt:
-        """Return the same receipt, as of now and signed."""
-        key = self.current()
-        dated = replace(receipt, at=compact(now()), key=key.public.id)
-        return replace(dated, signature=key.sign("receipt", dated.statement.encode()))
+    def sign(self, origin: str, tree: Tree) -> Checkpoint:
+        """Return the checkpoint of a log, signed with the key in use."""
+        return Checkpoint.of(origin, tree).signed(self.current())
 
     def listed(self) -> list[InstallationKey]:
         """Return all keys that the installation has had, the oldest first; the last is in use."""
@@ -261,6 +263,10 @@ def _in_use(connection: sa.Connection) -> sa.Row[Any] | None:
 CREATE = "likewise key --create PLACE, with what LIKEWISE_INSTALLATION_KEY names"
 
 
+# The bytes that are written to tell if a store can be written to, and those that a SQLite file's
+# disk needs besides: its journal may have room that the file has not.
+WRITTEN = 16_384
+SPARE = 1_048_576
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
 
@@ -387,14 +393,17 @@ class Store:
             yield connection
 
     def try_writing(self) -> None:
-        """Write something and roll it back: a database may respond and yet be read-only."""
-        with (
-            db.translated(self.where),
-            self._writers.connect() as connection,
-            connection.begin() as attempt,
-        ):
-            connection.execute(db.meta.insert().values(key="writable", value="yes"))
-            attempt.rollback()
+        """Write as much as a round takes, and remove it: a database may respond, and yet be
+        read-only or without space. What is rolled back would not have needed any.
+        """
+        if self._on_sqlite and shutil.disk_usage(str(self.url.database)).free < SPARE:
+            LOG.error("The disk of %s has less than %d bytes left.", self.where, SPARE)
+            raise store_unavailable()
+        key, value = f"writable-{secrets.token_hex(8)}", secrets.token_hex(WRITTEN // 2)
+        with self.changing() as connection:
+            connection.execute(db.meta.insert().values(key=key, value=value))
+        with self.changing() as connection:
+            connection.execute(db.meta.delete().where(db.meta.c.key == key))
 
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:
@@ -413,6 +422,24 @@ class Store:
     def dockets(self) -> tuple[str, ...]:
         with self.reading() as connection:
             return tuple(connection.execute(_DOCKETS).scalars())
+
+    def listed(
+        self, after: str, limit: int, *, contains: str = "", only: str | None = None
+    ) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return names above ``after`` with the docket's settings at its beginning, in order.
+
+        Only names that hold ``contains`` are listed, or ``only`` one. None has to be opened.
+        """
+        names, first = db.dockets.c.docket, db.events.c.seq == 1
+        query = sa.select(names, db.events.c.body).join(
+            db.events, (db.events.c.docket == names) & first
+        )
+        query = query.where(names > after, names.contains(contains, autoescape=True))
+        if only is not None:
+            query = query.where(names == only)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(names).limit(limit)).all()
+        return [(name, json.loads(body)["spec"]) for name, body in rows]
 
     def due(self, moment: str) -> tuple[str, ...]:
         """Return the dockets whose panels have to be looked at by then."""

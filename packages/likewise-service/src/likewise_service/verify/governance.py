@@ -7,9 +7,10 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import APART
-from likewise_service.errors import later, seconds_between
+from likewise_service.errors import later, moment_of, seconds_between
 from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.records import LedgerBroken, Receipt, Record
+from likewise_service.ledger.notes import Checkpoint, Verifier, signatures_in
+from likewise_service.ledger.records import LedgerBroken, Record
 from likewise_service.verify.evidence import Difference, Evidence
 
 # Kinds of record that a member adds for themselves.
@@ -139,14 +140,18 @@ TOLERANCE = 300.0
 class AnchorChecks:
     """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities.
 
+    ``witnesses`` are keys of those who sign that they saw the ledger grow, ``seen`` is the last
+    record that each of them has seen.
+
     ``covered`` is the last record that an anchor fixes, by the time ``last``; ``widest`` is the
     longest time between two anchors, in minutes. ``ahead`` is how far the ledger's time was ahead
     of a clock, ``doubtful`` are the records that say so, and by how many seconds.
     """
 
-    docket: str
-    records: Sequence[Record]
+    evidence: Evidence
     roots: list[Any] = field(default_factory=list)
+    witnesses: Sequence[Verifier] = ()
+    seen: dict[str, int] = field(default_factory=dict)
     anchors: int = 0
     stamped: int = 0
     failures: int = 0
@@ -177,7 +182,7 @@ class AnchorChecks:
 
     def _anchored(self, record: Record, body: kinds.Anchored) -> Iterator[Difference]:
         try:
-            receipt = Receipt.parse(body.receipt)
+            receipt = Checkpoint.parse(body.receipt)
             latest = later(body.fixed, TOLERANCE + self.ahead.by(record.at))
             fault = self._fault(record, receipt) or self._stamp_fault(body)
         except (LikewiseError, ValueError, OverflowError) as error:
@@ -186,26 +191,30 @@ class AnchorChecks:
             yield Difference(record.seq, "anchor", fault, "a head of this ledger.")
             return
         self.anchors += 1
-        head = self.records[receipt.head.seq - 1]
+        head = self.evidence.records[receipt.size - 1]
         if head.at > latest:
             expected = f"{body.fixed} or earlier: it was anchored then, and is post-dated."
             yield Difference(head.seq, "time", f"It has the time {head.at}.", expected)
         minutes = seconds_between(self.last or self._began, body.fixed) / 60
         self.widest = max(self.widest, minutes)
-        self.last, self.covered = max(self.last, body.fixed), receipt.head.seq
+        self.last, self.covered = max(self.last, body.fixed), receipt.size
         self._bound = later(self.last, -TOLERANCE)
 
-    def _fault(self, record: Record, receipt: Receipt) -> str:
-        seq = receipt.head.seq
-        if receipt.docket != self.docket or not 0 < seq < record.seq or seq > len(self.records):
-            return f"It anchors record {seq:,} of {receipt.docket!r}."
-        if self.records[seq - 1].hash != receipt.head.hash:
-            return f"Record {seq:,} is not the one that was anchored: it was rewritten."
+    def _fault(self, record: Record, receipt: Checkpoint) -> str:
+        seq, ledger = receipt.size, self.evidence
+        if receipt.origin != ledger.origin or not 0 < seq < record.seq or seq > ledger.log.size:
+            return f"It anchors record {seq:,} of {receipt.origin!r}."
+        if ledger.log.tree(seq).root != receipt.root:
+            return (
+                f"The records up to {seq:,} are not those that were anchored: some were rewritten."
+            )
         return ""
 
     def _stamp_fault(self, body: kinds.Anchored) -> str:
         if body.proof is None:
             return ""
+        if body.target.startswith("witness:"):
+            return self._cosignature_fault(body, body.proof)
         stamp, content = signatures.TimeStamp.parse(body.proof), body.receipt.encode()
         if not stamp.covers(content):
             return "The time-stamp is of something else."
@@ -218,7 +227,28 @@ class AnchorChecks:
             self.stamped += 1
         return ""
 
+    def _cosignature_fault(self, body: kinds.Anchored, proof: str) -> str:
+        checkpoint = Checkpoint.parse(body.receipt).plus(*signatures_in(proof))
+        for witness in self.witnesses:
+            if not (seconds := checkpoint.seen_at(witness)):
+                continue
+            if (at := moment_of(seconds)) != body.fixed:
+                return f"The witness saw it at {at}, and the record says {body.fixed}."
+            self.stamped, self.seen[witness.name] = self.stamped + 1, checkpoint.size
+        return ""
+
     def report(self, proved: list[str], unproved: list[str]) -> None:
+        for witness in self.witnesses:
+            if seq := self.seen.get(witness.name):
+                proved.append(
+                    f"The witness {witness.name} saw the ledger grow up to record {seq:,}, and has "
+                    f"seen no other."
+                )
+            else:
+                unproved.append(
+                    f"That the witness {witness.name} has seen this ledger: it signed nothing in "
+                    f"it. Compare with the checkpoint that the witness itself publishes."
+                )
         if self.doubtful:
             seq, seconds = max(self.doubtful, key=lambda item: item[1])
             unproved.append(
@@ -226,7 +256,7 @@ class AnchorChecks:
                 f"was wrong, the furthest by {seconds / 60:,.1f} minutes (record {seq:,}): the "
                 f"ledger's own time does not go back. Anchors bound them all the same."
             )
-        if not self.anchors and self.records:
+        if not self.anchors and self.evidence.records:
             unproved.append(
                 "When records were written: nothing was anchored outside, so all times are the "
                 "operator's, and what follows the last receipt that anybody holds can be rewritten."
@@ -239,7 +269,7 @@ class AnchorChecks:
             f"{self.last}, and times are bounded to within {self.widest + TOLERANCE / 60:,.1f} "
             f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
         )
-        minutes = seconds_between(self.last, max(self.records[-1].at, self.last)) / 60
+        minutes = seconds_between(self.last, max(self.evidence.records[-1].at, self.last)) / 60
         unproved.append(
             f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
             f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
@@ -248,7 +278,8 @@ class AnchorChecks:
         if not self.stamped:
             unproved.append(
                 "That the anchors' times are true: compare the file or the receiver's own copies "
-                "(likewise verify FILE), or name the authority's certificates (--authority)."
+                "(likewise verify FILE), or name the authority's certificates (--authority) or the "
+                "witnesses (--witness)."
             )
         if self.failures:
             unproved.append(f"{self.failures:,} times an anchor failed; it was tried again.")
@@ -303,9 +334,8 @@ class KeyChecks:
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
 ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
-STATEMENTS = MEMBER_ACTS - {
-    kind for kind, body in kinds.KINDS.items() if issubclass(body, kinds.MemberKeyBody)
-}
+# A comment is none of them: it changes no outcome, and nobody signs it.
+STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
 
 @dataclass
@@ -468,10 +498,11 @@ _READ = {kind for kind, body in kinds.KINDS.items() if not issubclass(body, kind
 
 @dataclass(frozen=True)
 class Trusted:
-    """Knowledge from elsewhere: members' keys by name, and certificates of an authority."""
+    """Knowledge from elsewhere: members' keys by name, certificates of an authority, witnesses."""
 
     member_keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     authorities: list[Any] = field(default_factory=list)
+    witnesses: Sequence[Verifier] = ()
 
 
 class Witnesses:
@@ -482,7 +513,7 @@ class Witnesses:
         self.actors = ActorChecks()
         self.members = MemberChecks(evidence.docket, dict(trust.member_keys))
         self.members.unsigned = self.actors.unsigned  # the one counts, the other says whose
-        self.anchors = AnchorChecks(evidence.docket, evidence.records, list(trust.authorities))
+        self.anchors = AnchorChecks(evidence, list(trust.authorities), trust.witnesses)
         self._all = (KeyChecks(), self.actors, self.members, self.anchors)
 
     def take(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, NamedTuple
@@ -17,9 +18,16 @@ from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel, signing
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
 from likewise_service.verify.receipts import acknowledge
 from likewise_service.web import practice, queue, rendering
-from likewise_service.web.dependencies import Auditor, PageRequest, file_response, page_router
+from likewise_service.web.dependencies import (
+    Auditor,
+    PageRequest,
+    acts,
+    file_response,
+    page_router,
+)
 
 router = page_router("/console")
 
@@ -119,12 +127,31 @@ async def review_page(request: Auditor, key: Key) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         review = worker.board.find(request.caller.name, key)
         fines = queue.read_fines(worker.store, worker.name, [key])[key]
-        left = len(queue.awaiting(review, fines))
+        left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
         response = review_response(worker.docket, review)
         browser = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
-        return {"review": response, "fines": fines, "left": left, "signing": browser}
+        return {
+            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": browser,
+        }  # fmt: skip
 
     return await request.show("console/review.html", values)
+
+
+def _once(form: Mapping[str, str]) -> str | None:
+    """Return a request's key: one that is sent again has the same."""
+    key = form.get("key")
+    if key is not None and not _KEY.match(key):
+        raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
+    return key
+
+
+def _check_seat(request: PageRequest, form: Mapping[str, str]) -> None:
+    """Refuse a form that speaks for another seat than the browser does by now."""
+    if form.get("seat", request.caller.id) != request.caller.id:
+        raise ServiceError(
+            "other-seat", 403,
+            "In this browser you speak for another seat by now. Choose the one you spoke for.",
+        )  # fmt: skip
 
 
 class _Response(NamedTuple):
@@ -136,12 +163,7 @@ class _Response(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """The request's key: one that is sent again has the same."""
-        key = self.form.get("key")
-        if key is not None and not _KEY.match(key):
-            sentence = "This form has a key that is none. Load the page again."
-            raise ServiceError("bad-key", 422, sentence)
-        return key
+        return _once(self.form)
 
     @property
     def limit(self) -> float | None:
@@ -209,16 +231,29 @@ def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | No
     return True
 
 
+@router.post("/rounds/{key}/comment")
+async def comment_on_round(
+    request: Annotated[PageRequest, acts(kinds.Commented, "/console")], key: Key
+) -> Response:
+    """Record a comment on a round, which other members see once the panel has closed."""
+    form = await request.form()
+    _check_seat(request, form)
+    text, once = form.get("comment", ""), _once(form)
+
+    def task(worker: Worker) -> None:
+        seat = worker.board.find(request.caller.name, key).seat
+        panel.comment(worker.docket, seat, text, key=once)
+
+    await request.run(task)
+    return request.go(f"/rounds/{key}#comments")
+
+
 @router.post("/rounds/{key}/{act}")
 async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
     response, handed_in = _Response(act, key, form), False
-    if form.get("seat", request.caller.id) != request.caller.id:
-        raise ServiceError(
-            "other-seat", 403,
-            "In this browser you speak for another seat by now. Choose the one you spoke for.",
-        )  # fmt: skip
+    _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
         done, said = (
             practice.practised(form.get("pair", "")),
@@ -271,15 +306,16 @@ async def guidelines(request: Auditor) -> Response:
 
 @router.get("/history")
 async def history(
-    request: Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, before)
+        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
         return {
             "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
+            "agreement": worker.docket.projection.tallies.agreement(request.caller.name),
         }
 
     return await request.show("console/history.html", values)
