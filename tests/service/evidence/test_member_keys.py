@@ -207,3 +207,16 @@ def test_the_server_refuses_what_a_verifier_would_condemn(start: Any, key: Membe
     refused("bad-signature", ann.finish, review.id)
     ann.member_key = None
     refused("signature-needed", ann.finish, review.id)
+
+
+def test_a_comment_is_not_signed_and_the_verdict_says_so(start: Any, key: MemberKey) -> None:
+    live: Live = start()
+    ann = live.client("auditor")
+    ann.sign_with("loans", key)
+    live.client("client").open_round("loans", people(1, 3))
+    ann.comment("loans", ann.reviews("loans")[0].id, "Look at the debts.")
+    store = Store.open(live.settings.database)
+    verdict = replay_evidence(evidence_of(store, "loans"))
+    assert verdict.holds, verdict.text()
+    assert "'ann' said what 1 unsigned records have them say" in verdict.text()
+    store.close()
