@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from likewise.panel.objections import Pair
 from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
-from likewise_service.dockets import board, panel
+from likewise_service.dockets import board, panel, signing
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
@@ -114,7 +114,7 @@ async def to_sign(request: Auditor, key: Key) -> Response:
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
-        content = panel.to_sign(worker.docket, worker.board.find(member, key).seat)
+        content = signing.to_sign(worker.docket, worker.board.find(member, key).seat)
         return JSONResponse(queue.signing_data(worker, member, {key: content}))
 
     return await request.run(task)
@@ -129,9 +129,9 @@ async def review_page(request: Auditor, key: Key) -> Response:
         fines = queue.read_fines(worker.store, worker.name, [key])[key]
         left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
         response = review_response(worker.docket, review)
-        signing = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
+        browser = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
         return {
-            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": signing,
+            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": browser,
         }  # fmt: skip
 
     return await request.show("console/review.html", values)
@@ -181,7 +181,7 @@ class _Response(NamedTuple):
         return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
     @property
-    def signatures(self) -> dict[str, panel.Signature]:
+    def signatures(self) -> dict[str, signing.Signature]:
         """The member's signatures by what they sign: an act may need several, or none."""
         try:
             sent = _SIGNATURES.validate_json(self.form.get("signatures", "{}"), strict=True)
@@ -214,7 +214,7 @@ SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signat
 _SIGNATURES = TypeAdapter(dict[Literal["flag", "withdraw", "finish", "reopen"], SignatureBody])
 
 
-def hand_in(worker: Worker, review: board.Review, signed: panel.Signature | None = None) -> bool:
+def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | None = None) -> bool:
     """Finish a review in which every pair has a response; tell if it is handed in.
 
     Where the member signs, and has not signed this, it waits for them.
@@ -283,8 +283,12 @@ async def hand_in_complete(request: Auditor) -> Response:
     await request.form()
 
     def task(worker: Worker) -> None:
-        for review in worker.board.listed(request.caller.name, ("asked",), queue.LISTED):
-            hand_in(worker, review)
+        reviews = worker.board.listed(request.caller.name, ("asked",), queue.LISTED)
+        left = queue.find_queue(worker, request.caller.name).left
+        complete = [hand_in(worker, review) for review in reviews if review.id not in left]
+        if not all(complete):
+            sentence = "You sign what you say, and that needs JavaScript. Switch it on."
+            raise ServiceError("signature-needed", 409, sentence)
 
     await request.run(task)
     return request.go("/")

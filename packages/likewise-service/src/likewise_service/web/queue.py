@@ -13,7 +13,7 @@ from likewise.panel.objections import Pair
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api.reviews import review_response
-from likewise_service.dockets import panel
+from likewise_service.dockets import signing
 from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
@@ -74,7 +74,9 @@ def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD)
     pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
     complete = [name for name, pairs_left in left.items() if not pairs_left]
     to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
-    to_sign |= {name: panel.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]}
+    to_sign |= {
+        name: signing.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]
+    }
     return Queue(
         pairs, {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left},
         len(complete), signing=signing_data(worker, member, to_sign, complete[:ahead]),

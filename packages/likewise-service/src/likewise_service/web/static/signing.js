@@ -104,7 +104,7 @@ const likewiseSigning = (() => {
   async function page(who) {
     const why = await obstacle(), key = why ? null : await find(who);
     const item = key && document.querySelector(`[data-key="${key.id}"]`);
-    const state = item?.dataset.state ?? "none", state_line = element("browser-state");
+    const state = item?.dataset.state ?? "none";
     if (item) item.querySelector("[data-here]").hidden = false;
     const words = {
       signs: "This browser has a key, and it signs for you.",
@@ -112,10 +112,11 @@ const likewiseSigning = (() => {
       revoked: "The key of this browser was revoked. You can make another one.",
       none: who.signs ? "This browser has no key that signs for you, so nothing can be said from here." : "This browser has no key.",
     };
-    state_line.textContent = why ? `${why} What you say in it is not signed: it rests on the word of whoever runs this server.` : words[state];
+    element("browser-state").textContent = why ? `${why} What you say in it is not signed: it rests on the word of whoever runs this server.` : words[state];
     const lost = state === "waits" && !who.keys.length;
     element("enrol").hidden = Boolean(why) || state === "signs" || (state === "waits" && !lost);
-    element("enrol-words").hidden = state === "signs";
+    element("enrol-words").hidden = element("enrol").hidden && !why;
+    if (state === "waits") item.querySelector("[data-revoke] button").textContent = "Give it up";
     element("enrol").addEventListener("submit", async (event) => {
       event.preventDefault();
       const made = lost ? key : await create(who);
