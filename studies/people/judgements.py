@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ MOST_LEVELS = 12
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a respondent said of a subject."""
+    """A yes or no of a respondent about a subject."""
 
     respondent: str
     subject: str
@@ -145,7 +146,7 @@ PERCEPTIONS = (
 
 
 def perceptions() -> Judged:
-    """Who of two should be favoured; a line for each of the two (fairness_perceptions_aies)."""
+    """Choices of who should be favoured; a line for each of two (fairness_perceptions_aies)."""
     path = "fairness_perceptions_aies/data/question_info.csv"
     file = panel_file("", path, "github.com/kennyjoseph/fairness_perceptions_aies")
     rows = _rows(file, [*PERCEPTIONS, "answer", "responseid", "question_index"])
@@ -214,10 +215,8 @@ def recidivism(survey: str) -> Judged:
         panel_file("", f"{folder}/surveys/{survey}_response.csv", origin),
         ["user_id", "individual_id", "predicted_decision"],
     )
-    said = [
-        Judgement(r["user_id"], r["individual_id"], float(r["predicted_decision"]) > 50)
-        for r in rows
-    ]
+    once = {(r["user_id"], r["individual_id"]): r for r in rows}  # some lines are there twice
+    said = [Judgement(*who, float(row["predicted_decision"]) > 50) for who, row in once.items()]
     inputs: dict[str, FloatArray] = {}
     if survey.startswith("df"):
         file = panel_file("", f"{folder}/individuals/compas_vignettes.csv", origin)
@@ -230,13 +229,13 @@ def recidivism(survey: str) -> Judged:
 SETS: dict[str, Callable[[], Judged]] = {
     "compas-judged": compas_judged,
     "phd-admissions": phd_admissions,
-    "effi_user_study1": lambda: loans("1"),
-    "effi_user_study2": lambda: loans("2"),
+    "effi_user_study1": partial(loans, "1"),
+    "effi_user_study2": partial(loans, "2"),
     "fairness_perceptions_aies": perceptions,
-    "Preference-Instability, study 1": lambda: kidneys("1"),
-    "Preference-Instability, study 2": lambda: kidneys("2"),
+    "Preference-Instability, study 1": partial(kidneys, "1"),
+    "Preference-Instability, study 2": partial(kidneys, "2"),
     **{
-        f"recidivism-predictions, {survey}": (lambda survey=survey: recidivism(survey))
+        f"recidivism-predictions, {survey}": partial(recidivism, survey)
         for survey in ("df", "df_violent", "lsi_balanced_br", "lsi_low_br")
     },
 }

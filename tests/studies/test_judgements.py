@@ -67,9 +67,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     public = tmp_path / "recidivism-predictions/data/public"
     for survey in ("df", "df_violent", "lsi_balanced_br", "lsi_low_br"):
         write(public / f"surveys/{survey}_response.csv",
-              ["id", "user_id", "user_group", "individual_id", "predicted_decision"],
-              [[n, f"u{n % 4}", "vignette", n // 4, 10 + 80 * (n // 4 % 2)]
-               for n in range(80)])  # fmt: skip
+              ["id", "user_id", "user_group", "individual_id", "predicted_decision",
+               "enter_time"],
+              [[n, f"u{n % 4}", "vignette", n % 80 // 4, 10 + 80 * (n % 80 // 4 % 2), n % 80]
+               for n in range(90)])  # fmt: skip
     write(public / "individuals/compas_vignettes.csv",
           ["id", "sex", "age", "juv_fel_count", "juv_misd_count", "priors_count",
            "charge_degree (misd/fel)"],
@@ -91,6 +92,7 @@ def test_every_survey_is_read_in_its_authors_layout(folder: Path) -> None:
     assert (kidneys["judgements"], kidneys["subjects"]) == (12, 1)  # checks of attention are none
     assert kidneys["same"] == 1.0  # the same patient, on the left or on the right
     assert kidneys["repeats"] == 2 * 15
+    assert rows["recidivism-predictions, df"]["judgements"] == 80  # a line may be there twice
     assert rows["recidivism-predictions, df"]["alpha"] == 1.0
     assert rows["recidivism-predictions, df"]["model"] == 1.0
     assert rows["recidivism-predictions, lsi_low_br"]["model"] is None
