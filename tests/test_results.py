@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
 
 # Marks of tables that are written by other studies than sweeps, and have tests of their own.
-OTHERS = ("audits", "benchmark", "elicitation", "gpu", "intervals", "monitoring")
+OTHERS = ("audits", "benchmark", "elicitation", "gpu", "intervals", "judgements", "monitoring")
 
 
 def between(text: str, mark: str) -> str:

@@ -115,7 +115,6 @@ def test_bad_input_gets_a_sentence_and_no_traceback(args: list[str], message: st
     [
         ("simulate --rounds 0", "'--rounds': 0 is not in the range x>=1"),
         ("demo --rounds 7", "'--rounds': 7 is not in the range x>=8"),
-        ("demo --jobs 0", "'--jobs': 0 is not in the range x>=1"),
         ("simulate --with dual", "'dual' is not of the form NAME=VALUE"),
         ("simulate --with eta=1 --with eta=2", "The setting eta is given twice"),
     ],
