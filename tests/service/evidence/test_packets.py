@@ -20,6 +20,7 @@ from likewise.numerics.fixed_point import ONE
 from likewise.people.features import Feature
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.explanations import values_of
 from likewise_service.dockets.panel import finish, flag, withdraw
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round, override
@@ -39,7 +40,6 @@ from likewise_service.verify.packets import (
     history_of,
     packet_content,
     packet_words,
-    values_of,
 )
 from likewise_service.verify.receipts import KnownKeys
 from tests.service.live import SCHEMA, Live, people, small_spec

@@ -24,6 +24,7 @@ from typing import Any
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.errors import LikewiseError
 from likewise.learner.attention import PanelModel
+from likewise_service.dockets import appeals
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
@@ -121,6 +122,17 @@ class Client:
         labels = [(round_id, p, 1) for p in round_.people if p not in round_.labels]
         if labels:
             await self.ask(partial(feedback.label, labels=labels))
+        await self.appeal(round_id, next(iter(round_.people)))
+
+    async def appeal(self, round_id: str, person: str) -> None:
+        """Somebody appeals, once, and somebody decides; also where a process ended in between."""
+        opened = partial(appeals.open_appeal, round_id=round_id, person=person, text="?", key="k")
+        await self.ask(lambda docket: opened(docket)[1])
+        [appeal] = (await self.round(round_id)).appeals.values()
+        if appeal.ended is None:
+            name, why = appeal.id, "seen"
+            await self.ask(lambda docket: appeals.assign_appeal(docket, name, "mia"))
+            await self.ask(lambda docket: appeals.decide_appeal(docket, name, "mia", False, why))
 
 
 def note_groups(folder: Path) -> None:

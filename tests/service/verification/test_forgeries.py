@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
@@ -20,9 +21,10 @@ from click.testing import CliRunner
 from likewise.cli.main import main
 from likewise_client.tree import Tree
 from likewise_service.anchors import FileTarget
+from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
+from likewise_service.dockets import appeals, erasure, panel, rounds
 from likewise_service.dockets import docket as dockets
-from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.board import OPEN, ReviewBoard
 from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.recomputation import check_snapshot
@@ -108,7 +110,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         actors[name] = identity.actor
     sent = key.possession("loans", "ada", None)
     with acting(actors["ada"]):
-        panel.set_member_key(docket, "ada", key.public, str(sent["proof"]), None)
+        panel.enrol_key(docket, "ada", key.public, proof=str(sent["proof"]))
+    panel.set_guidelines(docket, "Look twice.")
     with acting(actors["bank"]):
         first, _ = rounds.open_round(docket, some_people("a"))
         rounds.label(docket, [("r1", "a0", 1)])
@@ -122,6 +125,11 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with acting(actors["bank"]):
         rounds.open_round(docket, some_people("b"))
     assert first.reportable
+    told, _ = appeals.open_appeal(docket, "r1", "a1", "an error", {"score": 500})
+    with acting(actors["bank"]):
+        appeals.assign_appeal(docket, told.id, "mia")
+        otherwise = not first.decisions["a1"].approved
+        appeals.decide_appeal(docket, told.id, "mia", otherwise, "seen in person", accepted=True)
     late = create_token(store, "client", "late", "loans")[1]
     revoke_token(store, late.id)
     hold, _ = erasure.place_hold(docket, "a complaint")
@@ -137,11 +145,12 @@ def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
     pair = review.round.reportable[0][:2]
     signed, aliases = None, tuple(review.aliases[person] for person in pair)
     if key is not None:
-        sent = key.sign_act("loans", member, review.id, act, aliases if act == "flag" else ())
-        signed = panel.SignedAct(
-            review.id, act, sent["at"], sent["key"], sent["signature"],
-            aliases if act == "flag" else None, bytes.fromhex(sent["salt"]),  # type: ignore[arg-type]
-        )  # fmt: skip
+        to_sign, two = panel.to_sign(docket, review.seat), aliases if act == "flag" else ()
+        assert to_sign is not None
+        sent = key.sign_act("loans", member, review.id, to_sign, act, two)
+        signed = panel.Signature(
+            sent["key"], sent["at"], sent["shown"], sent["signature"], bytes.fromhex(sent["salt"])
+        )
     if act == "flag":
         panel.flag(docket, review.seat, pair, signed=signed)
     else:
@@ -412,7 +421,25 @@ def _(scene: Scene) -> str:
 @forgery("Features that no decision depends on are swapped, under what members had signed")
 def _(scene: Scene) -> str:
     """The debt: it is shown to the panel, and the class does not look at it."""
-    return by_receipt(scene, _swapped(scene, [790.0, 99.0, 0.0]))
+    return by_replay(_swapped(scene, [790.0, 99.0, 0.0]), "signature")
+
+
+@forgery("The same, where no member signed")
+def _(scene: Scene) -> str:
+    theirs = _swapped(scene, [790.0, 99.0, 0.0])
+    return by_receipt(scene, rehashed(theirs, _unsigned))
+
+
+def _unsigned(record: Record) -> Record | None:
+    """Without ada's key and signatures, as if she had never had one."""
+    return None if record.kind in ("signed", "member-key-enrolled") else record
+
+
+@forgery("The guidelines are changed under what members had signed")
+def _(scene: Scene) -> str:
+    theirs = scene.changed(scene.first("guidelines-set"), text="Wave them through.")
+    anchored = scene.first("anchored").seq
+    return by_replay(rehashed(theirs, lambda r: None if r.seq == anchored else r), "signature")
 
 
 @forgery("Features are removed without a record of it")
@@ -427,6 +454,36 @@ def _(scene: Scene) -> str:
     digest = scene.first("arrived").body["people"][0]["digest"]
     body = {"round": "r1", "person": "a0", "digest": digest, "forgets": True}
     return by_replay(scene.having("erased", body, "machine"), "erasure")
+
+
+@forgery("What a person decided on an appeal is rewritten, with all that follows from it")
+def _(scene: Scene) -> str:
+    decided, told = scene.first("appeal-decided"), scene.first("overridden")
+    body = {**decided.body, "approved": not decided.body["approved"]}
+    by_replay(scene.changed(decided, **body), "appeal")
+    by_replay(scene.changed(decided, reason="0" * 64), "payload")
+
+    def forged(record: Record) -> Record | None:
+        changed = replace(record, body=body) if record is decided else record
+        return None if record is told else changed
+
+    return by_receipt(scene, rehashed(scene.honest, forged))
+
+
+@forgery("An appeal is decided by somebody to whom it was not assigned")
+def _(scene: Scene) -> str:
+    return by_replay(scene.changed(scene.first("appeal-decided"), reviewer="eve"), "appeal")
+
+
+@forgery("What the policy would make of corrected data is rewritten")
+def _(scene: Scene) -> str:
+    again = {"approved": False, "score": 1}
+    return by_replay(scene.changed(scene.first("appeal-opened"), again=again), "appeal")
+
+
+@forgery("An appeal is decided by a program, in a person's name")
+def _(scene: Scene) -> str:
+    return named(scene.honest, "the institution's own programs, or somebody at the machine")
 
 
 @forgery("A member who signs is made to say something")
@@ -459,17 +516,82 @@ def _(scene: Scene) -> str:
     return by_replay(rehashed(scene.honest, late), "signature")
 
 
+@forgery("An objection of a member who signs is left out, with its signature")
+def _(scene: Scene) -> str:
+    """Who finishes signs all objections that stand."""
+    flagged = scene.first("flagged", member="ada")
+    gone = {flagged.seq, flagged.seq - 1, scene.first("anchored").seq}
+    return by_replay(rehashed(scene.honest, lambda r: None if r.seq in gone else r), "signature")
+
+
+def _extended(scene: Scene, *bodies: tuple[str, dict[str, Any]]) -> Evidence:
+    """The ledger with records of ada's more, by the token that the operator has made for her."""
+    theirs = scene.honest
+    for kind, body in bodies:
+        last, actor = theirs.records[-1], scene.actors["ada"]
+        hers = {"member": "ada", **body}
+        record = Record.following("loans", last.seq, last.at, kind, hers, actor)
+        theirs = replace(theirs, records=[*theirs.records, record])
+    return theirs
+
+
+def _spoken(scene: Scene, key: MemberKey) -> list[tuple[str, dict[str, Any]]]:
+    """What a key would have ada say of the open round."""
+    docket = scene.docket
+    review = next(r for r in ReviewBoard(docket).listed("ada", OPEN, 9) if r.round.id == "r2")
+    to_sign = panel.to_sign(docket, review.seat)
+    assert to_sign is not None
+    with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):
+        sent = key.sign_act("loans", "ada", review.id, to_sign, "finish")
+    sent.pop("salt")
+    nothing: dict[str, Any] = {"pair": None, "reason": None, "limit": None, "flags": []}
+    signed = {**sent, "review": review.id, "act": "finish", **nothing}
+    return [("signed", signed), ("finished", {"round": review.round.id})]
+
+
+def _enrolled(key: MemberKey) -> tuple[str, dict[str, Any]]:
+    proof = key.possession("loans", "ada", None)["proof"]
+    return "member-key-enrolled", {"key": key.public.text, "device": "", "proof": proof}
+
+
 @forgery("A member's key is replaced without their consent")
 def _(scene: Scene) -> str:
-    sent = MemberKey.fresh().possession("loans", "ada", None)
-    return by_replay(
-        scene.having("member-key-set", {"member": "ada", **sent}, "machine"), "signature"
-    )
+    """A second one waits for the first to agree; a consent that it did not give is found too."""
+    assert replay_evidence(_extended(scene, *_spoken(scene, scene.key))).holds
+    theirs = MemberKey.fresh()
+    agreed = {"agreed": theirs.public.id, "by_key": scene.key.public.id}
+    consent = theirs.consent("loans", "ada", theirs.public.text)
+    forged = ("member-key-agreed", {**agreed, "consent": consent})
+    by_replay(_extended(scene, _enrolled(theirs), forged), "signature")
+    return by_replay(_extended(scene, _enrolled(theirs), *_spoken(scene, theirs)), "signature")
+
+
+def _revoked(key: MemberKey, signer: MemberKey | None) -> tuple[str, dict[str, Any]]:
+    signature = signer and signer.revocation("loans", "ada", key.public.text)
+    return "member-key-revoked", {"revoked": key.public.id, "signature": signature}
+
+
+@forgery("A key signs that its owner had revoked")
+def _(scene: Scene) -> str:
+    by_replay(_extended(scene, _revoked(scene.key, MemberKey.fresh())), "signature")
+    ended = _revoked(scene.key, scene.key)
+    assert replay_evidence(_extended(scene, ended)).holds
+    by_replay(_extended(scene, ended, ("finished", {"round": "r2"})), "signature")
+    return by_replay(_extended(scene, ended, *_spoken(scene, scene.key)), "signature")
+
+
+@forgery("A member's key is revoked as if lost, and another one speaks for them from then on")
+def _(scene: Scene) -> str:
+    theirs = MemberKey.fresh()
+    ledger = _extended(scene, _revoked(scene.key, None), _enrolled(theirs), *_spoken(scene, theirs))
+    assert named(ledger, "no key of theirs signed it")
+    by_replay(ledger, "signature", Trusted({"ada": (scene.key.public.text,)}))
+    return named(ledger, "were revoked, and none agreed to it") + "; `--member-key`"
 
 
 @forgery("A key is invented for a member")
 def _(scene: Scene) -> str:
-    published = Trusted({"ada": MemberKey.fresh().public.text})
+    published = Trusted({"ada": (MemberKey.fresh().public.text,)})
     by_replay(scene.honest, "signature", published)
     assert named(scene.honest, "that the key was theirs, unless you compared it")
     return "`--member-key`, with the key that the member publishes"

@@ -1,10 +1,9 @@
 """Anchoring at work: every docket that has grown is anchored outside, and the ledger says so.
 
-Nothing waits for a target: it is called in a thread of its own, and the result is recorded when it
-comes. A failure is recorded once, and tried again at every look until it succeeds.
+Nothing waits for a target: one thread of a process calls them all, and records what they say. A
+failure is recorded once, and tried again at every look until it succeeds.
 """
 
-import asyncio
 import json
 import os
 import time
@@ -19,7 +18,6 @@ import httpx
 from likewise.errors import LikewiseError, ParameterError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import Governance
-from likewise_service.dockets.worker import Workers
 from likewise_service.errors import LOG, later, moment_of, now, seconds_between
 from likewise_service.ledger import kinds, notes, signatures
 from likewise_service.ledger.store import Store
@@ -208,12 +206,13 @@ LONGEST = 300
 class Anchoring:
     """Targets, and how many minutes may pass between two anchors of a docket that grows.
 
-    A docket that has not grown since ``_unchanged``, the head at the last look, is not opened.
+    ``_looked`` has of every docket the head at the last look, and when to look at the earliest
+    if it has grown.
     """
 
     targets: Sequence[AnchorTarget]
     minutes: float
-    _unchanged: dict[tuple[str, str], int] = field(default_factory=dict, repr=False, compare=False)
+    _looked: dict[str, tuple[int, str]] = field(default_factory=dict, repr=False, compare=False)
 
     def due(self, governance: Governance, target: AnchorTarget, at: str) -> bool:
         """Tell if a docket has grown since its last anchor there, and it is time.
@@ -225,41 +224,42 @@ class Anchoring:
         in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
         return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
-    async def look(self, workers: Workers, stop: asyncio.Event) -> None:
-        """Anchor all dockets for which it is time, unless told to stop."""
-        for name in await workers.dockets():
-            for target in self.targets:
-                if not stop.is_set():
-                    await self._look(workers, name, target)
+    def look(self, store: Store, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Anchor all dockets for which it is time, one after another, until told to stop.
 
-    async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
-        try:
-            head = await asyncio.to_thread(workers.store.head, name)
-            if self._unchanged.get((name, target.name)) == head.seq:
+        A docket is opened for that alone, and only if it has grown: there may be thousands.
+        """
+        for name in store.dockets():
+            if stopping():
                 return
-            found = await workers.run(name, lambda w: self._receipt(w.docket, target))
-            if found is None:
-                return
-            receipt, old = found
-            prove = prover(workers.store, receipt)
             try:
-                fixed = await asyncio.to_thread(target.fix, receipt, old, prove)
-            except LikewiseError as error:
-                cause = str(error)
-                await workers.run(name, lambda w: record_failure(w.docket, target, cause))
-            else:
-                await workers.run(name, lambda w: record_anchor(w.docket, target, receipt, fixed))
-        except Exception:  # one docket that fails must not stop the others' anchors
-            LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
+                head, (before, at) = store.head(name).seq, self._looked.get(name, (0, ""))
+                if head != before and now() >= at:
+                    self._looked[name] = self._anchor(Docket(store, name), stopping)
+            except Exception:  # one docket that fails must not stop the others' anchors
+                extra = {"said": {"docket": name}}
+                LOG.exception("An anchor failed; it is tried again.", extra=extra)
 
-    def _receipt(self, docket: Docket, target: AnchorTarget) -> tuple[notes.Checkpoint, int] | None:
-        """Return the receipt to anchor and the size of the last one, if it is time."""
+    def _anchor(self, docket: Docket, stopping: Callable[[], bool]) -> tuple[int, str]:
+        """Anchor a docket where it is due; return its head, and when the next anchor is."""
+        for target in self.targets:
+            receipt = docket.receipt()
+            if stopping() or not self.due(docket.projection.governance, target, now()):
+                continue
+            try:
+                old = _state(docket.projection.governance, target).seq
+                fixed = target.fix(receipt, old, prover(docket.store, receipt))
+            except LikewiseError as error:
+                record_failure(docket, target, str(error))
+            else:
+                record_anchor(docket, target, receipt, fixed)
         governance = docket.projection.governance
-        if self.due(governance, target, now()):
-            return docket.receipt(), _state(governance, target).seq
-        if governance.busy <= _state(governance, target).seq:
-            self._unchanged[docket.name, target.name] = docket.projection.head.seq
-        return None
+        states = [_state(governance, target) for target in self.targets]
+        if any(state.failure or not state.fixed for state in states):
+            return 0, ""  # at every look
+        following = later(min(state.fixed for state in states), 60 * self.minutes)
+        grown = any(governance.busy > state.seq for state in states)
+        return 0 if grown else docket.projection.head.seq, following
 
 
 def prover(store: Store, receipt: notes.Checkpoint) -> Prove:

@@ -70,6 +70,18 @@ def parse(at: str) -> datetime:
     return datetime.fromisoformat(at)
 
 
+def is_moment(at: str) -> bool:
+    """Tell if a text is a time as a ledger has it.
+
+    >>> is_moment("2026-03-01T12:00:00.000000Z"), is_moment("soon")
+    (True, False)
+    """
+    try:
+        return write(parse(at)) == at
+    except ValueError:
+        return False
+
+
 def later(at: str, seconds: float) -> str:
     """Return the time some seconds later.
 

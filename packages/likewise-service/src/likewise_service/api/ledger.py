@@ -6,23 +6,24 @@ import io
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
-from likewise_service.dockets import erasure, panel
+from likewise_service.dockets import assessment, erasure
+from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds, signatures
+from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, InclusionProof
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.tiles import WIDTH, Log, tile_path
-from likewise_service.verify import packets
+from likewise_service.verify import certificates, packets
 
 router = deps.api_router("/v1/dockets/{docket}", "ledger")
 
@@ -30,6 +31,11 @@ PAGE = 1000
 COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "hash", "actor")
 
 After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
+
+
+WrongReports = Annotated[
+    int, Query(ge=0, le=10**9, description="Reports of pairs that the panel accepts in truth.")
+]
 
 
 def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
@@ -123,6 +129,21 @@ async def get_metrics(access: deps.ReadAccess) -> metrics.MetricsResponse:
     return await access.run(lambda w: metrics.measure(w, with_panel=access.sees_panel))
 
 
+@router.get("/certificate")
+async def get_certificate(
+    access: deps.ReadAccess,
+    confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+    wrong_reports: WrongReports = 0,
+) -> responses.CertificateResponse:
+    """Return a bound on the learner's regret so far, and when it holds; signed."""
+    given = await access.run(
+        lambda w: certificates.give_certificate(
+            w.docket, confidence=confidence, wrong_reports=wrong_reports
+        )
+    )
+    return responses.CertificateResponse(given, certificates.certificate_words(given))
+
+
 @router.get("/agreement.csv", response_class=Response, responses=_documented("text/csv"))
 async def get_agreement(access: deps.SupervisorAccess) -> Response:
     """Return agreement and disagreement by member and month, as a table."""
@@ -184,14 +205,24 @@ published = APIRouter(tags=["evidence"])
 
 HoldId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From placing it.")]
 Days = Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)]
-Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
 
 
 class RetentionBody(deps.Body):
-    """Days after a round has closed for which features and reasons are kept; null: always."""
+    """Days after a round has closed for which features and reasons are kept; null: always.
 
-    features: Days | None
-    reasons: Days | None
+    Or ``presets``, periods that laws ask for, by name; of several the longest.
+    """
+
+    features: Days | None = None
+    reasons: Days | None = None
+    presets: Annotated[list[str], Field(min_length=1, max_length=10)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        wanted = {"presets"} if self.presets is not None else {"features", "reasons"}
+        if self.model_fields_set != wanted:
+            raise ValueError("give both features and reasons, or presets alone")
+        return self
 
 
 class HoldBody(deps.Body):
@@ -202,18 +233,14 @@ class HoldBody(deps.Body):
     person: deps.PersonId | None = None
 
 
-class MemberKeyBody(deps.Body):
-    """A key that you sign with from now on: its own signature, and that of the key before it."""
-
-    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    proof: Signature
-    consent: Signature | None = None
-
-
 class KeyList(responses.Response):
     """The keys that sign, or once signed, receipts; the key in use is not ``retired``."""
 
     keys: list[responses.KeyResponse]
+
+
+class HoldList(responses.Response):
+    holds: list[responses.HoldResponse]
 
 
 class NewHold(Written):
@@ -249,7 +276,44 @@ async def set_periods(
     body: RetentionBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.RetentionSet)]
 ) -> Written:
     """Set how long features and reasons are kept after a round has closed."""
-    return await access.write(erasure.set_retention, body.features, body.reasons)
+    periods = (body.features, body.reasons)
+    if body.presets is not None:
+        periods = (erasure.preset_days(body.presets),) * 2
+    return await access.write(erasure.set_retention, *periods)
+
+
+@router.get("/assessment")
+async def get_assessment(access: deps.SupervisorAccess) -> dict[str, Any]:
+    """Return the facts for a fundamental-rights impact assessment (EU AI Act, Art. 27).
+
+    What only people can know is named, and left for them to write.
+    """
+    return await access.run(lambda w: assessment.assessment(w.docket))
+
+
+@router.get("/assessment.md", response_class=Response, responses=_documented("text/markdown"))
+async def get_assessment_text(access: deps.SupervisorAccess) -> Response:
+    """Return the same as a text to complete."""
+    content = await access.run(lambda w: assessment.assessment(w.docket))
+    return Response(assessment.assessment_markdown(content), media_type="text/markdown")
+
+
+@router.get("/assessment.html", response_class=Response, responses=_documented("text/html"))
+async def get_assessment_page(access: deps.SupervisorAccess) -> Response:
+    """Return the same as a page."""
+    content = await access.run(lambda w: assessment.assessment(w.docket))
+    return Response(assessment.assessment_html(content), media_type="text/html")
+
+
+@router.get("/holds")
+async def list_holds(access: deps.SupervisorAccess) -> HoldList:
+    """List the legal holds that are in force, the oldest first."""
+    return await access.run(lambda w: hold_list(w.docket))
+
+
+def hold_list(docket: Docket) -> HoldList:
+    holds = docket.projection.governance.holds.values()
+    return HoldList([fill(responses.HoldResponse, hold, round=hold.of_round) for hold in holds])
 
 
 @router.post("/holds", status_code=201)
@@ -269,14 +333,3 @@ async def end_hold(
 ) -> Written:
     """Lift a legal hold."""
     return await access.write(erasure.lift_hold, hold)
-
-
-@router.put("/member-key")
-async def take_key_into_use(
-    body: MemberKeyBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberKeySet)]
-) -> Written:
-    """Sign what you say from now on; nothing is accepted from you without a signature."""
-    key = signatures.PublicKey(body.key)
-    return await access.write(
-        panel.set_member_key, access.caller.name, key, body.proof, body.consent
-    )

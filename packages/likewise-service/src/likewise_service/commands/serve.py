@@ -68,10 +68,11 @@ def opened_store(database: str, *, begin: bool = False, notes: bool = True) -> I
     import sqlalchemy as sa
 
     from likewise_service.ledger.store import Store
-    from likewise_service.settings import database_url
+    from likewise_service.settings import Settings, database_url
 
     try:
-        store = Store.open(database_url(database), create=begin)
+        key = Settings().installation_key
+        store = Store.open(database_url(database), create=begin, key=key)
     except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
         raise click.ClickException(
             f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "

@@ -15,7 +15,7 @@ from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import notes, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
-from likewise_service.verify import evidence, governance, packets, replay
+from likewise_service.verify import certificates, evidence, governance, packets, replay
 from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
@@ -29,8 +29,13 @@ from likewise_service.verify.receipts import (
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 COUNTS = (
     "rounds", "decisions", "skipped", "draws", "audits", "repeats", "ended", "payloads", "seed",
-    "erased", "wholly", "proved", "unproved", "holds",
+    "erased", "wholly", "proved", "unproved", "holds", "certificate",
 )  # fmt: skip
+# What is signed and given: its name, and how it is checked.
+DOCUMENTS = {
+    packets.FORMAT: ("PACKET", packets.check_packet),
+    certificates.FORMAT: ("CERTIFICATE", certificates.check_certificate),
+}
 
 
 @contextmanager
@@ -64,12 +69,13 @@ def _trust(
     witnesses: Sequence[str],
 ) -> tuple[KnownKeys | None, governance.Trusted]:
     """Read keys and certificates that the verifier has from elsewhere."""
-    members = {}
+    members: dict[str, tuple[str, ...]] = {}
     for text in member_keys:
         name, _, key = text.rpartition("=")
         if not name:
             raise LikewiseError(f"{text!r} does not say whose key it is. Write NAME=KEY.")
-        members[name] = signatures.PublicKey(key.strip().lower()).text
+        public = signatures.PublicKey(key.strip().lower()).text
+        members[name] = (*members.get(name, ()), public)
     roots = [] if authority is None else signatures.read_certificates(authority)
     trusted = governance.Trusted(members, roots, tuple(map(notes.Verifier.parse, witnesses)))
     return KnownKeys.named(keys) if keys else None, trusted
@@ -109,6 +115,7 @@ def replayed(
             raise LikewiseError(f"{folder} holds the docket {ledger.docket!r}, not {docket!r}.")
         keys, trusted = _trust(**trust)
         findings = replay.replay_evidence(ledger, trusted)
+        certificates.add_certificate(findings)
         exported = _exported(folder, keys, ledger)
         faults = [evidence.Difference(0, "export", f, "as signed.") for f in exported.faults]
         findings.differences[:0] = faults
@@ -152,8 +159,8 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
         for proof in proofs:
             text = Path(proof).read_text(encoding="utf-8") if os.path.isfile(proof) else proof
             form = _format(text)
-            if form == packets.FORMAT:
-                documents.append(packets.read_packet(text))
+            if form in DOCUMENTS:
+                documents.append(packets.read_document(text))
             elif form == ACKNOWLEDGEMENT:
                 outcomes.append(_print_acknowledgement(text, keys, receipts))
             elif text.startswith("old "):
@@ -165,10 +172,12 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
         receipts += [proof.checkpoint for proof in consistencies]
         ledger = None
         if (folder or database) is not None or not (documents or len(receipts) > 1):
-            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in documents]
+            dockets = [r.docket for r in receipts] + [
+                str(document["docket"]) for document in documents
+            ]
             docket = dockets[0] if dockets else None
             ledger = _evidence(docket, database, folder, personal=bool(documents))
-        outcomes += [_print_packet(packet, keys, ledger) for packet in documents]
+        outcomes += [_print_document(document, keys, ledger) for document in documents]
         if receipts or not documents:
             known = keys or keys_in(() if ledger is None else ledger.records)
             alone = ledger is None
@@ -215,20 +224,21 @@ def _print_acknowledgement(
     return HOLDS
 
 
-def _print_packet(
-    packet: dict[str, Any], keys: KnownKeys | None, ledger: evidence.Evidence | None
+def _print_document(
+    document: dict[str, Any], keys: KnownKeys | None, ledger: evidence.Evidence | None
 ) -> int:
-    """Print if the packet of a decision is as it was given, and follows from the ledger."""
+    """Print if a packet or a certificate is as it was given, and follows from the ledger."""
+    name, check = DOCUMENTS[document["format"]]
     try:
-        faults = packets.check_packet(packet, keys, ledger)
+        faults = check(document, keys, ledger)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
+        faults = [f"It has not the parts that it should have ({type(error).__name__}: {error})."]
     for fault in faults:
-        click.echo(f"THE PACKET DOES NOT HOLD. {fault}")
+        click.echo(f"THE {name} DOES NOT HOLD. {fault}")
     if not faults:
-        key = f"the key {packet['key']}" + (", which you named" if keys else "")
+        key = f"the key {document['key']}" + (", which you named" if keys else "")
         derived = "" if ledger is None else ", and every part of it follows from the ledger"
-        click.echo(f"THE PACKET HOLDS. It is as it was given, signed by {key}{derived}.")
+        click.echo(f"THE {name} HOLDS. It is as it was given, signed by {key}{derived}.")
     return FAILS if faults else HOLDS
 
 

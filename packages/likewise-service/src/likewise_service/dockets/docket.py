@@ -29,7 +29,7 @@ from likewise_client.tree import Tree
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
-from likewise_service.errors import Clock, LedgerClock, ServiceError, now, seconds_between
+from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.records import (
@@ -164,7 +164,25 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "pairs_shown": projection.counts["pairs_shown"],
         "members_asked": projection.counts["members_asked"],
         "member_pairs": projection.counts["member_pairs"],
+        "appeals": projection.counts["appeals"],
+        "open_appeals": len(projection.appeals),
+        "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
+        "late_appeals": projection.counts["appeals_late"],
+        **_anchored(projection),
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
+    }
+
+
+def _anchored(projection: Projection) -> dict[str, float]:
+    """Return how far the ledger is anchored at every target and since when, and its own time."""
+    governance, states = projection.governance, projection.governance.anchors.values()
+    anchored = min((state.seq for state in states), default=0)
+    fixed = min((state.fixed for state in states), default="")
+    return {
+        "anchors_failing": sum(bool(state.failure) for state in states),
+        "unanchored_records": max(0, governance.busy - anchored),
+        "anchored_time_seconds": parse(fixed).timestamp() if fixed else 0.0,
+        "ledger_time_seconds": parse(projection.at).timestamp() if projection.at else 0.0,
     }
 
 
@@ -427,7 +445,7 @@ class Docket:
             with self.archive.recording(transaction):
                 for (record, body), tree in zip(work.added, work.trees, strict=True):
                     self._take(record, body, work.state, tree)
-                    if isinstance(body, kinds.MemberAsked) or (
+                    if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
                         transaction.look_at(body.due)
@@ -452,9 +470,10 @@ class Docket:
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
-        """Record the earliest deadline of an open panel, for the tick."""
+        """Record the earliest deadline of an open panel or an appeal, for the tick."""
         with self.unit_of_work() as work:
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            dues += [a.due for a in self.projection.appeals.values() if not a.overdue]
             work.transaction.set_due(min(dues, default=None))
 
     def _catch_up(self, view: LedgerView) -> None:

@@ -230,7 +230,13 @@ def override(
 ) -> None:
     """Record that a human decided otherwise, and why, if they say so."""
     payload = reason_payload(reason, work.docket.reason_limit)
-    if work.projection.round(round_id).overrides.get(person) is not approved:
+    round_ = work.projection.round(round_id)
+    if round_.reconsidered(person) not in (None, approved):
+        raise ServiceError(
+            "appealed", 409,
+            f"{person!r} was decided on by appeal, which stands. Open another appeal to change it.",
+        )  # fmt: skip
+    if round_.overrides.get(person) is not approved:
         if payload is not None:
             work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
         work.add(kinds.Overridden(round_id, person, approved))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -47,11 +48,17 @@ class Replayed:
     ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
     ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
-    operator ended before the panel was done. ``erased``
+    operator ended before the panel was done; ``shown`` are the signed acts for which it was
+    computed again what the member was shown, and ``unshown`` those for which it could not be;
+    ``reconsidered`` are appeals that were decided, of which ``entrusted`` not by an operator in
+    their own name; ``redecided`` counts what the policy makes of corrections, and its reasons in
+    notices, as far as they were computed again, and ``unexplained`` those that could not be.
+    ``erased``
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
-    governance: keys, actors, members' signatures and anchors.
+    governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
+    ``kept_state`` after the record that was asked for, ``certificate`` that of the end.
     """
 
     receipt: Checkpoint
@@ -69,9 +76,17 @@ class Replayed:
     audits: int = 0
     repeats: int = 0
     ended: int = 0
+    shown: int = 0
+    unshown: int = 0
     payloads: int = 0
     labels: int = 0
+    reconsidered: int = 0
+    entrusted: int = 0
+    redecided: int = 0
+    unexplained: int = 0
     state: State | None = None
+    kept_state: State | None = None
+    certificate: dict[str, Any] | None = None
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
 
@@ -96,7 +111,13 @@ class Replayed:
             f"{self.repeats:,} records are about rounds that were shown again, each by the lottery "
             f"of hidden repeats.": self.repeats,
             f"{self.decisions:,} decisions, with their scores, were taken again.": self.decisions,
-        }
+            f"{self.reconsidered:,} appeals were decided, each by whom it was assigned to.":
+                self.reconsidered,
+            f"{self.redecided:,} times what the policy makes of corrected data, or its reasons in "
+            f"a notice, were computed again.": self.redecided,
+            f"What members were shown (people, features, scores, pairs, guidelines) is what they "
+            f"signed, in {self.shown:,} acts.": self.shown,
+        }  # fmt: skip
         return [sentence for sentence, shown in sentences.items() if shown] + self.kept
 
     @property
@@ -119,8 +140,15 @@ class Replayed:
                 self.ended,
             "That the seed was not chosen for its draws, or who arrives for them: its owner knows "
             "it. Hold a receipt from before the first round.": self.decisions or self.draws,
+            f"What members were shown in {self.unshown:,} signed acts: features of it are gone, or "
+            f"were not given here.": self.unshown,
             f"That {self.labels:,} labels are true: they are what the institution sent.":
                 self.labels,
+            f"That a person decided on {self.entrusted:,} appeals: the institution's own programs, "
+            f"or somebody at the machine, say who did.": self.entrusted,
+            f"{self.unexplained:,} times what the policy makes of corrected data, or its reasons "
+            f"in a notice, could not be computed again, or nobody had at the time.":
+                self.unexplained,
         }  # fmt: skip
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 
