@@ -20,7 +20,7 @@ from likewise_service.dockets.assessment import (
     assessment_markdown,
 )
 from likewise_service.dockets.docket import Docket
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def test_every_point_has_facts_or_says_what_people_have_to_write(docket: Docket)
     assert points["27(1)(b)"]["facts"]["people decided on"] == 3
     assert points["27(1)(d)"]["facts"]["appeals decided"] == 1
     assert points["27(1)(f)"]["facts"]["days within which a person reconsiders"] == 30
-    assert Receipt.parse(content["receipt"]).head == docket.store.head("loans")
+    assert Checkpoint.parse(content["receipt"]).size == docket.store.head("loans").seq
     text, page = assessment_markdown(content), assessment_html(content)
     expected = sum(len(part["to_write"]) for part in content["parts"])
     assert text.count(TO_WRITE) == page.count(TO_WRITE) == expected

@@ -12,6 +12,7 @@ a client first asks again, with the same key, for what was never answered.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import sys
@@ -34,7 +35,7 @@ from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Job, Worker, Workers
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -63,9 +64,9 @@ class Client:
         self.asked, self.acks = folder / f"asked-{number}", folder / "acks"
         self.random = random.Random(os.getpid() * 100 + number)
 
-    async def ask(self, command: Callable[[Docket], Receipt]) -> None:
+    async def ask(self, command: Callable[[Docket], Checkpoint]) -> None:
         receipt = await self.workers.run(self.docket, lambda worker: command(worker.docket))
-        await asyncio.to_thread(append, self.acks, str(receipt))
+        await asyncio.to_thread(append, self.acks, json.dumps(str(receipt)))
 
     async def round(self, round_id: str) -> Round:
         return await self.workers.run(
@@ -79,7 +80,7 @@ class Client:
         ]
         made: list[str] = []
 
-        def command(docket: Docket) -> Receipt:
+        def command(docket: Docket) -> Checkpoint:
             round_, receipt = open_round(docket, people, key=key)
             made.append(round_.id)
             return receipt

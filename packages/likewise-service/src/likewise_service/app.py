@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from likewise_service import anchors, demo
-from likewise_service.api import appeals, dockets, ledger, reviews, rounds
+from likewise_service.api import appeals, dockets, ledger, member_keys, reviews, rounds
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
 from likewise_service.auth import sign_ins, tokens
@@ -25,7 +25,15 @@ from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
 from likewise_service.web import appeals as appeal_pages
-from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
+from likewise_service.web import (
+    console,
+    dashboard,
+    dependencies,
+    management,
+    rendering,
+    sign_in,
+    signing,
+)
 
 health = APIRouter(tags=["health"])
 
@@ -69,10 +77,14 @@ async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
 
 # The busiest come first.
 ROUTERS = (
-    rounds.router, reviews.router, dockets.router, ledger.router, appeals.router, dockets.tokens,
+    rounds.router, reviews.router, member_keys.router, dockets.router, ledger.router,
+    appeals.router, dockets.tokens,
 )  # fmt: skip
 # The last one has a page for every name.
-PAGES = (sign_in.router, console.router, appeal_pages.router, dashboard.router)
+PAGES = (
+    sign_in.router, console.router, signing.router, management.router, appeal_pages.router,
+    dashboard.router,
+)  # fmt: skip
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0
@@ -88,7 +100,9 @@ DESCRIPTION = (
 
 def create_app(settings: Settings) -> FastAPI:
     """Return a server with these settings; the database is opened at once, so mistakes show."""
-    store, telemetry = Store.open(settings.database), Telemetry()
+    store = Store.open(settings.database, key=settings.installation_key)
+    store.keys.current()  # a server without its key does not start
+    telemetry = Telemetry()
     workers = Workers(store, settings, telemetry.waiting)
     anchoring = anchors.Anchoring(anchors.targets_from(settings.anchors), settings.anchor_minutes)
 

@@ -17,6 +17,8 @@ from likewise_service.commands import serve
 
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
+    from likewise_service.ledger.backups import Manifest
+    from likewise_service.ledger.store import Store
     from likewise_service.settings import Settings
 
 
@@ -263,10 +265,14 @@ def backup(path: Path, database: str) -> None:
 
         written = write_backup(store, path)
     click.echo(f"{path}  ({path.stat().st_size:,} bytes), as of {written.at}")
-    for receipt in written.receipts:
-        click.echo(str(receipt))
+    _echo_trees(written)
     click.echo("It holds features, seeds and hashes of tokens: keep it as you keep the database.",
                err=True)  # fmt: skip
+
+
+def _echo_trees(manifest: Manifest) -> None:
+    for docket, (size, root) in manifest.trees.items():
+        click.echo(f"{docket}: {size:,} records, root {root}")
 
 
 @click.command(short_help="Read a backup into an empty database.")
@@ -280,9 +286,19 @@ def restore(path: Path, database: str) -> None:
 
         restored = read_backup(path, store)
         click.echo(f"{store.where} is as it was at {restored.at}.")
-    for receipt in restored.receipts:
-        click.echo(str(receipt))
+        _check_key(store)
+    _echo_trees(restored)
     click.echo("What was acknowledged after that is lost, and its receipts will say so.", err=True)
+
+
+def _check_key(store: Store) -> None:
+    """Say if the installation's key has to be put back too: a backup may not have it."""
+    from likewise_service.errors import StoreError
+
+    try:
+        store.keys.current()
+    except StoreError as error:
+        click.echo(f"Before a server can start: {error}", err=True)
 
 
 @click.command(short_help="Bring an older database to this version.")

@@ -17,13 +17,8 @@ from likewise_service.dockets.panel import reason_payload
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.errors import ServiceError, later, passed
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import (
-    Payload,
-    Receipt,
-    canonical,
-    features_of,
-    person_payload,
-)
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Payload, canonical, features_of, person_payload
 
 DAY = 86_400.0
 
@@ -31,7 +26,7 @@ DAY = 86_400.0
 def open_appeal(
     docket: Docket, round_id: str, person: str, text: str | None = None,
     corrections: Mapping[str, Any] | None = None, key: str | None = None,
-) -> tuple[kinds.Appeal, Receipt]:  # fmt: skip
+) -> tuple[kinds.Appeal, Checkpoint]:  # fmt: skip
     """Open an appeal with an applicant's words, with values that correct their features, or both.
 
     A request that is sent again with the same ``key`` gets the same appeal.

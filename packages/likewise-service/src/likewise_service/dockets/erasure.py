@@ -15,17 +15,19 @@ from likewise.people.schema import People
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Receipt, features_of, person_payload
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import features_of, person_payload
 from likewise_service.ledger.store import Store
 
 
-def erase(docket: Docket, round_id: str, person: str) -> Receipt:
+def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
     """Erase what is personal about somebody.
 
-    Features, reasons that name them (also those withdrawn), and the fingerprints of requests are
-    removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse surrogate
-    remains whom the class cannot tell from them, so that every decision can still be recomputed.
-    An attention that has learnt from their round begins anew; one that began after it need not.
+    Features, reasons that name them (also those withdrawn), comments on their round, and the
+    fingerprints of requests are removed; :meth:`Store.scrub` then empties the database's own files
+    of them. A coarse surrogate remains whom the class cannot tell from them, so that every decision
+    can still be recomputed. An attention that has learnt from their round begins anew; one that
+    began after it need not.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -54,9 +56,11 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
-        # Reasons may have been given since; erasing again removes those.
-        for reason in round_.reasons_about(person):
-            work.transaction.erase(reason)
+        # Reasons may have been given since; erasing again removes those. A comment may be about
+        # anybody in the round.
+        comments = [comment.digest for comment in round_.comments]
+        for words in (*round_.reasons_about(person), *comments):
+            work.transaction.erase(words)
     docket.scrub()
     return docket.receipt()
 
@@ -169,7 +173,7 @@ def set_retention(work: UnitOfWork, features: float | None, reasons: float | Non
 
 def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
-) -> tuple[str, Receipt]:
+) -> tuple[str, Checkpoint]:
     """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
     if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
         raise ParameterError(
@@ -256,7 +260,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
     """Remove the words of a round's reasons; their digests stay on record."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        payloads = work.transaction.payloads([*round_.reasons, *round_.explanations.values()])
+        payloads = work.transaction.payloads(round_.words)
         if not payloads:
             return
         waiting = any(appeal.ended is None for appeal in round_.appeals.values())

@@ -14,7 +14,8 @@ from likewise_service.dockets.explanations import NAMED, PastPolicy, rejection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.errors import ServiceError, is_moment
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Payload, Receipt, features_of
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Payload, features_of
 
 BEFORE = """\
 $title: an automated system takes part in this decision. It computes a chance of approval from the \
@@ -93,7 +94,7 @@ class GivenNotice:
 def give_notice(
     docket: Docket, round_id: str, person: str, occasion: kinds.Occasion, given: str | None = None,
     reasons: Sequence[str] = (),
-) -> tuple[GivenNotice, Receipt]:  # fmt: skip
+) -> tuple[GivenNotice, Checkpoint]:  # fmt: skip
     """Make the notice for somebody, and record that it was given, now or at a time before.
 
     ``reasons`` are the institution's own, where it decided; nowhere else are they taken.

@@ -27,15 +27,16 @@ from likewise_service.ledger.transaction import EndedReview, LedgerView, Transac
 class Governance:
     """All that is not about rounds.
 
-    ``key`` is that of receipts; ``actors`` are those who can act, by id; ``keys`` are the members'
-    keys, and ``signed`` is when each of them last signed. ``ahead`` is how far the ledger's time
-    was ahead of a clock, as it says itself. ``busy`` is the number of the last record that is not
-    an anchor's.
+    ``origin`` is the name of the docket's log, and ``key`` signs its receipts; ``actors`` are those
+    who can act, by id; ``keys`` are the members' keys, and ``signed`` is when something was last
+    signed, by what it is about. ``ahead`` is how far the ledger's time was ahead of a clock, as it
+    says itself. ``busy`` is the number of the last record that is not an anchor's.
     """
 
+    origin: str = ""
     key: str = ""
     actors: dict[str, kinds.Introduction] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
+    keys: kinds.MemberKeys = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, kinds.AnchorState] = field(default_factory=dict)
     features_days: float | None = None

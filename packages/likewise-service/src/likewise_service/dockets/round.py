@@ -69,6 +69,7 @@ class Round:
     explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, kinds.Repeat] = field(default_factory=dict)
+    comments: tuple[kinds.Comment, ...] = ()
     closed: str | None = None
     batches: tuple[int, ...] = ()
     appeals: Mapping[str, kinds.Appeal] = field(default_factory=dict)
@@ -260,6 +261,12 @@ class Round:
         if person in self.explanations:
             reasons.append(self.explanations[person])
         return [*reasons, *self.words_for(person)]
+
+    @property
+    def words(self) -> list[str]:
+        """The digests of all that was written in the round: reasons, explanations, comments."""
+        comments = [comment.digest for comment in self.comments]
+        return [*self.reasons, *self.explanations.values(), *comments]
 
     @property
     def ended_by(self) -> str:

@@ -408,7 +408,7 @@ class Workers:
     async def _worker(self, docket: str) -> Worker:
         if docket not in self._workers:
             # Checked first, so that made-up names do not make threads.
-            if docket not in await self.dockets():
+            if not (await asyncio.to_thread(self.store.head, docket)).seq:
                 raise ServiceError(
                     "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
                 )

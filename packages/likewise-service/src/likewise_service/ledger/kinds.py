@@ -26,7 +26,9 @@ from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
 from likewise_service.errors import due_after, is_moment, later, passed, seconds_between
-from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
+from likewise_service.ledger.notes import Checkpoint, origin_of
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Record, features_of
+from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
 
 if TYPE_CHECKING:
     from likewise_service.dockets.projection import Projection
@@ -195,39 +197,124 @@ class SignedOut(Body, kind="signed-out", by="service"):
         projection.governance.actors.pop(self.actor, None)
 
 
-class MemberKeySet(Body, kind="member-key-set", by="auditor"):
-    """A member signs with that key from now on, and says nothing without it.
+@dataclass(frozen=True)
+class EnrolledKey:
+    """A member's key: on which ``device``, since when, and if it signs, waits or is revoked."""
 
-    ``proof`` is the new key's own signature, ``consent`` that of the key before it.
-    """
+    key: str
+    device: str
+    at: str
+    state: Literal["signs", "waits", "revoked"]
+
+    @property
+    def public(self) -> PublicKey:
+        return PublicKey(self.key)
+
+
+# The keys that members have had, by name and the key's id. Who is in it says nothing unsigned.
+MemberKeys = dict[str, dict[str, EnrolledKey]]
+
+
+def signing_keys(keys: MemberKeys, member: str) -> dict[str, PublicKey]:
+    """Return the keys that speak for a member now, by id."""
+    listed = keys.get(member, {}).items()
+    return {name: enrolled.public for name, enrolled in listed if enrolled.state == "signs"}
+
+
+class MemberKeyBody(Body):
+    """A record about one key of a member."""
 
     member: str
-    key: str
-    proof: str
-    consent: str | None
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        raise NotImplementedError
 
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.keys[self.member] = self.key
+        self.change(projection.governance.keys, record.at)
+
+
+class MemberKeyEnrolled(MemberKeyBody, kind="member-key-enrolled", by="auditor"):
+    """A member has another key, which shows by ``proof`` that they have it.
+
+    It signs from now on if they have no other that does. Otherwise it waits for one to agree.
+    """
+
+    key: str
+    device: str
+    proof: str
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        state: Literal["signs", "waits"] = "waits" if signing_keys(keys, self.member) else "signs"
+        enrolled = EnrolledKey(self.key, self.device, at, state)
+        keys.setdefault(self.member, {})[enrolled.public.id] = enrolled
+
+
+class MemberKeyAgreed(MemberKeyBody, kind="member-key-agreed", by="auditor"):
+    """A key that signs for the member agrees (``consent``) to one that waited (``agreed``)."""
+
+    agreed: str
+    by_key: str
+    consent: str
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        listed = keys[self.member]
+        listed[self.agreed] = replace(listed[self.agreed], state="signs")
+
+
+class MemberKeyRevoked(MemberKeyBody, kind="member-key-revoked", by="auditor"):
+    """A member's key has ended; ``signature`` is one of their keys', None if they have none."""
+
+    revoked: str
+    signature: str | None
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        listed = keys[self.member]
+        listed[self.revoked] = replace(listed[self.revoked], state="revoked")
+
+
+# Seconds for which it is remembered what was signed; nothing older is taken.
+SIGNED_SECONDS = 900.0
 
 
 class Signed(Body, kind="signed", by="auditor"):
     """A member's own signature over what the next record says, in the words of their review.
 
-    ``limit`` is the one of a flag, in units, if they gave one.
+    The fields are those of :func:`~likewise_service.ledger.signatures.act_statement`.
     """
 
     member: str
     key: str
     review: str
-    act: Literal["flag", "withdraw", "finish", "reopen"]
+    shown: str
+    act: Act
     pair: tuple[str, str] | None
     reason: str | None
+    limit: int | None
+    flags: tuple[Flag, ...] | None
     at: str
     signature: str
-    limit: int | None
+
+    def statement(self, docket: str) -> bytes:
+        return act_statement(
+            docket, self.member, self.review, self.shown, self.act, self.pair, self.reason,
+            self.limit, self.flags, self.at,
+        )  # fmt: skip
+
+    @property
+    def subject(self) -> str:
+        """The review, or the pair of it, of which nothing older is taken any more."""
+        return ".".join((self.review, *sorted(self.pair or ())))
+
+    def remember(self, signed: dict[str, str]) -> None:
+        """Keep when it was signed, and forget what is too old to be taken anyway."""
+        ended = later(self.at, -SIGNED_SECONDS)
+        while signed and signed[next(iter(signed))] < ended:
+            del signed[next(iter(signed))]
+        signed.pop(self.subject, None)
+        signed[self.subject] = self.at
 
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.signed[self.member] = self.at
+        self.remember(projection.governance.signed)
 
 
 @dataclass(frozen=True)
@@ -278,7 +365,7 @@ class Anchored(Body, kind="anchored", by="service"):
     proof: str | None
 
     def apply(self, projection: Projection, record: Record) -> None:
-        seq = Receipt.parse(self.receipt).head.seq
+        seq = Checkpoint.parse(self.receipt).size
         projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
 
@@ -336,7 +423,7 @@ class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service")
     def check(self, replay: Replay) -> None:
         replay.reasonless.add(self.of_round)
         round_ = replay.projection.find(self.of_round)
-        for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
+        for digest in round_.words if round_ else ():
             if digest in (replay.evidence.payloads or {}):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
@@ -363,6 +450,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
         projection.governance.key = self.key
+        projection.governance.origin = origin_of(projection.name, PublicKey(self.key))
         projection.open(self)
 
     def check(self, replay: Replay) -> None:
@@ -728,7 +816,7 @@ class PanelBody(RoundBody):
 
     member: str
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
         """Tell if the record says what was signed; ``names`` are the people's in the review."""
         raise NotImplementedError
 
@@ -760,7 +848,7 @@ class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
         del pairs[Pair.of(self.pair)]
         return round_.changed(objections={**round_.objections, self.member: pairs})
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
         return frozenset(signed.pair or ()) == _named(self.pair, names)
 
     def check(self, replay: Replay) -> None:
@@ -776,6 +864,17 @@ class Objection(Body):
 
     reason: str | None = None
     limit: int | None = None
+
+
+def flags_of(objections: Mapping[Pair, Objection], names: Mapping[str, str]) -> tuple[Flag, ...]:
+    """Return a member's objections as they sign them."""
+    named = {_pair_named(pair, names): objection for pair, objection in objections.items()}
+    return tuple((*pair, named[pair].reason, named[pair].limit) for pair in sorted(named))
+
+
+def _pair_named(pair: Pair, names: Mapping[str, str]) -> tuple[str, str]:
+    first, second = sorted(names.get(person, "") for person in pair)
+    return first, second
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
@@ -818,8 +917,10 @@ class Finished(PanelBody, kind="finished", by="auditor"):
         shown, objected = before.asked_of(self.member), before.objections.get(self.member, {})
         return turns.after(self.member, len(shown), len(objected), asked=0)
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
-        return signed.pair is None
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
+        standing = flags_of(round_.objections.get(self.member, {}), names)
+        flags = standing if self.seats[1] == "finished" else None
+        return signed.pair is None and signed.flags == flags
 
     def check(self, replay: Replay) -> None:
         """The seat was as it has to be before; then the next is asked, or the audit ends."""
@@ -899,9 +1000,12 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.repeated(self, round_, at)
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
-        if signed.act in ("finish", "reopen"):
-            return self.finished == (signed.act == "finish")
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
+        if signed.act == "finish":
+            listed = {Pair.of(o.pair): Objection(o.reason, o.limit) for o in self.objections}
+            return self.finished and signed.flags == flags_of(listed, names)
+        if signed.act == "reopen":
+            return not self.finished
         objections = {_named(o.pair, names): (o.reason, o.limit) for o in self.objections}
         pair = frozenset(signed.pair or ())
         if signed.act == "withdraw":
@@ -929,6 +1033,39 @@ def _check_limit(limit: int | None, pair: tuple[str, str], round_: Round, replay
     asked = replay.projection.settings.graded
     if limit is not None and not (asked and 0 <= limit < round_.gap(Pair.of(pair))):
         replay.differ("panel", f"The limit of {list(pair)} is {limit}", "one below their gap")
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A member's comment: the digest of its words, and when; ``again`` in an open second review."""
+
+    member: str
+    digest: str
+    again: bool
+    at: str
+
+
+class Commented(RoundBody, kind="commented", by="auditor"):
+    """A member comments on a round, before or after its panel closed; it changes no outcome.
+
+    ``comment`` is the digest of the words. What was said while the round was shown ``again`` stays
+    with that review.
+    """
+
+    member: str
+    comment: str
+    again: bool
+
+    def after(self, round_: Round, record: Record) -> Round:
+        comment = Comment(self.member, self.comment, self.again, record.at)
+        return round_.changed(comments=(*round_.comments, comment))
+
+    def check(self, replay: Replay) -> None:
+        """By a member who was asked; whether its words are there is asked at the end."""
+        seat = replay.projection.round(self.round).seats.get(self.member, "unasked")
+        if seat == "unasked":
+            replay.differ("panel", f"{self.member!r} comments", "a member who was asked")
+        replay.reasons[self.comment] = replay.record
 
 
 class EventBody(RoundBody):
@@ -1330,7 +1467,7 @@ class Actor:
 
 # Roles that see the panel at work, and records that only they may notice, and whoever added them.
 SUPERVISORS = ("operator", "regulator")
-UNSEEN = (PanelBody, MemberAsked, Signed, SignedIn, SignedOut)
+UNSEEN = (PanelBody, Commented, MemberAsked, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 

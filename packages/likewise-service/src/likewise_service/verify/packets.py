@@ -20,9 +20,10 @@ from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, parse
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Payload, Receipt, Record, canonical, features_of, sha256
+from likewise_service.ledger.notes import InclusionProof
+from likewise_service.ledger.records import Payload, Record, canonical, features_of, sha256
 from likewise_service.verify.evidence import Evidence
-from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
+from likewise_service.verify.receipts import KnownKeys
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,8 @@ def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
         kept = view.policy(round_id)
     decided = _decided(records, round_id, person)
     elsewhere = projection.audit_only or decided.seq < projection.learner_from
-    digests = [round_.people[person], *round_.reasons_about(person)]
+    comments = [comment.digest for comment in round_.comments]
+    digests = [round_.people[person], *round_.reasons_about(person), *comments]
     policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
     return DecisionHistory(
         docket.name, head.seq, projection.settings, person, round_, records, decided,
@@ -183,6 +185,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
             "seats": dict(round_.seats) if supervises else None,
         },
         "objections": _objections(history) if supervises else None,
+        **_comments(history, supervises),
         "outcome": round_.outcome, "reported": _reported(history),
         "notices": _notices(history), "appeals": _appeals(history),
         "label": round_.labels.get(person),
@@ -295,6 +298,17 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
     return objections
 
 
+def _comments(history: DecisionHistory, supervises: bool) -> dict[str, Any]:
+    """Return what members wrote about the round, for those who see the panel's work."""
+    if not (supervises and history.round.comments):
+        return {}
+    comments = [
+        {"member": comment.member, "at": comment.at, "reason": _words(history, comment.digest)}
+        for comment in history.round.comments
+    ]
+    return {"comments": comments}
+
+
 def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
     names = _pseudonyms(history)
     return [
@@ -307,57 +321,78 @@ def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
 def give_packet(
     docket: Docket, round_id: str, person: str, role: str = "operator"
 ) -> dict[str, Any]:
-    """Give somebody of a role the packet of a decision, signed; its hash is recorded."""
+    """Give somebody of a role the packet of a decision.
+
+    Its hash is in the record that it is ``given``, of which it carries the ``proof``.
+    """
     with docket.unit_of_work() as work:
         content = packet_content(history_in(docket, round_id, person), role)
-        keys = docket.store.keys
-        content["receipt"] = str(keys.sign(Receipt(docket.name, work.projection.head)))
-        packet = sign_document("packet", content, keys.current())
-        work.add(kinds.PacketGiven(round_id, person, sha256(canonical(packet))))
-    return packet
+        content["key"] = docket.store.keys.public().text
+        work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
+        record, _ = work.added[-1]
+    with docket.looking() as view:
+        hashes = view.log(record.seq).inclusion(record.seq - 1, record.seq)
+    proof = InclusionProof(record.seq - 1, tuple(hashes), docket.checkpoint(docket.tree))
+    return {**content, "given": record.to_json(), "proof": str(proof)}
 
 
-def read_packet(text: str) -> dict[str, Any]:
+def read_document(text: str) -> dict[str, Any]:
+    """Read what was given as JSON; one that cannot have been signed is refused."""
     try:
-        document = json.loads(text)
+        document: dict[str, Any] = json.loads(text)
         canonical(document)
     except (ValueError, RecursionError, LikewiseError) as error:
-        raise LikewiseError(f"This is not a packet: it is no JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise LikewiseError(f"This is not a packet: it does not say that it is {FORMAT}.")
+        raise LikewiseError(f"This is no signed document: it is no JSON ({error}).") from error
     return document
 
 
 def check_packet(
     packet: Mapping[str, Any], keys: KnownKeys | None = None, evidence: Evidence | None = None
 ) -> list[str]:
-    """Return the faults of a packet: its signature, parts that do not follow from the ledger."""
-    try:
-        fault = document_fault("packet", packet, keys)
-    except LikewiseError as error:
-        fault = str(error)
+    """Return the faults of a packet: of its proof, and parts that do not follow from the ledger.
+
+    Without keys that the verifier names, the packet's own is taken: that shows that nothing was
+    changed since, and the key has to be compared with the one that is published.
+    """
+    fault = _proof_fault(packet, keys or KnownKeys.named([str(packet["key"])]))
     if fault:
         return [fault]
-    proof = packet.get("payload")
-    if proof is not None:
-        digest = Payload(bytes.fromhex(proof["salt"]), proof["content"]).digest
-        if digest != proof["digest"]:
+    features = packet.get("payload")
+    if features is not None:
+        digest = Payload(bytes.fromhex(features["salt"]), features["content"]).digest
+        if digest != features["digest"]:
             return ["Its features are not those whose hash was recorded."]
     return [] if evidence is None else _differences(packet, evidence)
 
 
+def _proof_fault(packet: Mapping[str, Any], keys: KnownKeys) -> str:
+    """Return why a packet is not shown to be in the ledger; nothing if it is."""
+    content = {name: part for name, part in packet.items() if name not in ("given", "proof")}
+    try:
+        record, proof = Record(**packet["given"]), InclusionProof.parse(str(packet["proof"]))
+        recorded, digest = (record.kind, record.body["digest"]), sha256(canonical(content))
+    except (LikewiseError, KeyError, TypeError) as error:
+        return f"It has not the parts that a packet has ({type(error).__name__}: {error})."
+    if recorded != ("packet-given", digest):
+        return "It was changed: it is not the one whose hash was recorded."
+    if not record.intact or proof.index != record.seq - 1 or not proof.places(record.entry):
+        return "Its proof does not show that it was recorded."
+    return "" if keys.judge(proof.checkpoint) == "signed" else keys.sentence(proof.checkpoint)
+
+
 def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    until = int(packet["until"])
-    last = evidence.records[until - 1] if 0 < until <= len(evidence.records) else None
-    if last is None or Receipt.parse(packet["receipt"]).head != last.head:
-        return [f"The ledger has another record {packet['until']} than the packet's receipt."]
+    until, checkpoint = int(packet["until"]), InclusionProof.parse(packet["proof"]).checkpoint
+    if checkpoint.size > evidence.log.size:
+        return [f"The ledger ends before record {checkpoint.size:,}, by which it was given."]
+    if evidence.checkpoint(checkpoint.size) != checkpoint:
+        return [f"The ledger has other records up to {checkpoint.size:,} than the packet's proof."]
     try:
         history = history_of(evidence, str(packet["round"]), str(packet["person"]), until)
         content = packet_content(history, str(packet["for"]))
     except LikewiseError as error:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
-    personal = {"features", "payload", "objections", "notices", "appeals"}
+    personal = {"features", "payload", "objections", "comments", "notices", "appeals"}
     unknown = set() if evidence.payloads is not None else set(personal)
     if history.policy is None:
         unknown |= {"reasons", "letter", "chance_from"}
@@ -525,6 +560,9 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"
         )
+    for comment in packet.get("comments") or ():
+        words = comment["reason"] or "the words were erased"
+        yield f"  {comment['member']} commented on the round {_when(comment['at'])}: {words}"
     if panel["looked_at"] and packet["outcome"]:
         yield OUTCOMES[packet["outcome"]]
     elif panel["looked_at"]:
@@ -567,8 +605,8 @@ def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
     count, until = len(packet["records"]), packet["until"]
     yield "How to verify this file:"
     yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."
-    yield "  Anybody can check its signature: likewise verify packet.json --key KEY, with"
-    yield "  the key that the institution publishes. Whoever has the ledger adds --export FOLDER,"
-    yield "  and every part is derived again."
-    yield f"  Receipt: {packet['receipt']}"
+    yield f"  That it was given is record {packet['given']['seq']:,}, and packet.json has the proof"
+    yield "  of that. Anybody can check it: likewise verify packet.json --key KEY, with the key"
+    yield "  that the institution publishes. Whoever has the ledger adds --export FOLDER, and every"
+    yield "  part is derived again."
     yield f"  Key: {packet['key']}"

@@ -1,8 +1,8 @@
 """Replay: the learner is rebuilt from the ledger, and all that follows from it is derived anew.
 
-The hash chain, the payloads' digests and the seed's commitment are checked; every decision, every
-panel, what it was asked and every outcome is computed again and compared. Each kind of
-record says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
+Every record's hash, the payloads' digests and the seed's commitment are checked; every decision,
+every panel, what it was asked and every outcome is computed again and compared. Each kind of record
+says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
 goes on with what should have been.
 """
 
@@ -24,17 +24,23 @@ from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.dockets.showing import shown_text
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record, features_of
+from likewise_service.ledger.records import LedgerBroken, Record, features_of, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
 
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
-    """Replay evidence; ``trusted`` is what the verifier has from elsewhere."""
-    return Replay(evidence, trusted).run()
+def replay_evidence(
+    evidence: Evidence, trusted: Trusted | None = None, *, keep: int = 0
+) -> Replayed:
+    """Replay evidence; ``trusted`` is what the verifier has from elsewhere.
+
+    The learner after the record ``keep`` is among the findings.
+    """
+    return Replay(evidence, trusted).run(keep)
 
 
 class Replay:
@@ -53,7 +59,7 @@ class Replay:
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
-        self.findings = Replayed(Receipt(evidence.docket, Head()))
+        self.findings = Replayed(evidence.checkpoint())
         self.bodies = [kinds.readable(record) for record in evidence.records]
         self.surrogates = kinds.surrogates_in(self.bodies)
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
@@ -71,9 +77,11 @@ class Replay:
         self.seating: reviews.Seating | None = None
         self.learner: Learner | None = None
         self._changed: set[str] = set()
+        self._last = 0
         self._expected: tuple[str, str] | None = None
         self._repeated: tuple[int, str, kinds.Body] | None = None
         self._signed: kinds.Signed | None = None
+        self._shown: tuple[tuple[str, str, int] | None, str | None] = (None, None)
         self._review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
 
     @cached_property
@@ -89,27 +97,31 @@ class Replay:
                     return None
         return None
 
-    def run(self) -> Replayed:
+    def run(self, keep: int = 0) -> Replayed:
         findings = self.findings
         for seq, why in self.evidence.unreadable.items():
-            self._note(seq, "chain", f"It cannot be read: {why}", "JSON.")
+            self._note(seq, "record", f"It cannot be read: {why}", "JSON.")
         self._check_payloads()
         for (record, fault), body in zip(walked(self.evidence), self.bodies, strict=True):
             if fault is not None:
                 findings.differences.append(fault)
-            if record.seq > findings.receipt.head.seq:
+            if record.seq > self._last:
                 findings.differences += self.witnesses.take(record, body)
                 self.record = record
                 self._take(body)
-                findings.receipt = Receipt(self.evidence.docket, record.head)
+                self._last = record.seq
+                if record.seq == keep:
+                    findings.kept_state = self.state
+        findings.differences += self.evidence.stored_faults()
         if not self.evidence.records:
-            self._note(1, "chain", "There is none.", "docket-opened.")
+            self._note(1, "record", "There is none.", "docket-opened.")
         self._check_end()
         findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         findings.labels = self.projection.counts["labels"]
         # What was changed comes before what follows from it.
-        findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
+        order = {"record": 0, "tree": 2}
+        findings.differences.sort(key=lambda d: (order.get(d.about, 1), d.seq))
         return findings
 
     def differ(self, about: str, recorded: object, expected: object) -> None:
@@ -335,8 +347,28 @@ class Replay:
         review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
-        elif not body.means(signed, self._review_key.aliases(review, round_.shown(body.member))):
+            return
+        names = self._review_key.aliases(review, round_.shown(body.member))
+        if not body.means(signed, names, round_):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
+        self._check_shown(signed, round_)
+
+    def _check_shown(self, signed: kinds.Signed, round_: Round) -> None:
+        """Compute again what the member was shown, unless somebody was erased since."""
+        assert self._review_key is not None  # noqa: S101 - it was looked at before
+        same = (signed.review, self.projection.guidelines, len(round_.erased))
+        if same != self._shown[0]:  # of one review several acts are signed
+            text = shown_text(
+                self._review_key, signed.review, signed.member, round_, self.projection.guidelines,
+                self.unseeded.hypotheses.schema.features, self.evidence.payloads or {},
+            )  # fmt: skip
+            self._shown = (same, None if text is None else sha256(text.encode()))
+        shown = self._shown[1]
+        self.findings.shown += shown is not None
+        self.findings.unshown += shown is None
+        if shown is not None and shown != signed.shown:
+            people = "People, features, scores, pairs or guidelines are"
+            self.differ("signature", f"{people} not those that {signed.member!r} signed", "those")
 
     def _check_order(self, body: kinds.Body) -> None:
         """The docket opens once, time never goes back, and what is expected comes at once."""
@@ -403,21 +435,23 @@ class Replay:
 
     def _check_end(self) -> None:
         """Nothing is expected, objections have their reasons, and an export's receipt fits."""
-        last = self.findings.receipt
         for round_ in self.projection.history():
             if round_.id not in self.reasonless:
                 self._check_reasons(round_)
             self._check_words(round_)
         if self._expected is not None:
             kind, round_id = self._expected
-            self._note(last.head.seq + 1, "order", "There is none.", f"{kind} of {round_id}.")
+            self._note(self._last + 1, "order", "There is none.", f"{kind} of {round_id}.")
         receipt = self.evidence.receipt
-        if receipt is not None and receipt != last:
-            seq = max(receipt.head.seq, last.head.seq)
-            recorded = f"The export's own receipt is {receipt}."
-            self._note(seq, "receipt", recorded, f"{last}, its last record.")
+        if receipt is not None and receipt != self.findings.receipt:
+            recorded = f"The export's own receipt is of other records, {receipt.size:,} of them."
+            self._note(max(receipt.size, self._last), "receipt", recorded, "one of its records.")
 
     def _check_reasons(self, round_: Round) -> None:
+        if not round_.erased:
+            for comment in round_.comments:
+                self.record = self.reasons[comment.digest]
+                self.payload(comment.digest, "The words of a comment")
         for objections in round_.objections.values():
             for pair, objection in objections.items():
                 erased = any((round_.id, person) in self.surrogates for person in pair)

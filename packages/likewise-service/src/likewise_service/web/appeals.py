@@ -13,7 +13,7 @@ from likewise_service.dockets import appeals
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds, records
+from likewise_service.ledger import kinds, notes
 from likewise_service.web.dependencies import PageRequest, Supervisor, page_router
 
 router = page_router("/dashboard")
@@ -72,7 +72,7 @@ async def act(request: Supervisor) -> Response:
     return request.go(f"/appeal?round={quote(round_id)}&id={quote(name)}")
 
 
-def _act(docket: Docket, request: PageRequest, form: dict[str, str], name: str) -> records.Receipt:
+def _act(docket: Docket, request: PageRequest, form: dict[str, str], name: str) -> notes.Checkpoint:
     own, what = request.caller.name, form.get("act")
     if what == "assign":
         return appeals.assign_appeal(docket, name, form.get("reviewer", "").strip() or own)
