@@ -327,7 +327,7 @@ def give_packet(
     """
     with docket.unit_of_work() as work:
         content = packet_content(history_in(docket, round_id, person), role)
-        content["key"] = docket.store.keys.public().text
+        content["key"] = work.projection.governance.key  # a process may remember an older one
         work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
         record, _ = work.added[-1]
     with docket.looking() as view:
