@@ -26,7 +26,9 @@ from likewise_service.web.dependencies import (
     acts,
     file_response,
     page_router,
+    told,
 )
+from likewise_service.web.language import speaking
 
 router = page_router("/console")
 
@@ -85,9 +87,9 @@ async def practice_page(
     said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
     """Show made-up people of this docket, after a word on the pair before."""
-    word = practice.GOLD[done - 1].word(said) if done and said else ""
 
     def task(worker: Worker) -> Response:
+        word = practice.GOLD[done - 1].word(said) if done and said else ""
         page = request.page(worker.docket.projection.settings.title)
         made_up = queue.practice_queue(worker.docket.schema.features, done)
         return _show_queue(made_up, page, "", word)
@@ -309,7 +311,7 @@ async def seats_page(request: Auditor) -> Response:
 
 async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
-    current, page = request.caller.id, request.page("Your seats")
+    current, page = request.caller.id, request.page()
     return rendering.html(
         "console/seats.html", page, status, seats=seats, current=current, problem=problem
     )
@@ -321,7 +323,9 @@ async def add(request: Auditor) -> Response:
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, error.sentence, error.status)
+        with speaking(request.language):
+            problem = told(error.code, error.sentence)
+        return await _seats_page(request, problem, error.status)
     return request.go("/seats")
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews
+from likewise_service.web.language import N_, _
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
@@ -28,16 +29,25 @@ class Gold(NamedTuple):
         >>> GOLD[2].word("fine")[:43]
         'Look again: Person 1 and Person 2 are nearl'
         """
-        verdict = "Yes" if response == self.response else "Look again"
-        return f"{verdict}: Person {self.over[1:]} and Person {self.under[1:]} {self.why}"
+        verdict = _("Yes") if response == self.response else _("Look again")
+        return f"{verdict}: {_(self.why, first=self.over[1:], second=self.under[1:])}"
 
 
 GOLD = (
-    Gold("p1", "p4", "fine", "differ in much that may matter, so their chances may too."),
-    Gold("p3", "p4", "fine", "are at opposite ends of nearly everything."),
-    Gold("p1", "p2", "flag", "are nearly the same, and treated very differently."),
-    Gold("p3", "p2", "fine", "are a third of the range apart in most things."),
-)
+    Gold("p1", "p4", "fine", N_(
+        "Person %(first)s and Person %(second)s differ in much that may matter, so their chances "
+        "may too."
+    )),
+    Gold("p3", "p4", "fine", N_(
+        "Person %(first)s and Person %(second)s are at opposite ends of nearly everything."
+    )),
+    Gold("p1", "p2", "flag", N_(
+        "Person %(first)s and Person %(second)s are nearly the same, and treated very differently."
+    )),
+    Gold("p3", "p2", "fine", N_(
+        "Person %(first)s and Person %(second)s are a third of the range apart in most things."
+    )),
+)  # fmt: skip
 
 
 def practised(pair: str) -> int:

@@ -19,6 +19,7 @@ from likewise_service.errors import ServiceError, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger.store import Store
 from likewise_service.web import practice, rendering
+from likewise_service.web.language import difference_words, speaking
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
@@ -132,6 +133,11 @@ def keep_fine(
 
 def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
     """Return a queue in the words of its page: what the template shows, and the script goes on."""
+    with speaking(page.language):
+        return _queue_data(queue, page)
+
+
+def _queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
     everybody = (p for queued in queue.pairs for p in queued.review.people if not p.erased)
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
@@ -164,7 +170,8 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         "unknown": any(person.erased for person in both),
         # The amount, and its share of the range, which alone has room on a phone.
         "differences": {
-            str(columns[n]): text.rpartition(", ")[::2] for n, text in pair.differences.items()
+            str(columns[n]): difference_words(text).rpartition(", ")[::2]
+            for n, text in pair.differences.items()
         },
         "response": "flag" if pair.flagged else "fine" if fine else "",
         "reason": (objection.reason if objection is not None else "") or "",

@@ -4,9 +4,19 @@
 (() => {
   "use strict";
   const find = (id) => document.getElementById(id);
+  // Texts in the language of the page; English ones are here.
+  const language = document.documentElement.lang, locale = language === "en" ? "en-GB" : language;
+  const words = JSON.parse(find("words")?.textContent ?? "{}");
+  const fill = (text, values) => text.replace(/%\((\w+)\)s/g, (_match, name) => values[name]);
+  const _ = (text, values = {}) => fill(words[text] ?? text, values);
+  const counted = new Intl.PluralRules(language);
+  const ngettext = (one, several, num, values = {}) => {
+    const form = counted.select(num) === "one" ? 0 : 1;
+    return fill((words[one] ?? [one, several])[form], { num: num.toLocaleString(locale), ...values });
+  };
 
   // Times are written in UTC by the server, and turned into the reader's own.
-  const clock = new Intl.DateTimeFormat("en-GB", {
+  const clock = new Intl.DateTimeFormat(locale, {
     day: "numeric", month: "long", year: "numeric",
     hour: "2-digit", minute: "2-digit", timeZoneName: "short",
   });
@@ -64,8 +74,8 @@
   // ── Sending: one request at a time, in order, again and again until it is saved ────────────────
 
   const WORDS = {
-    saved: "Saved", saving: "Saving…", again: "Not saved, trying again", held: "Handed in in a moment; U takes it back",
-    out: "Not saved: sign in again", seat: "Not saved: you speak for another seat", lost: "Not all is saved: see above",
+    saved: _("Saved"), saving: _("Saving…"), again: _("Not saved, trying again"), held: _("Handed in in a moment; U takes it back"),
+    out: _("Not saved: sign in again"), seat: _("Not saved: you speak for another seat"), lost: _("Not all is saved: see above"),
   };
   const listeners = { saved() {}, refused() {}, renewed() {} };
   let pumping = false, lost = false, flying = "", tries = 0, wake = () => {};
@@ -92,7 +102,7 @@
     }
     line.hidden = !waiting.size;
     line.textContent = [...waiting].map(([name, count]) =>
-      `${count === 1 ? "1 response" : `${count} responses`} given as ${name} ${count === 1 ? "is" : "are"} kept in this browser, and sent as soon as that seat is signed in here.`).join(" ");
+      ngettext("%(num)s response given as %(name)s is kept in this browser, and sent as soon as that seat is signed in here.", "%(num)s responses given as %(name)s are kept in this browser, and sent as soon as that seat is signed in here.", count, { name })).join(" ");
   }
 
   function request(item) {
@@ -147,9 +157,9 @@
   }
 
   const ALARMS = {
-    out: "You are signed out. Sign in again here, or in another tab: what you said is kept in this browser, and sent then.",
-    seat: "In this browser you speak for another seat by now. What you said for this one is kept here, and sent as soon as you speak for it again.",
-    again: "That is not saved yet: the server cannot be reached. It is tried again until it is, and kept in this browser.",
+    out: _("You are signed out. Sign in again here, or in another tab: what you said is kept in this browser, and sent then."),
+    seat: _("In this browser you speak for another seat by now. What you said for this one is kept here, and sent as soon as you speak for it again."),
+    again: _("That is not saved yet: the server cannot be reached. It is tried again until it is, and kept in this browser."),
   };
   async function pump() {
     if (pumping) return;
@@ -238,8 +248,8 @@
     find("nothing").hidden = !over;
     find("pair").hidden = over;
     find("undo-last").hidden = !responded.length;
-    text(find("progress"), `${toDo()} left`);
-    text(find("nothing-heading"), toDo() ? "More pairs are on their way" : "Nothing more to look at");
+    text(find("progress"), _("%(left)s left", { left: toDo().toLocaleString(locale) }));
+    text(find("nothing-heading"), toDo() ? _("More pairs are on their way") : _("Nothing more to look at"));
     if (over) return;
     pair.people.forEach((person, side) => {
       for (const name of document.querySelectorAll(`#pair [data-name="${side}"]`)) text(name, person.name);
@@ -272,7 +282,7 @@
     if (!limit) return;
     if (pair) { limit.max = pair.limits; limit.value = pair.limit; }
     const points = Number(limit.value);
-    text(find("limit-words"), points < 0 ? "not said" : `${points} point${points === 1 ? "" : "s"}`);
+    text(find("limit-words"), points < 0 ? _("not said") : ngettext("%(num)s point", "%(num)s points", points));
   }
   limit?.addEventListener("input", () => drawLimit());
 
@@ -282,9 +292,9 @@
       row.className = pair.unknown ? "unknown" : differs ? "differs" : "same";
       text(row.querySelector("[data-sign]"), pair.unknown ? "?" : differs ? "≠" : "=");
       text(row.querySelector("[data-amount]"), differs?.[0] && !pair.unknown ? `${differs[0]},` : "");
-      text(row.querySelector("[data-words]"), pair.unknown ? "unknown" : differs?.[1] ?? "same");
+      text(row.querySelector("[data-words]"), pair.unknown ? _("unknown") : differs?.[1] ?? _("same"));
       pair.people.forEach((person, side) => {
-        text(row.querySelector(`[data-value="${side}"]`), person.erased ? "erased" : person.facts[fact]);
+        text(row.querySelector(`[data-value="${side}"]`), person.erased ? _("erased") : person.facts[fact]);
       });
     }
   }
@@ -326,14 +336,16 @@
       keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, hold: last ? Date.now() + HOLD : 0 });
       send();
     }
-    advance(`${act === "flag" ? "Flagged" : "Fine"}. ${last && !practice ? `Review ${pair.number} is complete and handed in in a moment; U takes it back. ` : ""}`);
+    const said = act === "flag" ? _("Flagged.") : _("Fine.");
+    const soon = _("Review %(number)s is complete and handed in in a moment; U takes it back.", { number: pair.number });
+    advance(last && !practice ? `${said} ${soon} ` : `${said} `);
   }
   function undo() {
     const pair = pairs[focus].response && !find("pair").hidden ? pairs[focus] : byId(responded.at(-1));
     if (!pair?.response) return;
     const waiting = ours().findLast((item) => place(item) === pair.id);
     const held = waiting?.hold > Date.now() && waiting.key !== flying;
-    if (pair.final && !left[pair.review] && !held) { say(`Review ${pair.number} is handed in; another member is asked next.`); return; }
+    if (pair.final && !left[pair.review] && !held) { say(_("Review %(number)s is handed in; another member is asked next.", { number: pair.number })); return; }
     if (responded.includes(pair.id)) responded.splice(responded.indexOf(pair.id), 1);
     if (held) { store(entry(waiting), ""); wake(); }
     else if (!practice) { keep({ act: "undo", review: pair.review, pair: pair.name, before: pair.response }); send(); }
@@ -342,17 +354,18 @@
     if (reason) store(draftOf(pair), reason);
     delete find("reason").dataset.pair;
     revisiting = false;
-    move(pairs.indexOf(pair), "Taken back. ");
+    move(pairs.indexOf(pair), _("Taken back.") + " ");
   }
 
   listeners.saved = (item, body) => {
-    if (body.handed_in && item.act !== "undo") say(`Review ${byId(place(item))?.number ?? ""} is handed in.`);
+    if (body.handed_in && item.act !== "undo") say(_("Review %(number)s is handed in.", { number: byId(place(item))?.number ?? "" }));
     refill();
   };
-  listeners.refused = (item, words) => {
+  listeners.refused = (item, sentence) => {
     const pair = byId(place(item));
-    const name = pair ? `${pair.people[0].name} and ${pair.people[1].name} of review ${pair.number}: ` : "";
-    alarm(`${name}${words || "That was not saved. Load the page again, and try once more."}`);
+    const why = sentence || _("That was not saved. Load the page again, and try once more.");
+    const [first, second] = (pair?.people ?? []).map((person) => person.name);
+    alarm(pair ? _("%(first)s and %(second)s of review %(number)s: %(why)s", { first, second, number: pair.number, why }) : why);
     if (pair) set(pair, item.before ?? "");
     if (pair && item.reason) store(draftOf(pair), item.reason);
     touched.delete(place(item));
