@@ -43,7 +43,9 @@ def test_every_text_is_in_the_catalogue_with_the_same_places(name: str) -> None:
     for text, message in catalogue.items():
         assert not message.fuzzy, text
         one = [text] if isinstance(text, str) else list(text)
-        several = [message.string] if isinstance(message.string, str) else list(message.string)
+        several = (
+            [message.string] if isinstance(message.string, str) else list(message.string or ())
+        )
         assert len(one) == len(several), text
         for source, translated in zip(one, several, strict=True):
             assert translated.strip(), f"{source!r} has no translation"
@@ -93,6 +95,15 @@ def test_no_template_has_words_of_its_own() -> None:
         if path.name not in ENGLISH:
             words = [w for w in Bare(path.read_text(encoding="utf-8")).words if w not in SAME]
             assert not words, path.name
+
+
+def test_no_text_is_where_it_would_not_be_found() -> None:
+    for path in language.FOLDER.rglob("*.py"):
+        assert not re.search(r"{N?_\(", path.read_text(encoding="utf-8")), "in an f-string"
+    scripts = "".join(path.read_text() for path in (language.FOLDER / "static").glob("*.js"))
+    called = set(re.findall(r"""\b(?:_|ngettext)\("((?:[^"\\]|\\.)+)\"""", scripts))
+    extracted = {text if isinstance(text, str) else text[0] for text in language.messages(".js")}
+    assert called == extracted
 
 
 def test_every_error_that_a_page_can_show_has_words() -> None:

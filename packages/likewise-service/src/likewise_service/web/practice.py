@@ -30,7 +30,8 @@ class Gold(NamedTuple):
         'Look again: Person 1 and Person 2 are nearl'
         """
         verdict = _("Yes") if response == self.response else _("Look again")
-        return f"{verdict}: {_(self.why, first=self.over[1:], second=self.under[1:])}"
+        why = _(self.why, first=self.over[1:], second=self.under[1:])
+        return f"{verdict}: {why}"
 
 
 GOLD = (

@@ -144,9 +144,9 @@ def rule_words(rule: str | rules.Rule) -> str:
     """
     match rule_language.as_rule(rule):
         case rules.Or(parts=parts):
-            return f", {_('or')} ".join(_part_words(part) for part in parts)
+            return _joined(_("or"), parts)
         case rules.And(parts=parts):
-            return f", {_('and')} ".join(_part_words(part) for part in parts)
+            return _joined(_("and"), parts)
         case rules.Objects(member=member):
             return _("%(member)s objects", member=member)
         case rules.AtLeast(votes=votes, of=names):
@@ -163,14 +163,17 @@ def rule_words(rule: str | rules.Rule) -> str:
             return str(other)
 
 
-def _part_words(part: rules.Rule) -> str:
-    words = rule_words(part)
-    return f"({words})" if isinstance(part, rules.Or | rules.And) else words
+def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
+    """Join the words of parts, those that are joined themselves in brackets."""
+    listed = [rule_words(part) for part in parts]
+    nested = [isinstance(part, rules.Or | rules.And) for part in parts]
+    return f", {word} ".join(f"({w})" if n else w for w, n in zip(listed, nested, strict=True))
 
 
 def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
     listed = ", ".join(names[:-1])
-    people = f"{listed} {_('and')} {names[-1]}" if len(names) > 1 else "".join(names)
+    word = _("and")
+    people = f"{listed} {word} {names[-1]}" if len(names) > 1 else "".join(names)
     if isinstance(votes, int):
         return _count_words(votes, people)
     if votes.fraction == 1:
