@@ -27,9 +27,10 @@ OTHERS = ("de", "fr")
 ENGLISH: set[str] = set()
 # Codes of errors that no page can come upon: programs and commands alone do.
 PROGRAMS = {
-    "bad-address", "bad-docket", "bad-guidelines", "bad-score", "docket-exists", "has-learner",
-    "key-forgotten", "key-reused", "no-score", "not-confirmed", "not-repeatable", "other-features",
-    "other-gap", "round-exists", "round-sealed", "rounds-open", "score-given", "seed-revealed",
+    "bad-address", "bad-docket", "bad-guidelines", "bad-practice", "bad-score", "docket-exists",
+    "has-learner", "key-forgotten", "key-reused", "no-score", "not-confirmed", "not-repeatable",
+    "other-features", "other-gap", "round-exists", "round-sealed", "rounds-open", "score-given",
+    "seed-revealed",
 }  # fmt: skip
 PLACE = re.compile(r"%\((\w+)\)s|<[^>]*>|%%")
 

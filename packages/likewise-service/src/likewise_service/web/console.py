@@ -83,15 +83,17 @@ async def queue_json(
 @router.get("/practice")
 async def practice_page(
     request: Auditor,
-    done: Annotated[int, Query(ge=0, le=len(practice.GOLD))] = 0,
+    done: Annotated[int, Query(ge=0, le=panel.GOLD)] = 0,
     said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
     """Show made-up people of this docket, after a word on the pair before."""
 
     def task(worker: Worker) -> Response:
-        word = practice.GOLD[done - 1].word(said) if done and said else ""
+        pairs = worker.docket.projection.practice
+        golds = practice.gold_pairs(pairs)
+        word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
         page = request.page(worker.docket.projection.settings.title)
-        made_up = queue.practice_queue(worker.docket.schema.features, done)
+        made_up = queue.practice_queue(worker.docket.schema.features, done, pairs)
         return _show_queue(made_up, page, "", word)
 
     return await request.run(task)
@@ -216,10 +218,9 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     response, handed_in = _Response(act, key, form), False
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
-        done, said = (
-            practice.practised(form.get("pair", "")),
-            act if act in ("flag", "fine") else "",
-        )
+        golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
+        done = practice.practised(form.get("pair", ""), golds)
+        said = act if act in ("flag", "fine") else ""
         return request.go(f"/practice?done={done}&said={said}")
     if act == "finish" and not form.get("meant"):
         raise ServiceError("not-meant", 422, "Tick that you mean it: no pair is asked about again.")

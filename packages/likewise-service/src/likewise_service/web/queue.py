@@ -17,6 +17,7 @@ from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
 from likewise_service.ledger import database as db
+from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.web import practice, rendering
 from likewise_service.web.language import difference_words, speaking
@@ -33,6 +34,7 @@ class QueuedPair(NamedTuple):
     review: responses.ReviewResponse
     pair: responses.ReviewPair
     fine: bool = False
+    gold: practice.Gold | None = None
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,15 @@ class Queue:
     """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
 
     ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
-    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded.
+    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded; ``done``
+    of its pairs have been looked at.
     """
 
     pairs: Sequence[QueuedPair]
     left: Mapping[str, int] = field(default_factory=dict)
     complete: int = 0
     practice: bool = False
+    done: int = 0
 
 
 def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
@@ -88,11 +92,16 @@ def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair
     return pairs
 
 
-def practice_queue(features: Sequence[Feature], done: int) -> Queue:
-    """Return the made-up pairs, without those that were looked at."""
-    review = practice.practice_review(features)
-    pairs = [QueuedPair(review, pair) for pair in review.pairs[done:]]
-    return Queue(pairs, {review.id: len(pairs)}, practice=True)
+def practice_queue(
+    features: Sequence[Feature], done: int, pairs: Sequence[kinds.GoldPair] = ()
+) -> Queue:
+    """Return the made-up pairs, the operator's if there are any, without those looked at."""
+    review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
+    queued = [
+        QueuedPair(review, pair, gold=gold)
+        for pair, gold in zip(review.pairs, golds, strict=True)
+    ]  # fmt: skip
+    return Queue(queued[done:], {review.id: len(queued[done:])}, practice=True, done=done)
 
 
 def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
@@ -149,12 +158,13 @@ def _queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
         "left": dict(queue.left),
         "complete": queue.complete,
         "practice": queue.practice,
+        "done": queue.done,
         "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
     }
 
 
 def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]:
-    review, pair, fine = queued
+    review, pair, fine, gold = queued
     people, name = rendering.by_id(review.people), rendering.pair_key(pair)
     both = [people[pair.over], people[pair.under]]
     objection = next((o for o in review.objections if rendering.pair_key(o) == name), None)
@@ -179,14 +189,7 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         "final": review.final,
         # Points that the two may be apart at most: below their gap, or -1 where nothing is said.
         "limit": -1 if limit is None else round(100 * limit),
-        "words": _words(review, pair),
+        # What is said to either response to a pair of the practice.
+        "words": {act: gold.word(act) for act in ("flag", "fine")} if gold else {},
         "limits": math.ceil(100 * pair.gap) - 1 if review.graded else -1,
     }
-
-
-def _words(review: responses.ReviewResponse, pair: responses.ReviewPair) -> dict[str, str]:
-    """Return what is said to either response to a practice pair; nothing to any other."""
-    if review.id != practice.PRACTICE:
-        return {}
-    gold = next(g for g in practice.GOLD if (g.over, g.under) == (pair.over, pair.under))
-    return {response: gold.word(response) for response in ("flag", "fine")}

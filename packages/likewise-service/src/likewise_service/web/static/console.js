@@ -332,7 +332,11 @@
     if (!responded.includes(pair.id)) responded.push(pair.id);
     // The last response of a round hands it in, which may close it: it waits for a second thought.
     const last = !left[pair.review];
-    if (practice) { find("word").hidden = false; text(find("word"), pair.words[act]); } else {
+    if (practice) {
+      find("word").hidden = false;
+      text(find("word"), pair.words[act]);
+      history.replaceState({ id: pair.id }, "", `?done=${data.done + data.pairs.length - toDo()}`);
+    } else {
       keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, hold: last ? Date.now() + HOLD : 0 });
       send();
     }
