@@ -15,6 +15,7 @@ import pytest
 from likewise_client.client import Client
 from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 from likewise_service.app import running
+from likewise_service.ledger.tiles import Log
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec, until
 
@@ -235,12 +236,15 @@ def test_the_ledger_is_exported_and_receipts_hold(live: Live) -> None:
     receipt = bank.open_round("loans", people()).receipt
     bank.open_round("loans", people(2))
     records = list(operator.ledger("loans"))
-    assert records[receipt.seq - 1]["hash"] == receipt.hash
+    log = Log.of(bytes.fromhex(record["hash"]) for record in records)
+    assert log.tree(receipt.seq).root.hex() == receipt.hash
     assert bank.check_receipt("loans", receipt.text).holds
-    forged = receipt.text[:-1] + ("0" if receipt.text[-1] != "0" else "1")
-    assert not bank.check_receipt("loans", forged).holds
-    future = f"likewise-receipt/1:loans:{10**30}:{receipt.hash}"
-    assert not bank.check_receipt("loans", future).holds
+    origin, size, root, *rest = receipt.text.split("\n")
+    other = "A" * 43 + "="
+    for forged in ((origin, size, other), ("likewise/0/loans", size, root)):
+        assert not bank.check_receipt("loans", "\n".join((*forged, *rest))).holds
+    future = bank.check_receipt("loans", "\n".join((origin, "9999", root, *rest)))
+    assert (future.holds, "has lost records" in future.message) == (False, True)
     with pytest.raises(Refused):
         bank.check_receipt("loans", "rubbish")
 

@@ -19,6 +19,7 @@ from likewise_client.responses import (
     DocketSummary,
     Fact,
     HoldResponse,
+    MemberKeyResponse,
     MemberList,
     MemberMetrics,
     NewToken,
@@ -83,7 +84,9 @@ FEATURES = (
 FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
 KEY, AT = "5f2a" * 8, "2026-11-05T06:00:00Z"
-RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
+RECEIPT = ReceiptResponse(
+    "loans", 5120, "9f2c" * 16, "likewise/9f2c9f2c9f2c9f2c/loans\n5120\nnyw=\n"
+)
 
 
 @dataclass(frozen=True)
@@ -262,7 +265,11 @@ class Samples:
 
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
+        certificate = self.word("Over 240 rounds at most 12 errors more. It holds surely.", 3)
+        values = {
+            "metrics": self.metrics(number), "rounds": self.rounds(), "certificate": certificate,
+            "wrong_reports": 2, **changes,
+        }  # fmt: skip
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
     def queue(self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1) -> Queue:
@@ -276,10 +283,18 @@ class Samples:
         values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
         return render("console/queue.html", self.page, **values)
 
+    def signing(self, *keys: str) -> dict[str, Any]:
+        """What the browser of a member with those keys has to know."""
+        return {"docket": "loans", "member": "ada", "signs": bool(keys), "keys": list(keys),
+                "complete": [], "reviews": {}}  # fmt: skip
+
     def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
         """One round as a whole."""
         left = sum(self.queue(review, fines).left.values())
-        values = {"review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16}
+        values = {
+            "review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16,
+            "signing": None,
+        }  # fmt: skip
         return render("console/review.html", self.page, **values)
 
     def pages(self) -> dict[str, str]:
@@ -314,6 +329,16 @@ class Samples:
             "review-closed": self.whole(closed),
             "review-erased": self.whole(self.erased()),
             "review-no-pair": self.whole(self.review(pairs=[])),
+            "signature": render("console/signature.html", page, keys=[], signing=self.signing()),
+            "signature-several": render(
+                "console/signature.html", page, signing=self.signing("ab" * 8), keys=[
+                    MemberKeyResponse(digits * 8, digits * 32, device, page.now, state)
+                    for digits, device, state in (
+                        ("ab", self.word("laptop", 2), "signs"), ("cd", "", "waits"),
+                        ("ef", "old phone", "revoked"),
+                    )
+                ],
+            ),
             "seats": render(
                 "console/seats.html", page, current="a", problem=refused, seats=[
                     Identity("a", "auditor", self.word("ann", 1), "loans", ""),

@@ -27,6 +27,8 @@ OTHERS = ("de", "fr")
 ENGLISH: set[str] = set()
 # Codes of errors that no page can come upon: programs and commands alone do.
 PROGRAMS = {
+    "appealed", "bad-days", "bad-notice", "bad-time", "empty-appeal", "erased", "no-feature",
+    "no-record", "no-tile", "not-adverse", "wrong-reasons",
     "bad-address", "bad-docket", "bad-guidelines", "bad-practice", "bad-score", "docket-exists",
     "has-learner", "key-forgotten", "key-reused", "no-score", "not-confirmed", "not-repeatable",
     "other-features", "other-gap", "round-exists", "round-sealed", "rounds-open", "score-given",

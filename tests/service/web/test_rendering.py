@@ -34,6 +34,8 @@ PAGES = (
     "review-closed",
     "review-erased",
     "review-no-pair",
+    "signature",
+    "signature-several",
     "seats",
     "guidelines",
     "history",
@@ -121,7 +123,9 @@ def test_shape(name: str, kind: str, samples: Samples, hostile: Samples) -> None
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_form_posts_and_carries_the_token(name: str, samples: Samples) -> None:
+def test_every_form_that_changes_anything_posts_and_carries_the_token(
+    name: str, samples: Samples
+) -> None:
     page = samples.pages()[name]
     every = re.findall(r"<form\b(.*?)>(.*?)</form>", page, re.DOTALL)
     forms = [form for form in every if 'method="get"' not in form[0]]  # a search changes nothing
@@ -230,7 +234,7 @@ def test_the_dashboard_says_what_the_metrics_say(samples: Samples) -> None:
     for words in (
         "Rounds 240 decided", "Reports 48 0.200 a round", "Error 0.352 on 1,894 known labels",
         "Weight of a report 0.150", "Open rounds 3 oldest open for 1 day", "Missing labels 26",
-        "Agreement 0.612", "Consistency – nothing shown twice yet", "Record 5120, written",
+        "Agreement 0.612", "Consistency – nothing shown twice yet", "Record 5,120, written",
     ):  # fmt: skip
         assert words in text
 

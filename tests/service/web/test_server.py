@@ -47,6 +47,7 @@ PAGES = {
     "/dashboard/loans/ledger.jsonl": {"operator", "regulator"},
     "/dashboard/loans/ledger.csv": {"operator", "regulator"},
     "/dashboard/loans/agreement.csv": {"operator", "regulator"},
+    "/dashboard/loans/certificate.json": {"operator", "regulator"},
 }
 FORMS = {
     **{

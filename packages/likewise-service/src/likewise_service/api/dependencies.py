@@ -22,7 +22,7 @@ from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCa
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import LOG, ServiceError
-from likewise_service.ledger import kinds, records
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -156,7 +156,7 @@ class DocketAccess:
 
     async def write(
         self,
-        command: Callable[Concatenate[Docket, P], records.Receipt],
+        command: Callable[Concatenate[Docket, P], notes.Checkpoint],
         *args: P.args,
         **options: P.kwargs,
     ) -> errors.Written:

@@ -156,7 +156,7 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
     seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
-    recorded = metrics.recorded if seen is None else seen.at
+    recorded = metrics.recorded if seen is None else seen.record.at
     metrics = replace(
         metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
     )

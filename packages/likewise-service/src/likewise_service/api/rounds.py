@@ -129,6 +129,11 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
         labels=dict(round_.labels),
         overrides=dict(round_.overrides),
+        reconsidered={
+            appeal.person: appeal.approved
+            for appeal in round_.appeals.values()
+            if appeal.approved is not None
+        },
         missing=list(awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
         objections=_objections(docket, round_) if with_panel else None,

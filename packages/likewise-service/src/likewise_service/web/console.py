@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Path, Query
 from fastapi.responses import JSONResponse, Response
+from pydantic import TypeAdapter, ValidationError
 
 from likewise.panel.objections import Pair
-from likewise_service.api.reviews import review_list, review_response
+from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel
 from likewise_service.dockets.worker import Worker
@@ -111,6 +112,18 @@ async def rounds_page(request: Auditor) -> Response:
     return await request.show("console/rounds.html", values)
 
 
+@router.get("/rounds/{key}/to-sign.json")
+async def to_sign(request: Auditor, key: Key) -> Response:
+    """Return what a signature on a review covers, as it is now."""
+    member = request.caller.name
+
+    def task(worker: Worker) -> Response:
+        content = panel.to_sign(worker.docket, worker.board.find(member, key).seat)
+        return JSONResponse(queue.signing_data(worker, member, {key: content}))
+
+    return await request.run(task)
+
+
 @router.get("/rounds/{key}")
 async def review_page(request: Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
@@ -119,8 +132,11 @@ async def review_page(request: Auditor, key: Key) -> Response:
         review = worker.board.find(request.caller.name, key)
         fines = queue.read_fines(worker.store, worker.name, [key])[key]
         left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
-        shown = review_response(worker.docket, review)
-        return {"review": shown, "fines": fines, "left": left, "form_key": key_}
+        response = review_response(worker.docket, review)
+        signing = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
+        return {
+            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": signing,
+        }  # fmt: skip
 
     return await request.show("console/review.html", values)
 
@@ -168,30 +184,55 @@ class _Response(NamedTuple):
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
         return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
+    @property
+    def signatures(self) -> dict[str, panel.Signature]:
+        """The member's signatures by what they sign: an act may need several, or none."""
+        try:
+            sent = _SIGNATURES.validate_json(self.form.get("signatures", "{}"), strict=True)
+        except ValidationError as error:
+            sentence = "This form has signatures that are none. Load the page again."
+            raise ServiceError("bad-signature", 422, sentence) from error
+        return {act: signature.parsed for act, signature in sent.items()}
+
     def write(self, worker: Worker, member: str) -> bool:
         """Record it, and hand the review in once every pair has a response; tell if it is."""
-        docket, key = worker.docket, self.key
+        docket, key, signed = worker.docket, self.key, self.signatures
         if self.act == "finish":
-            panel.finish(docket, worker.board.find(member, self.review).seat, key=key)
+            seat = worker.board.find(member, self.review).seat
+            panel.finish(docket, seat, signed.get("finish"), key=key)
             return True
         review, people = self.find(worker, member)
         if self.act == "flag":
-            reason = self.form.get("reason", "").strip()
-            panel.flag(docket, review.seat, people, reason, limit=self.limit, key=key)
+            reason, flagged = self.form.get("reason", "").strip(), signed.get("flag")
+            panel.flag(docket, review.seat, people, reason, flagged, limit=self.limit, key=key)
         else:
             if self.act == "undo" and review.target.finished:
-                panel.reopen(docket, review.seat, key=key and f"{key}:reopen")
-            panel.withdraw(docket, review.seat, people, key=key)
-        return hand_in(worker, worker.board.find(member, self.review))
+                reopening = key and f"{key}:reopen"
+                panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
+            panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
+        return hand_in(worker, worker.board.find(member, self.review), signed.get("finish"))
 
 
-def hand_in(worker: Worker, review: board.Review) -> bool:
-    """Finish a review in which every pair has a response; tell if it is handed in."""
+# An act needs another signature: the page shows what there is now, and the member signs again.
+SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signature")
+_SIGNATURES = TypeAdapter(dict[Literal["flag", "withdraw", "finish", "reopen"], SignatureBody])
+
+
+def hand_in(worker: Worker, review: board.Review, signed: panel.Signature | None = None) -> bool:
+    """Finish a review in which every pair has a response; tell if it is handed in.
+
+    Where the member signs, and has not signed this, it waits for them.
+    """
     fines = queue.read_fines(worker.store, worker.name, [review.id])[review.id]
-    if review.status == "asked" and not queue.awaiting(review, fines):
-        panel.finish(worker.docket, review.seat)
-        return True
-    return review.status != "asked"
+    if review.status != "asked" or queue.awaiting(review, fines):
+        return review.status != "asked"
+    try:
+        panel.finish(worker.docket, review.seat, signed)
+    except ServiceError as error:
+        if error.code not in SIGN_AGAIN:
+            raise
+        return False
+    return True
 
 
 @router.post("/rounds/{key}/comment")

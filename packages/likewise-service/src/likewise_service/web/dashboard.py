@@ -5,25 +5,37 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from likewise_client import responses
 from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dependencies import LARGEST, PersonBody
 from likewise_service.api.dockets import AfterDocket, PartOfName, docket_list, docket_response
+from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
+from likewise_service.verify import certificates
 from likewise_service.web import rendering
 from likewise_service.web.dependencies import PageRequest, Supervisor, file_response, page_router
 
 router = page_router("/dashboard")
 
 LISTED = 100
+
+
+async def certificate_file(request: PageRequest) -> Response:
+    """Return the certificate as it is signed, for likewise verify."""
+    return JSONResponse((await ledger.get_certificate(request)).certificate)
+
+
 FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
     "ledger.jsonl": ledger.export_jsonl,
     "ledger.csv": ledger.export_csv,
     "agreement.csv": ledger.get_agreement,
+    "certificate.json": certificate_file,
+    "assessment.md": ledger.get_assessment_text,
+    "assessment.html": ledger.get_assessment_page,
 }
 # The rounds that a figure counts, by its name; the others are named by their outcome.
 HAVING: dict[str, Callable[[Round], bool]] = {
@@ -52,7 +64,13 @@ async def dockets(
 
 
 @router.get("/{docket}/")
-async def dashboard(request: Supervisor) -> Response:
+async def dashboard(request: Supervisor, wrong_reports: ledger.WrongReports = 0) -> Response:
+    def certificate(docket: Docket) -> str | None:
+        if not certificates.is_certified(docket):
+            return None
+        content = certificates.certificate_content(docket.state, wrong_reports=wrong_reports)
+        return certificates.certificate_words(content)
+
     def values(worker: Worker) -> dict[str, Any]:
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
@@ -61,6 +79,8 @@ async def dashboard(request: Supervisor) -> Response:
             "docket": docket_response(worker.docket, all_features=True),
             "metrics": metrics.measure(worker, with_panel=True),
             "rounds": page.rounds,
+            "certificate": certificate(worker.docket),
+            "wrong_reports": wrong_reports,
         }
 
     return await request.show("dashboard/dashboard.html", values)

@@ -182,6 +182,20 @@ FOR_PEOPLE = {
 }
 # The API's sentences are English, and name values; in other languages these stand for them.
 BY_CODE = FOR_PEOPLE | {
+    "appeal-open": N_(
+        "An appeal is not decided yet. Decide on it first, or record that it was withdrawn."
+    ),
+    "no-appeal": N_("There is no such open appeal. It may be decided, or withdrawn."),
+    "no-certificate": N_("Nothing is certified here."),
+    "no-corrections": N_("This appeal corrects nothing to accept."),
+    "no-key": N_("You have no such key. Take one from your list."),
+    "no-reason": N_("Say why: the applicant has a right to the reasons."),
+    "no-reviewer": N_("Name the person who decides."),
+    "not-assigned": N_("The appeal is assigned to somebody else, who has to decide."),
+    "shown-changed": N_("What you were shown is not what is shown now. Look again, and sign that."),
+    "signature-late": N_(
+        "This was signed at another time. Sign again; if that fails, set your clock."
+    ),
     "bad-key": N_("This form was sent in a way that is not known. Load the page again."),
     "bad-limit": N_("A limit is 0 to 99 points. Load the page again."),
     "bad-signature": N_("The signature does not fit what was sent. Load the page again, and sign."),

@@ -13,6 +13,7 @@ from likewise.panel.objections import Pair
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api.reviews import review_response
+from likewise_service.dockets import panel
 from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
@@ -43,7 +44,8 @@ class Queue:
 
     ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
     have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded; ``done``
-    of its pairs have been looked at.
+    of its pairs have been looked at. ``signing`` is what the browser of a member who signs has to
+    know.
     """
 
     pairs: Sequence[QueuedPair]
@@ -51,6 +53,7 @@ class Queue:
     complete: int = 0
     practice: bool = False
     done: int = 0
+    signing: Mapping[str, Any] | None = None
 
 
 def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
@@ -72,11 +75,30 @@ def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD)
     risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
     risks.sort(key=lambda risk: (-risk[0], reviews[risk[1]].number, risk[2]))
     places = [f"{id_}.{name}" for _, id_, name in risks[:ahead]]
+    pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
+    complete = [name for name, pairs_left in left.items() if not pairs_left]
+    to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
+    to_sign |= {name: panel.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]}
     return Queue(
-        _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places]))),
-        {name: len(pairs) for name, pairs in left.items() if pairs},
-        sum(not pairs for pairs in left.values()),
-    )
+        pairs, {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left},
+        len(complete), signing=signing_data(worker, member, to_sign, complete[:ahead]),
+    )  # fmt: skip
+
+
+def signing_data(
+    worker: Worker, member: str, to_sign: Mapping[str, Mapping[str, Any] | None],
+    complete: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the browser of a member signs, by review; ``signs`` tells if they do."""
+    keys = worker.docket.projection.governance.keys
+    return {
+        "docket": worker.name,
+        "member": member,
+        "signs": member in keys,
+        "keys": list(kinds.signing_keys(keys, member)),
+        "complete": list(complete),
+        "reviews": {name: content for name, content in to_sign.items() if content is not None},
+    }
 
 
 def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
@@ -159,6 +181,7 @@ def _queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
         "complete": queue.complete,
         "practice": queue.practice,
         "done": queue.done,
+        "signing": queue.signing,
         "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
     }
 
