@@ -275,7 +275,7 @@ def test_where_members_are_asked_in_turn_nothing_is_taken_back(start: Start) -> 
     first = next(who for who in ("ann-turns", "bob-turns") if live.client(who).reviews("turns"))
     with browse(live, first) as browser:
         page = browser.get("/console/").text
-        assert "after that nothing can be taken back" in page
+        assert "After that nothing can be taken back" in page
         where, form = shown(page)
         assert browser.post(f"{where}/flag", data=form).is_redirect
         late = browser.post(f"{where}/undo", data=form, headers={"Accept": "application/json"})
