@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any, Literal
 
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
@@ -263,6 +264,46 @@ def set_guidelines(work: UnitOfWork, text: str) -> None:
         )
     if text != work.projection.guidelines:
         work.add(kinds.GuidelinesSet(text))
+
+
+# The most pairs to practise with, and characters of the word on each.
+GOLD, GOLD_WHY = 20, 400
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A pair to practise with: features and chances of two made-up people, and what is right."""
+
+    features: tuple[Mapping[str, Any], Mapping[str, Any]]
+    chances: tuple[float, float]
+    response: Literal["flag", "fine"]
+    why: str
+
+
+@command
+def set_practice(work: UnitOfWork, pairs: Sequence[Gold]) -> None:
+    """Record the pairs that members practise with; without any, the service's own come back."""
+    if len(pairs) > GOLD:
+        raise ServiceError("too-many", 422, f"Members practise with {GOLD} pairs at most.")
+    made = tuple(_gold_pair(work, pair) for pair in pairs)
+    if made != work.projection.practice:
+        work.add(kinds.PracticeSet(made))
+
+
+def _gold_pair(work: UnitOfWork, pair: Gold) -> kinds.GoldPair:
+    """Return a pair as it is recorded: the favoured first, features as the docket's schema has."""
+    if not 0 < len(pair.why.strip()) <= GOLD_WHY:
+        sentence = f"Say in 1 to {GOLD_WHY} characters why a response is right."
+        raise ServiceError("bad-practice", 422, sentence)
+    scores = [to_units(within("chance", chance, 0, 1, "It is a share.")) for chance in pair.chances]
+    if scores[0] <= scores[1]:
+        sentence = "The first of a pair must have the higher chance. Swap the two."
+        raise ServiceError("bad-practice", 422, sentence)
+    rows = work.docket.schema.people([dict(f) for f in pair.features], ["first", "second"])
+    first, second = (
+        tuple(records.person_payload(row).content["features"]) for row in rows.x.tolist()
+    )
+    return kinds.GoldPair((first, second), (scores[0], scores[1]), pair.response, pair.why.strip())
 
 
 @command

@@ -118,6 +118,7 @@ class Standing:
     members: list[str] = field(default_factory=list)
     rule: str = ""
     guidelines: str = ""
+    practice: tuple[kinds.GoldPair, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)
     largest_name: int = 0
     revealed: kinds.SeedRevealed | None = None

@@ -27,7 +27,9 @@ from likewise_service.web.dependencies import (
     acts,
     file_response,
     page_router,
+    told,
 )
+from likewise_service.web.language import speaking
 
 router = page_router("/console")
 
@@ -82,15 +84,17 @@ async def queue_json(
 @router.get("/practice")
 async def practice_page(
     request: Auditor,
-    done: Annotated[int, Query(ge=0, le=len(practice.GOLD))] = 0,
+    done: Annotated[int, Query(ge=0, le=panel.GOLD)] = 0,
     said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
     """Show made-up people of this docket, after a word on the pair before."""
-    word = practice.GOLD[done - 1].word(said) if done and said else ""
 
     def task(worker: Worker) -> Response:
+        pairs = worker.docket.projection.practice
+        golds = practice.gold_pairs(pairs)
+        word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
         page = request.page(worker.docket.projection.settings.title)
-        made_up = queue.practice_queue(worker.docket.schema.features, done)
+        made_up = queue.practice_queue(worker.docket.schema.features, done, pairs)
         return _show_queue(made_up, page, "", word)
 
     return await request.run(task)
@@ -255,10 +259,9 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     response, handed_in = _Response(act, key, form), False
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
-        done, said = (
-            practice.practised(form.get("pair", "")),
-            act if act in ("flag", "fine") else "",
-        )
+        golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
+        done = practice.practised(form.get("pair", ""), golds)
+        said = act if act in ("flag", "fine") else ""
         return request.go(f"/practice?done={done}&said={said}")
     if act == "finish" and not form.get("meant"):
         raise ServiceError("not-meant", 422, "Tick that you mean it: no pair is asked about again.")
@@ -354,7 +357,7 @@ async def seats_page(request: Auditor) -> Response:
 
 async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
-    current, page = request.caller.id, request.page("Your seats")
+    current, page = request.caller.id, request.page()
     return rendering.html(
         "console/seats.html", page, status, seats=seats, current=current, problem=problem
     )
@@ -366,7 +369,9 @@ async def add(request: Auditor) -> Response:
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, error.sentence, error.status)
+        with speaking(request.language):
+            problem = told(error.code, error.sentence)
+        return await _seats_page(request, problem, error.status)
     return request.go("/seats")
 
 
