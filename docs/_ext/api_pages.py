@@ -101,29 +101,12 @@ def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options
     return skip or str(getattr(thing, "__module__", "")).startswith("sklearn")
 
 
-def _toctree(names: list[str]) -> str:
-    return "\n".join(["```{toctree}", ":maxdepth: 1", "", *names, "```"])
-
-
-def _other_pages(source: Path) -> list[str]:
-    """Pages that the index of their folder does not list, so that every page can be reached."""
-    return [
-        f"/{path.relative_to(source).with_suffix('').as_posix()}"
-        for index in (source / "index.md", *source.glob("*/index.md"))
-        for path in sorted(index.parent.glob("*.md"))
-        if index.parent.name != "api" and path != index
-        if path.stem not in index.read_text(encoding="utf-8").splitlines()
-    ]
-
-
 def write_pages(app: Any) -> None:
     """Write the pages into ``docs/api``, only those that changed."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     listed = [package.replace(".", "-") for package in PACKAGES]
-    toctree = _toctree(listed)
-    if others := _other_pages(Path(app.srcdir)):
-        toctree += f"\n\n## Other pages\n\n{_toctree(others)}"
+    toctree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *listed, "```"])
     pages = {"index.md": f"# API reference\n\nEvery public name.\n\n{toctree}\n"}
     pages |= {f"{name}.rst": page(package) for name, package in zip(listed, PACKAGES, strict=True)}
     for name, text in pages.items():
