@@ -42,6 +42,7 @@ HOMES = {
     "narwhals": {"people/frames.py"},
     "pyarrow": {"people/scans.py"},
     "sklearn": {"sklearn.py"},
+    "mlflow": {"mlflow.py"},
     "numba": {"learner/compiled/vectors.py"},
     "scipy": {"simulate/programs.py"},
     "torch": {"learner/gpu.py"},
@@ -119,8 +120,8 @@ def test_the_extras_are_those_that_the_messages_name() -> None:
     }
     for extra, libraries in EXTRAS.items():
         assert names[extra] == libraries
-    # A GPU is not everybody's.
-    every = ",".join(name for name in names if name not in ("all", "gpu"))
+    # A GPU and MLflow are not everybody's.
+    every = ",".join(name for name in names if name not in ("all", "gpu", "mlflow"))
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 

@@ -92,6 +92,10 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 @click.option("--model", default="", help="The model's name, for the record.")
 @click.option("--before", type=_FILE, help="An earlier audit as JSON: say what has changed since.")
 @click.option(
+    "--no-worse", is_flag=True,
+    help="With --before: exit with status 3 if more pairs are reported now, and not by chance.",
+)  # fmt: skip
+@click.option(
     "--out", "outs", type=OutputFile(), multiple=True,
     help="Write a file by its ending: a page (.html), spreadsheets (.xlsx, .csv), .json; may be "
     "repeated.",
@@ -103,15 +107,15 @@ def audit(
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
     scored_only: bool,
     categories: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
-    follow: str | None, model: str, before: Path | None, outs: tuple[Path, ...],
-    json_path: Path | None,
+    follow: str | None, model: str, before: Path | None, no_worse: bool,
+    outs: tuple[Path, ...], json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
 
     With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
-    standard input. The exit status is 3 if there was an alarm.
+    standard input. The exit status is 3 if there was an alarm, or with --no-worse a rise.
     """
     from likewise.audits.result import Audit
     from likewise.audits.run import audit as run
@@ -121,6 +125,8 @@ def audit(
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
     refuse_overwriting((*pages, json_path, schema_path),
                        (*scores, panel_file, survey_file, schema_file))  # fmt: skip
+    if no_worse and before is None:
+        raise click.UsageError("--no-worse needs --before, an earlier audit as JSON.")
     earlier = None if before is None else Audit.from_json(before.read_bytes())
     panel = _panel(panel_file, survey_file, rule)
     special = [name for name in (score, ids, label) if name is not None]
@@ -164,6 +170,9 @@ def audit(
         write_text(json_path, result.to_json())
     for file in outs:
         _write(result, file, earlier)
+    if no_worse and earlier is not None and earlier.compare(result).worse:
+        note(f"more pairs are reported than before; the exit status is {ALARM}.")
+        click.get_current_context().exit(ALARM)
 
 
 _WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
