@@ -17,7 +17,8 @@ author = copyright = "The Likewise developers"
 release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
-    "sphinx_copybutton", "sphinx_gallery.gen_gallery", "api_pages", "formulae", "llms",
+    "sphinx_copybutton", "sphinx_gallery.gen_gallery", "api_pages", "formulae",
+    "llms", "screens",
 ]  # fmt: skip
 # Examples are run by every build: seconds each, and none of them is older than the code.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

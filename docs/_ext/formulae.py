@@ -87,8 +87,10 @@ class Formula:
         if token in CLOSING:
             inside = self._row(CLOSING[token])
             self.place += 1
-            close = CLOSING[token]
-            return f'<mrow><mo stretchy="false">{token}</mo>{inside}<mo stretchy="false">{close}</mo></mrow>'
+            opening, closing = (
+                f'<mo stretchy="false">{sign}</mo>' for sign in (token, CLOSING[token])
+            )
+            return f"<mrow>{opening}{inside}{closing}</mrow>"
         if token == "sqrt" and self.tokens[self.place : self.place + 1] == ["("]:
             self.place += 1
             inside = self._row(")")

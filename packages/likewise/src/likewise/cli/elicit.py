@@ -29,7 +29,11 @@ TABLES = (".csv", ".tsv", ".xlsx", ".parquet")  # no folder is called so
 @click.option(
     "--database", help="Of the live system: a file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
-def init(path: Path, database: str | None) -> None:
+@click.option(
+    "--leave-out", "left_out", multiple=True,
+    help="Of a table: a column that is no feature, such as ids and outcomes; may be repeated.",
+)  # fmt: skip
+def init(path: Path, database: str | None, left_out: tuple[str, ...]) -> None:
     """Write files to begin with; none is overwritten.
 
     For PATH a CSV file of people: a commented panel.toml and a schema.json beside it, to be edited.
@@ -37,9 +41,9 @@ def init(path: Path, database: str | None) -> None:
     likewise-service).
     """
     if path.is_file():
-        _write_starter(path)
+        _write_starter(path, left_out)
         return
-    if path.suffix.lower() in TABLES:
+    if path.suffix.lower() in TABLES or left_out:
         raise click.UsageError(f"There is no file {path}.")
     command = installed_command("init")
     words = [str(path), *(() if database is None else ("--database", database))]
@@ -47,10 +51,13 @@ def init(path: Path, database: str | None) -> None:
         command.invoke(command.make_context("init", words, click.get_current_context().parent))
 
 
-def _write_starter(table: Path) -> None:
+def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
     from likewise.people.tables import read_table
 
-    schema = schema_of(table, read_table(table), None, (SCORE,), ())
+    rows = read_table(table)
+    if unknown := [name for name in left_out if name not in rows[0]]:
+        raise click.UsageError(f"--leave-out {unknown[0]} is no column of {table}.")
+    schema = schema_of(table, rows, None, (SCORE, *left_out), ())
     texts = {PANEL: _starter(schema),
              SCHEMA: json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n"}  # fmt: skip
     folder = table.parent
