@@ -17,8 +17,8 @@ author = copyright = "The Likewise developers"
 release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
-    "sphinx_copybutton", "sphinx_gallery.gen_gallery", "api_pages", "formulae",
-    "llms", "screens",
+    "sphinx_copybutton", "screens", "sphinx_gallery.gen_gallery",
+    "api_pages", "formulae", "llms",
 ]  # fmt: skip
 # Examples are run by every build: seconds each, and none of them is older than the code.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -32,6 +32,7 @@ sphinx_gallery_conf = {
     "run_stale_examples": True,
     "only_warn_on_example_error": True,
     "show_signature": False,
+    "default_thumb_file": str(HERE / "_static" / "thumbnail.png"),
     "min_reported_time": 1_000_000,
     "show_memory": False,
     "download_all_examples": False,

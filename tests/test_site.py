@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -18,9 +19,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
-
-import formulae
-import words
+formulae: Any = import_module("formulae")
+words: Any = import_module("words")
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

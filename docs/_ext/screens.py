@@ -96,7 +96,7 @@ def _served(folder: Path) -> Iterator[tuple[str, str, str]]:
     database = f"sqlite:///{folder / 'likewise.db'}"
     with running(Settings(database=database, demo=True)) as address:
         store = Store.open(database)
-        operator, _ = create_token(store, "operator", "opal")
+        operator, _ = create_token(store, "operator", "opal", None)
         with Client(address, operator) as client:
             _until(lambda: DEMO in [docket.name for docket in client.dockets()])
             _until(lambda: YOU in client.docket(DEMO).members)

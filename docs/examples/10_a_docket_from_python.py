@@ -48,3 +48,5 @@ with running(Settings(database=database)) as address, Client(address, bank) as c
     after = client.round("loans", opened.id)
 store.close()
 print(after.outcome, [(pair.over, pair.under) for pair in after.reported], after.status)
+
+# sphinx_gallery_thumbnail_path = "_pictures/console.png"

@@ -71,3 +71,5 @@ ledger.write_text(
     re.sub(r'(approved":)(true|false)', lambda m: m[1] + swap[m[2]], ledger.read_text(), count=1)
 )
 likewise("replay", "--export", "$/export")
+
+# sphinx_gallery_thumbnail_path = "_pictures/dashboard.png"
