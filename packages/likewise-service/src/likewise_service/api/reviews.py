@@ -78,7 +78,7 @@ def review_list(
 
 def _summary(review: Review) -> responses.ReviewSummary:
     return fill(
-        responses.ReviewSummary, review, people=len(review.aliases),
+        responses.ReviewSummary, review, people=len(review.round.shown(review.seat.member)),
         pairs=len(review.target.pairs), objections=len(review.target.objections),
         asked=review.target.asked, due=review.target.due,
     )  # fmt: skip

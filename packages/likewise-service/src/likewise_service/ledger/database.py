@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import selectors
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -201,14 +202,44 @@ def keep_private(path: str) -> None:
 
 def _postgresql(url: sa.URL) -> sa.Engine:
     try:
-        return sa.create_engine(
+        engine = sa.create_engine(
             url.set(drivername="postgresql+psycopg"),
-            pool_size=5, max_overflow=10, pool_pre_ping=True, hide_parameters=True,
+            pool_size=5, max_overflow=10, hide_parameters=True,
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise StoreError(
             "PostgreSQL needs the driver psycopg: pip install 'likewise-service[postgres]'."
         ) from error
+    _ping_after_a_pause(engine)
+    return engine
+
+
+# Seconds without use after which a connection is asked whether it still is one. Asking each time
+# would double what a busy server asks; a server that has ended has said so, and is heard before.
+IDLE = 1.0
+
+
+def _ping_after_a_pause(engine: sa.Engine) -> None:
+    @sa.event.listens_for(engine, "checkin")
+    def note(_: Any, record: Any) -> None:
+        record.info["idle_since"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def ping(connection: Any, record: Any, _: Any) -> None:
+        moment = time.monotonic()
+        if moment - record.info.get("idle_since", moment) <= IDLE and not _has_spoken(connection):
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:  # the pool opens other connections
+            raise sa.exc.InvalidatePoolError from error
+
+
+def _has_spoken(connection: Any) -> bool:
+    """Tell if a server that was not asked anything has sent something: its farewell."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
