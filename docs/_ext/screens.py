@@ -55,7 +55,7 @@ def _take(folder: Path) -> None:
                 page.goto(f"{address}/console/sign-in")
                 page.fill("input[name=token]", token)
                 page.press("input[name=token]", "Enter")
-                page.wait_for_load_state("networkidle")
+                page.wait_for_url(lambda url: "sign-in" not in url)
                 page.goto(f"{address}/{name}/")
                 page.wait_for_load_state("networkidle")
                 page.screenshot(path=folder / f"{name}.png")

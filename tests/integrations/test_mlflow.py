@@ -60,7 +60,10 @@ def test_a_pool_is_a_model_that_gives_the_learners_own_chances(run: Any) -> None
     from likewise.mlflow import log_policy
 
     frame = pandas.DataFrame({"income": [20.0, 40.0, 60.0, 90.0]})
-    models = {"cautious": lambda f: f["income"] / 100, "bold": lambda f: f["income"] % 50 / 50}
+    models: dict[str, Any] = {
+        "cautious": lambda f: f["income"] / 100,
+        "bold": lambda f: f["income"] % 50 / 50,
+    }
     pool = Pool.from_models(models, frame, cuts=[0.5], schema=SCHEMA)
     state, _ = deploy(
         State.start(Learner(pool, k=4, alpha=0.3, eps=0.3, seed=1)), pool.people(frame)
