@@ -57,7 +57,8 @@ def page(package: str) -> str:
         "   :nosignatures:",
         "",
     ]
-    lines += [f"   ~{places[name]}" for name in names] + [""]
+    # What has no docstring of its own, such as a union of types, would be described as its type.
+    lines += [f"   ~{places[name]}" for name in names if _is_described(places[name])] + [""]
     for name in names:
         if places[name] == f"{package}.{name}":
             lines += [name, "-" * len(name), "", *_entry(places[name]), ""]
@@ -71,12 +72,23 @@ def _place(package: str, name: str) -> str:
     return f"{home}.{name}"
 
 
-def _entry(name: str) -> list[str]:
+def _thing(name: str) -> Any:
     path, _, last = name.rpartition(".")
-    thing = getattr(import_module(path), last)
+    return getattr(import_module(path), last)
+
+
+def _is_described(name: str) -> bool:
+    thing = _thing(name)
+    return inspect.isroutine(thing) or (
+        inspect.isclass(thing) and not isinstance(thing, GenericAlias)
+    )
+
+
+def _entry(name: str) -> list[str]:
+    thing = _thing(name)
     if inspect.isroutine(thing):
         return [f".. autofunction:: {name}"]
-    if not inspect.isclass(thing) or isinstance(thing, GenericAlias):
+    if not _is_described(name):
         return [
             f".. py:data:: {name}",
             "",
