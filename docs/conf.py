@@ -18,7 +18,7 @@ release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
     "sphinx_copybutton", "screens", "sphinx_gallery.gen_gallery",
-    "api_pages", "formulae", "llms",
+    "api_pages", "formulae", "llms", "access",
 ]  # fmt: skip
 # Examples are run by every build: seconds each, and none of them is older than the code.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

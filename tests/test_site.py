@@ -119,7 +119,7 @@ def test_no_page_is_heavy_and_a_list_names_all_of_them(site: Path) -> None:
     """At most 500 kB with all that a page loads, but for figures."""
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        parts = set(re.findall(r'(?:src|href)="([^"#?:]+\.(?:js|css))', text))
+        parts = set(re.findall(r'(?:src|href)="([^"#?:]+\.(?:js|css))["?]', text))
         files = [path, *((path.parent / part).resolve() for part in parts)]
         font = site / "_static/vendor/formulae.woff2" if "<math" in text else path
         assert sum(file.stat().st_size for file in {*files, font}) < 500_000, path
