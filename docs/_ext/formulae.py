@@ -15,7 +15,7 @@ from typing import Any
 
 from docutils import nodes
 
-PAGES = ("research/theory", "research/paper-map", "research/paper")
+PAGES = ("research/theory", "research/paper-map", "paper/index")
 GREEK = {
     "alpha": "α", "beta": "β", "delta": "δ", "eps": "ε", "eta": "η", "kappa": "κ", "lam": "λ",
     "mu": "μ", "omega": "ω", "phi": "φ", "pi": "π", "psi": "ψ", "sigma": "σ", "tau": "τ",

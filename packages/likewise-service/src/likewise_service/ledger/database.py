@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from likewise_service.errors import StoreError, store_unavailable
-from likewise_service.ledger.records import GENESIS
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
@@ -243,7 +242,7 @@ def _has_spoken(connection: Any) -> bool:
 
 
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 2
+REVISION = 3
 
 metadata = sa.MetaData()
 
@@ -259,8 +258,16 @@ def _table(
 
 # The ledgers. Bodies are canonical JSON as text, so that what was hashed is what is stored.
 events = _table(
-    "events", ("docket",), ("at", "kind", "body", "nonce", "prev", "hash", "actor"),
+    "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+)  # fmt: skip
+
+# The roots of all complete subtrees of 256, 65,536, … records (level 1, 2, …) of a ledger's tree.
+subtrees = _table(
+    "subtrees", ("docket",), (),
+    sa.Column("level", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("root", sa.LargeBinary, nullable=False),
 )  # fmt: skip
 
 # Features and reasons; rows are removed when somebody is erased.
@@ -364,8 +371,6 @@ GUARDS = {
         # INSERT OR REPLACE would remove a row without asking the triggers above.
         "CREATE TRIGGER events_follow BEFORE INSERT ON events WHEN NEW.seq IS NOT "
         "(SELECT coalesce(max(seq), 0) + 1 FROM events WHERE docket = NEW.docket) "
-        "OR NEW.prev IS NOT coalesce((SELECT hash FROM events WHERE docket = NEW.docket "
-        f"ORDER BY seq DESC LIMIT 1), '{GENESIS}') "
         "BEGIN SELECT RAISE(ABORT, 'a record must follow the last one of its ledger'); END",
     ),
     "postgresql": (
@@ -376,11 +381,8 @@ GUARDS = {
         "CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events "
         "FOR EACH STATEMENT EXECUTE FUNCTION likewise_append_only()",
         "CREATE FUNCTION likewise_follow() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$DECLARE last record; BEGIN "
-        "SELECT seq, hash INTO last FROM events WHERE docket = NEW.docket "
-        "ORDER BY seq DESC LIMIT 1; "
-        "IF NEW.seq IS DISTINCT FROM coalesce(last.seq, 0) + 1 "
-        f"OR NEW.prev IS DISTINCT FROM coalesce(last.hash, '{GENESIS}') THEN "
+        "$$BEGIN IF NEW.seq IS DISTINCT FROM "
+        "(SELECT coalesce(max(seq), 0) + 1 FROM events WHERE docket = NEW.docket) THEN "
         "RAISE EXCEPTION 'a record must follow the last one of its ledger'; END IF; "
         "RETURN NEW; END$$",
         "CREATE TRIGGER events_follow BEFORE INSERT ON events "

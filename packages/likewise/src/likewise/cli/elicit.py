@@ -21,7 +21,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SCORE = "score"  # what `likewise audit` calls it, and no feature
 PANEL, SCHEMA = "panel.toml", "schema.json"
 QUESTIONS = 25
-TABLES = (".csv", ".tsv", ".xlsx", ".parquet")  # no folder is called so
+MOST_ROWS = 1 << 20  # of a Parquet file, for ranges and levels
+TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".arrow", ".feather")  # no folder is called so
 
 
 @main.command(short_help="Files to begin with: for a table, a panel; for a folder, the service.")
@@ -36,9 +37,9 @@ TABLES = (".csv", ".tsv", ".xlsx", ".parquet")  # no folder is called so
 def init(path: Path, database: str | None, left_out: tuple[str, ...]) -> None:
     """Write files to begin with; none is overwritten.
 
-    For PATH a CSV file of people: a commented panel.toml and a schema.json beside it, to be edited.
-    For PATH a folder: settings, example dockets and files for systemd, nginx and Caddy (with
-    likewise-service).
+    For PATH a CSV or Parquet file of people: a commented panel.toml and a schema.json beside it, to
+    be edited. For PATH a folder: settings, example dockets and files for systemd, nginx and Caddy
+    (with likewise-service).
     """
     if path.is_file():
         _write_starter(path, left_out)
@@ -54,7 +55,7 @@ def init(path: Path, database: str | None, left_out: tuple[str, ...]) -> None:
 def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
     from likewise.people.tables import read_table
 
-    rows = read_table(table)
+    rows = read_table(table, most=MOST_ROWS)
     if unknown := [name for name in left_out if name not in rows[0]]:
         raise click.UsageError(f"--leave-out {unknown[0]} is no column of {table}.")
     schema = schema_of(table, rows, None, (SCORE, *left_out), ())
