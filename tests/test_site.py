@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 CHROMIUM = Path("/usr/bin/chromium")
-DICTIONARY = "AtLeast,fpr,lsat"  # ours: a rule, a rate, a test of law schools
+DICTIONARY = "AtLeast,checkin,fpr,lsat"  # a rule, an event, a rate, a test of law schools
 
 
 # The first test that needs it builds the site: half a minute of a processor that may be shared.

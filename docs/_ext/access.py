@@ -1,4 +1,4 @@
-"""What theme and gallery leave out for those who read by keyboard or by ear, as axe finds it."""
+"""Repairs for readers by keyboard and by ear: what axe finds in theme and gallery."""
 
 from __future__ import annotations
 

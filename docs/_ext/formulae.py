@@ -47,7 +47,7 @@ class Formula:
         return f"<math{block}>{self._row('')}</math>"
 
     def _row(self, closing: str) -> str:
-        """What stands up to a closing bracket, or up to the end."""
+        """The elements up to a closing bracket, or up to the end."""
         parts: list[str] = []
         while self.place < len(self.tokens) and self.tokens[self.place] != closing:
             token = self.tokens[self.place]

@@ -166,6 +166,16 @@ def audit(
         )  # fmt: skip
     files = (path, panel_file, survey_file, schema_file)
     result = result.with_files(file for file in files if file is not None and file.is_file())
+    _hand_out(result, earlier, outs, json_path)
+    if no_worse and earlier is not None and earlier.compare(result).worse:
+        note(f"more pairs are reported than before; the exit status is {ALARM}.")
+        click.get_current_context().exit(ALARM)
+
+
+def _hand_out(
+    result: Audit, earlier: Audit | None, outs: Iterable[Path], json_path: Path | None
+) -> None:
+    """Print an audit, with what has changed, and write its files."""
     if not is_pipe(json_path):
         click.echo(str(result))
         if earlier is not None:
@@ -174,9 +184,6 @@ def audit(
         write_text(json_path, result.to_json())
     for file in outs:
         _write(result, file, earlier)
-    if no_worse and earlier is not None and earlier.compare(result).worse:
-        note(f"more pairs are reported than before; the exit status is {ALARM}.")
-        click.get_current_context().exit(ALARM)
 
 
 _WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
