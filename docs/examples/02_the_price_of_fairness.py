@@ -1,6 +1,6 @@
 """
-What fairness costs
-===================
+The price of fairness
+=====================
 
 With labels an audit prices fairness: the error of the model, of the best policy without a panel,
 and of the best one that would pass. The last two differ by what the panel costs.
