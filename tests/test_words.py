@@ -42,7 +42,7 @@ FILES = sorted(
     path
     for folder in (ROOT / "packages", ROOT / "studies", ROOT / "docs", ROOT)
     for path in (folder.glob("*.md") if folder == ROOT else folder.rglob("*"))
-    if path.suffix in KINDS and "vendor" not in path.parts
+    if path.suffix in KINDS and not {"vendor", "gallery"} & {*path.parts}  # not ours; made
 )
 SOURCES = sorted(path for path in FILES if path.suffix == ".py")
 

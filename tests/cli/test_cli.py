@@ -252,6 +252,8 @@ def test_a_demo_prints_a_table_and_writes_one_file(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert all(name in result.stdout for name in SHOWN)
     assert "alpha = 0.3, eps = 0.3." in result.stdout
-    table = result.stdout[: result.stdout.index("Report:")]
-    assert max(map(len, table.splitlines())) <= 80
+    first, *table, last = result.stdout.splitlines()
+    assert "30 rounds" in first
+    assert max(map(len, table)) <= 80
+    assert last == out.resolve().as_uri(), "the address of the page ends it"
     assert "//" not in out.read_text().replace("<!--", "")

@@ -1,6 +1,7 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 

@@ -233,7 +233,7 @@ def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
 
 
 def _keys(rows: Rows) -> FloatArray:
-    """All that people of a kind share: features, infinite where missing, score, label, groups."""
+    """The values that a kind shares: features, infinite where missing, score, label, groups."""
     labels = [] if rows.labels is None else [rows.labels]
     codes = [codes for _, codes in codes_of(rows.traits).values()]
     return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units, *labels, *codes])
