@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from likewise.cli.main import main
+from likewise.learner.bounds import IN_EXPECTATION
 from likewise.learner.certificate import certificate
 from likewise.learner.evidence import Evidence as Rounds
 from likewise_service.dockets.docket import Docket
@@ -206,8 +207,15 @@ def test_the_words_say_when_it_holds(begin: Callable[..., Docket]) -> None:
     )
     assert "if at most 2 reports are wrong" in words
     assert "between 1 and 9 reports were not seen" in words
-    assert "5 errors fewer than" in certificate_words(content | {"regret": -5.0})
+    assert "every report" not in words
+    believed = certificate_words(content | {"wrong_reports": 0})
+    assert believed.endswith("It takes every report to be right.")
+    assert "at least 5 errors fewer than" in certificate_words(content | {"regret": -5.6})
+    assert "at most 6 errors more than" in certificate_words(content | {"regret": 5.2})
     assert "says nothing yet" in certificate_words(content | {"informative": False})
+    assert "Of a single run" not in words
+    estimated = certificate_words(content | {"holds": IN_EXPECTATION})
+    assert "Of a single run it says little." in estimated
 
 
 def test_the_api_and_the_dashboard_show_the_same(live: Live) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.learner.bounds import IN_EXPECTATION
 from likewise.learner.certificate import certificate, unseen_reports
 from likewise.learner.evidence import Evidence as Rounds
 from likewise.learner.state import State
@@ -60,20 +61,31 @@ def add_certificate(findings: Replayed) -> None:
         return
     findings.certificate = content = certificate_content(state)
     every = [round_ for round_ in findings.closed if round_.number <= state.opened]
-    surely = Rounds.of(state.learner, every).one_sided() if len(every) == state.opened else None
-    if surely is not None:
-        content |= surely.to_json()
+    probable = Rounds.of(state.learner, every).one_sided() if len(every) == state.opened else None
+    if probable is not None:
+        content |= probable.to_json()
     findings.kept.append(certificate_words(content))
 
 
 def certificate_words(content: Mapping[str, Any]) -> str:
     """Say what a certificate bounds, and when it holds."""
-    regret, trivial, rounds = content["regret"], content["trivial_regret"], content["rounds"]
-    bound = f"at most {regret:,.0f} errors more" if regret >= 0 else f"{-regret:,.0f} errors fewer"
-    words = (
-        f"Over {rounds:,} rounds the learner has made {bound} than the best fixed policy that is "
-        f"fair for this panel (any learner: at most {trivial:,} more). It holds {content['holds']}."
+    # A bound is rounded up: to the nearest it might be too small.
+    most, trivial, rounds = (
+        math.ceil(content["regret"]),
+        content["trivial_regret"],
+        content["rounds"],
     )
+    bound = f"at most {most:,} errors more" if most >= 0 else f"at least {-most:,} errors fewer"
+    words = (
+        f"Over {rounds:,} rounds, on the labels that came, the learner has made {bound} than the "
+        f"best fixed policy of its class that is fair for this panel with eps to spare (any "
+        f"learner: at most {trivial:,} more). Errors are counted by the chances of approval. It "
+        f"holds {content['holds']}."
+    )
+    if content["holds"].startswith(IN_EXPECTATION):
+        words += " Of a single run it says little."
+    if not content["wrong_reports"]:
+        words += " It takes every report to be right."
     if not content["informative"]:
         words += " It says nothing yet: it is no less than what holds for any learner."
     unseen = content["unseen_reports"]

@@ -222,7 +222,8 @@ class Evidence:
         """
         learner, hypotheses = self.learner, self.learner.hypotheses
         confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
-        proved = learner.primal.exact or "one-sided" in bounds.proved(learner.primal)
+        # Without "full" nothing limits how far the scores' own errors are from the policy's.
+        proved = learner.primal.exact or {"full", "one-sided"} <= bounds.proved(learner.primal)
         if not (proved and learner.pricing.one_sided) or any(map(_incomplete, self.rounds)):
             return None
         failing, drawn = 1.0 - confidence, 0.0
