@@ -112,7 +112,7 @@ def test_reports_cost_lam_and_the_multiplier_steps_as_the_theorem_says(
         exceeded &= shown_pairs(asked, encounter.people.ids)
         report = choose_report(exceeded, deployment.units, encounter.people.ids, None, t).pairs
         heard = asked.looked_at or asked.quiet
-        before = state.account.reported
+        before, period = state.account.reported, attention.period(state.memory)
         state = learn(state, deployment, labels=encounter.labels, report=report if heard else None)
         assert state.account.reported - before == round(lam * ONE) * len(report)
         possible = int((deployment.units[:, None] - deployment.units > learner.sensitivity).sum())
@@ -125,8 +125,8 @@ def test_reports_cost_lam_and_the_multiplier_steps_as_the_theorem_says(
             else:
                 certain += 1
         if not heard:
-            unasked[bool(attention.steps) and t % attention.steps == 0] += 1
-        if heard or (attention.steps and t % attention.steps == 0):
+            unasked[bool(period) and t % period == 0] += 1
+        if heard or (period and t % period == 0):
             steps += 1
             mu = 1 / math.sqrt(steps)
             lam = max(0.0, lam + mu * (learner.margins.beta * len(report) - mu * lam))
