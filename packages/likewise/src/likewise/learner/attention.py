@@ -461,7 +461,7 @@ class PanelModel(Attention):
         steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
             quiet one does, and every 1 + (steps − 1)·(1 + s)-th after surprises; 0 for none.
         graded: whether the panel is asked, of a pair that it reports, for the largest gap that it
-            would accept. The pair then teaches the model twice, at that limit and just above it.
+            would accept. The pair then teaches the model twice: as it is, and at that limit.
     """
 
     least: float = 0.04
@@ -537,9 +537,9 @@ class PanelModel(Attention):
 
 
 def _lessons(response: Response, rows: FloatArray) -> Iterator[tuple[FloatArray, float]]:
-    """Inputs with their targets: pairs as they were judged; with a limit, as they would have been.
+    """Inputs with their targets: pairs as they were judged, and accepted at their limits.
 
-    At the limit a pair is accepted, and just above it reported; below alpha − kappa nothing is.
+    Below alpha − kappa nothing is reported; a limit below it says that all above would be.
     """
     if response.quiet:
         yield from ((row, 0.0) for row in rows)
@@ -547,12 +547,9 @@ def _lessons(response: Response, rows: FloatArray) -> Iterator[tuple[FloatArray,
     least, ids = response.pairs.least, response.pairs.ids()
     for place in np.nonzero(response.reported)[0].tolist():
         limit, row = response.limits.get(ids[place]), rows[place]
-        if limit is None:
-            yield row, 1.0
-            continue
-        if limit > least:
-            yield _at_gap(row, limit), 0.0
-        yield _at_gap(row, max(limit, least) + 1), 1.0
+        yield row, 1.0
+        if limit is not None:
+            yield _at_gap(row, max(limit, least)), float(limit < least)
 
 
 def _at_gap(row: FloatArray, gap: int) -> FloatArray:
