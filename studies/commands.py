@@ -282,6 +282,15 @@ def panels(rules: tuple[str, ...], **options: Any) -> None:
     click.echo(panel_markdown(panel_study(game_of(**options), rules)))
 
 
+@main.command(short_help="Make the figures and tables of docs/paper anew, from stored rows.")
+def paper() -> None:
+    """Draw the figures of the paper, and put its tables into its page; nothing is played."""
+    from studies.paper import PAGE, write
+
+    _check_here(PAGE.relative_to(Path.cwd()) if PAGE.is_relative_to(Path.cwd()) else PAGE)
+    write()
+
+
 @main.command(short_help="The shape of the code in numbers.")
 def shape() -> None:
     """Print what a newcomer has to walk through: lines, imports, names, files of a round."""

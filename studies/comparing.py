@@ -176,7 +176,7 @@ def panel_markdown(studies: Sequence[UnderRule]) -> str:
         alpha = "–" if study.agreement is None else f"{study.agreement:.2f}"
         most = sorted(study.decisive.items(), key=lambda item: -item[1])[:3]
         named = ", ".join(f"{member} ({count})" for member, count in most if count) or "nobody"
-        between = f"{shares[0]:.0%} to {shares[-1]:.0%}"
+        between = f"{100 * shares[0]:.0f} % to {100 * shares[-1]:.0f} %"
         rows.append((
             study.rule, cell(study.outcome), f"{study.looked_at:,}", alpha, between, named,
         ))  # fmt: skip

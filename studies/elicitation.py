@@ -156,7 +156,8 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 
         worst = min(row["f1"] for row in chosen)
         lines.append(
-            f"| {case} | {count} | {mean('base_rate'):.1%} | {mean('f1'):.2f} ({worst:.2f}) | "
+            f"| {case} | {count} | {100 * mean('base_rate'):.1f} % | "
+            f"{mean('f1'):.2f} ({worst:.2f}) | "
             f"{mean('f1_even'):.2f} | {mean('known_to'):.2f} | {mean('off'):.2f} | "
             f"{mean('alpha'):.2f} |"
         )

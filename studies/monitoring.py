@@ -115,17 +115,19 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
     quiet = [row for row in rows if row["kind"] == "no change"]
     shares = rows[0]
     lines = [
-        f"Share of reported pairs: {shares['before']:.2%}; after the change {shares['after']:.2%}.",
+        f"Share of reported pairs: {100 * shares['before']:.2f} %; after the change "
+        f"{100 * shares['after']:.2f} %.",
         "",
         "| baseline | batches | people a batch | streams without change | with an alarm |",
         "|---|---|---|---|---|",
         *(f"| {r['baseline']} | {r['batches']} | {r['size']} | {r['streams']:,} | "
-          f"{r['alarms'] / r['streams']:.1%} |" for r in quiet), "",
+          f"{100 * r['alarms'] / r['streams']:.1f} % |" for r in quiet), "",
         "| baseline | people a batch | streams that double after batch 20 | alarm by batch 60 | "
         "delay in batches, median (nine in ten) |",
         "|---|---|---|---|---|",
-        *(f"| {r['baseline']} | {r['size']} | {r['streams']:,} | {r['alarms'] / r['streams']:.1%} "
-          f"| {r['delay']:g} ({r['delay_90']:g}) |" for r in rows if r["kind"] == "doubling"),
+        *(f"| {r['baseline']} | {r['size']} | {r['streams']:,} | "
+          f"{100 * r['alarms'] / r['streams']:.1f} % | "
+          f"{r['delay']:g} ({r['delay_90']:g}) |" for r in rows if r["kind"] == "doubling"),
     ]  # fmt: skip
     return "\n".join(lines)
 

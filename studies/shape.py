@@ -216,8 +216,8 @@ def shape_lines(folder: Path) -> Iterator[str]:
         shape = shape_of(source)
         yield (
             f"{name}: {shape.lines:,} lines in {shape.folders} folders; imports "
-            f"{shape.imports / shape.code:.1%} of the code; vague names "
-            f"{shape.vague / shape.names:.2%}"
+            f"{100 * shape.imports / shape.code:.1f} % of the code; vague names "
+            f"{100 * shape.vague / shape.names:.2f} %"
         )
     commands, options = commands_and_options(main)
     yield f"commands: {commands}; options: {options}"

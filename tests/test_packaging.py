@@ -230,7 +230,7 @@ def test_a_bare_installation_simulates_without_the_comparators_and_says_so() -> 
 
 def test_a_bare_installation_shows_the_demo_without_its_report(tmp_path: Path) -> None:
     page = tmp_path / "demo.html"
-    done = cli(BARE, "demo", "--rounds", "8", "--jobs", "1", "--out", str(page))
+    done = cli(BARE, "demo", "--rounds", "8", "--out", str(page))
     assert done.returncode == 0, done.stderr
     assert "accuracy-only" in done.stdout
     assert "Best fixed policies" not in done.stdout

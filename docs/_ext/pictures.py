@@ -1,4 +1,4 @@
-"""Draws the pictures of "The paper, explained" anew: python docs/_ext/pictures.py.
+"""Draws the first two pictures of docs/paper anew: python docs/_ext/pictures.py.
 
 The first shows a pair before a panel, its pivot found by the library itself; the second plays the
 game twice with the same applicants, with a panel and without, and draws the policies on the way.

@@ -87,6 +87,13 @@ def stream(people: int, discrete: bool) -> Any:
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
 
 
+def write_parquet(path: Path, people: int, discrete: bool) -> None:
+    reader = stream(people, discrete)
+    with parquet.ParquetWriter(path, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
 def _source(name: str, people: int, discrete: bool, path: Path) -> Any:
     if name == "generated":
         return lambda: stream(people, discrete)
@@ -172,10 +179,8 @@ def rows(
         yield race(sizes["memory"], turns)
     for discrete in (True, False):
         path = folder / f"{discrete}.parquet"
-        reader = stream(sizes["parquet"], discrete)
-        with parquet.ParquetWriter(path, reader.schema) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
+        if {*names} & {*SOURCES} - {"generated"}:
+            write_parquet(path, sizes["parquet"], discrete)
         for name in (name for name in SOURCES if name in names):
             people = sizes["generated" if name == "generated" else "parquet"]
             now = ROOT / "packages/likewise/src"

@@ -121,7 +121,8 @@ def main() -> None:
         (error, unfair, reports), spread = np.mean(rows, axis=0), np.ptp(np.array(rows)[:, 0])
         share = 1.0 if estimator is None else share_of_gain(estimator)
         print(
-            f"| {name} | {np.mean(sizes):.0f} | {share:.0%} | {error:.3f} (range {spread:.3f}) | "
+            f"| {name} | {np.mean(sizes):.0f} | {100 * share:.0f} % | "
+            f"{error:.3f} (range {spread:.3f}) | "
             f"{unfair:.1f} | {reports:.1f} |"
         )
 

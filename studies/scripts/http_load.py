@@ -205,14 +205,15 @@ def run(
 
 def _lost(url: str, receipts: list[str]) -> int:
     """Receipts that the ledger does not know: there must be none."""
-    from likewise_service.ledger.records import Receipt
+    from likewise_service.ledger.notes import Checkpoint
     from likewise_service.ledger.store import Store
+    from likewise_service.ledger.tiles import Log
 
     store = Store.open(url)
-    hashes = {record.seq: record.hash for record in store.records(DOCKET)}
+    log = Log.of(record.entry for record in store.records(DOCKET))
     store.close()
-    heads = [Receipt.parse(text).head for text in receipts]
-    return sum(hashes.get(head.seq) != head.hash for head in heads)
+    given = [Checkpoint.parse(text) for text in receipts]
+    return sum(r.size > log.size or log.tree(r.size).root != r.root for r in given)
 
 
 if __name__ == "__main__":

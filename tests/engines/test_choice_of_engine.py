@@ -40,7 +40,13 @@ def engine_in_use() -> str:
 
 
 @pytest.mark.parametrize(
-    "options", [(), ("--learner", "self-tuned"), ("--hypotheses", "pool"), ("--world", "drift")]
+    "options",
+    [
+        ("--learner", "self-tuned"),
+        pytest.param((), marks=pytest.mark.long),
+        pytest.param(("--hypotheses", "pool"), marks=pytest.mark.long),
+        pytest.param(("--world", "drift"), marks=pytest.mark.long),
+    ],
 )
 def test_a_five_round_game_on_a_fresh_machine_compiles_nothing(
     options: tuple[str, ...], tmp_path: Path

@@ -105,7 +105,7 @@ print(codes)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-@pytest.mark.parametrize("threads", ["1", "3"])
+@pytest.mark.parametrize("threads", [pytest.param("1", marks=pytest.mark.long), "3"])
 def test_a_forked_process_makes_the_same_draws(threads: str) -> None:
     """Forked while other threads are drawing: children are on their own, and none hangs or dies."""
     process = subprocess.run(

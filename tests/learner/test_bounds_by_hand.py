@@ -15,7 +15,7 @@ import pytest
 
 from likewise import Pool
 from likewise.learner.attention import Share
-from likewise.learner.bounds import bounds
+from likewise.learner.bounds import Lateness, Price, bounds
 from likewise.learner.players import ContextFTPL, Term
 from tests.learner.formulas import (
     ETA,
@@ -176,3 +176,16 @@ def test_a_share_costs_a_known_policy_no_bad_estimate() -> None:
     c, b = exact_constants()
     instance = learner("exponential-weights", scales="per-part", attention=Share(0.25))
     check(bounds(instance, T), theorem_b(full(c, b), c, b, M_KNOWN, p=0.25))
+
+
+def test_a_panel_that_is_not_asked_everything_has_a_round_more() -> None:
+    """Theorem F: sqrt(T + 1) for sqrt(T) beside 4·C²/c, c·beta² and 2·b·beta; T = 3."""
+    asked, part = (
+        bounds(learner("exponential-weights", scales="per-part", attention=name), 3)[0].regret
+        for name in ("possible", "model:0.1")
+    )
+    instance = learner("exponential-weights", scales="per-part")
+    price, beta = Price(instance, Lateness(), 3), instance.margins.beta
+    c = M_KNOWN / beta
+    steady = 4 * price.constant**2 / c + c * beta * beta + 2 * price.burst * beta
+    assert part - asked == pytest.approx(3 / ETA * steady * (2 - sqrt(3)), rel=1e-3)

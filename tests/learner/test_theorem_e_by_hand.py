@@ -13,7 +13,7 @@ import pytest
 
 from likewise.learner.attention import Share
 from likewise.learner.bounds import bounds, theorem_e_geometric
-from likewise.learner.costs import Additive, Geometric
+from likewise.learner.costs import Additive, Bounded, Geometric
 from tests.learner.formulas import (
     ETA,
     M_DRAWN,
@@ -107,3 +107,13 @@ def test_one_sided_labels_with_multipliers_that_never_decrease() -> None:
     # one a report: after 2^20 − 1 of them, and the one that a round opens with, it is there
     everything = learner("exponential-weights", **settings, dual=Additive(1.0))
     assert [bool(bounds(everything, n)) for n in (2**20 - 1, 2**20)] == [True, False]
+
+
+def test_multipliers_in_a_bounded_interval() -> None:
+    """W = L + l·(2C + C²/m + 2b), N ≤ 2/(m·l)·(eta·T + L + l·(2C + 2C²/m + 2b)) + 1.5·sqrt(T)."""
+    (c, b), m, most_lam = exact_constants(), M_KNOWN, 0.5
+    labels = full(c, b) + grid(c)
+    w = labels + most_lam * (2 * c + c * c / m + 2 * b)
+    spread = ETA * T + w + most_lam * c * c / m
+    instance = learner("exponential-weights", scales="per-part", dual=Bounded(most_lam))
+    check(bounds(instance, T), (3 / ETA * w, 2 / (m * most_lam) * spread + 1.5 * sqrt(T)))

@@ -235,8 +235,13 @@ JUNK: tuple[Any, ...] = (
 MIXTURE = {"player": "nested-ftpl", "dual": "geometric"}
 
 
-@pytest.mark.parametrize("settings", [{}, {**MIXTURE, "feedback": "one-sided"}],
-                         ids=["full", "a mixture of one-sided players"])  # fmt: skip
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="full", marks=pytest.mark.long),
+        pytest.param({**MIXTURE, "feedback": "one-sided"}, id="a mixture of one-sided players"),
+    ],
+)
 def test_no_junk_anywhere_ends_in_anything_but_a_refusal(settings: dict[str, Any]) -> None:
     """Every value of the file replaced by junk: refused, or another state that can be saved."""
     body = body_of(some_state(make(**settings)))

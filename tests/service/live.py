@@ -20,7 +20,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, open_docket
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from likewise_service.verify.evidence import Evidence, Replayed, evidence_of
@@ -199,6 +199,6 @@ def replay_store(store: Store, docket: str) -> Replayed:
     return replay_evidence(evidence_of(store, docket))
 
 
-def verify(evidence: Evidence, receipt: Receipt, keys: KnownKeys | None = None) -> Verified:
+def verify(evidence: Evidence, receipt: Checkpoint, keys: KnownKeys | None = None) -> Verified:
     """Check a ledger against one receipt."""
     return verify_all(evidence, [receipt], keys)[0]

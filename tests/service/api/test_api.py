@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import pytest
 from likewise_client.client import Client
 from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 from likewise_service.app import running
+from likewise_service.ledger.tiles import Log
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec, until
 
@@ -234,12 +236,15 @@ def test_the_ledger_is_exported_and_receipts_hold(live: Live) -> None:
     receipt = bank.open_round("loans", people()).receipt
     bank.open_round("loans", people(2))
     records = list(operator.ledger("loans"))
-    assert records[receipt.seq - 1]["hash"] == receipt.hash
+    log = Log.of(bytes.fromhex(record["hash"]) for record in records)
+    assert log.tree(receipt.seq).root.hex() == receipt.hash
     assert bank.check_receipt("loans", receipt.text).holds
-    forged = receipt.text[:-1] + ("0" if receipt.text[-1] != "0" else "1")
-    assert not bank.check_receipt("loans", forged).holds
-    future = f"likewise-receipt/1:loans:{10**30}:{receipt.hash}"
-    assert not bank.check_receipt("loans", future).holds
+    origin, size, root, *rest = receipt.text.split("\n")
+    other = "A" * 43 + "="
+    for forged in ((origin, size, other), ("likewise/0/loans", size, root)):
+        assert not bank.check_receipt("loans", "\n".join((*forged, *rest))).holds
+    future = bank.check_receipt("loans", "\n".join((origin, "9999", root, *rest)))
+    assert (future.holds, "has lost records" in future.message) == (False, True)
     with pytest.raises(Refused):
         bank.check_receipt("loans", "rubbish")
 
@@ -359,6 +364,64 @@ def test_other_answers(shared: Live) -> None:
     ]:
         response = raw(shared, "operator", method, path)
         assert (response.status_code, response.json()["error"]["code"]) == (status, code), path
+
+
+def every_page(live: Live, path: str, field: str, limit: int) -> list[list[Any]]:
+    """The pages of a list, each from the place that the one before it names."""
+    pages: list[list[Any]] = []
+    after: dict[str, str] = {}
+    while True:
+        page = raw(live, "operator", "GET", path, params={"limit": limit, **after}).json()
+        pages.append(page[field])
+        if page["next"] is None:
+            return pages
+        after = {"after": page["next"]}
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_lists_come_in_pages_that_are_the_whole_list(shared: Live, limit: int) -> None:
+    operator = shared.client("operator")
+    lists: list[tuple[str, str, Sequence[Any]]] = [
+        ("/v1/dockets", "dockets", operator.dockets()),
+        ("/v1/tokens", "tokens", operator.tokens()),
+        ("/v1/dockets/loans/members", "members", operator.members("loans")),
+    ]
+    for path, field, whole in lists:
+        pages = every_page(shared, path, field, limit)
+        assert [item for page in pages for item in page] == [vars(item) for item in whole], path
+        assert [len(page) for page in pages[:-1]] == [limit] * (len(pages) - 1)
+        assert 0 < len(pages[-1]) <= limit
+
+
+def test_lists_are_narrowed_and_places_that_are_none_are_refused(shared: Live) -> None:
+    operator = shared.client("operator")
+    assert [d.name for d in operator.dockets(contains="the")] == ["other"]
+    assert not operator.dockets(contains="zebra")
+    mine = {token.docket for token in operator.tokens("loans")}
+    assert mine == {None, "loans"}
+    for path in ("/v1/tokens?after=none", "/v1/tokens?after=LIKE%25"):
+        assert raw(shared, "operator", "GET", path).status_code in (404, 422)
+
+
+def test_a_member_reads_their_reviews_page_by_page(start: Start) -> None:
+    live = start()
+    bank, ann, bob = (live.client(who) for who in ("client", "auditor", "auditor-bob"))
+    for number in range(5):
+        bank.open_round("loans", people(number))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("likewise_client.client.PAGE", 2)
+        assert [review.number for review in ann.reviews("loans")] == [1, 2, 3, 4, 5]
+        for member in (ann, bob):
+            for review in member.reviews("loans"):
+                member.finish("loans", review.id)
+        closed = ann.reviews("loans", status="closed")
+        assert [review.number for review in closed] == [5, 4, 3, 2, 1]
+    first = bank.rounds("loans", outcome="quiet", limit=3)
+    assert [round_.number for round_ in first.rounds] == [1, 2, 3]
+    second = bank.rounds("loans", outcome="quiet", after=first.next or 0, limit=3)
+    assert [round_.number for round_ in second.rounds] == [4, 5]
+    assert second.next is None
+    assert not bank.rounds("loans", outcome="report").rounds
 
 
 def test_tokens_are_shown_once_and_revoked(start: Start) -> None:

@@ -77,11 +77,11 @@ def test_rates(start: Start) -> None:
 def test_a_database_that_is_gone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     live = start()
 
-    def gone(*_: object) -> None:
+    def gone(*_: object, **__: object) -> None:
         raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
 
     bank = live.client("client", retries=0)
-    for where, name in ((TokenCache, "recognise"), (Store, "dockets")):
+    for where, name in ((TokenCache, "recognise"), (Store, "listed")):
         with monkeypatch.context() as patched:
             patched.setattr(where, name, gone)
             with pytest.raises(Failed) as failed:

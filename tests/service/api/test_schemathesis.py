@@ -106,7 +106,7 @@ def busy(shared: Live) -> tuple[Live, Known]:
 
 @long_on_postgresql("shared")
 def test_no_response_is_a_surprise(busy: tuple[Live, Known]) -> None:
-    attack(*busy, examples=3)
+    attack(*busy, examples=2)
 
 
 @pytest.mark.long

@@ -263,7 +263,7 @@ def test_a_request_that_is_sent_again_gets_the_same_answer(
     first, _ = open_round(docket, applicants("a"), key="k1")
     head = docket.store.head("loans")
     again, receipt = open_round(Docket(docket.store, "loans"), applicants("a"), key="k1")
-    assert (again, receipt.head) == (first, head)
+    assert (again, receipt.size) == (first, head.seq)
     with pytest.raises(ServiceError, match="another request"):
         open_round(docket, applicants("b"), key="k1")
     assert docket.store.head("loans") == head

@@ -17,7 +17,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round
 from likewise_service.errors import ServiceError, later
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
 from tests.service.live import Clock, every_review, people, spec
 
@@ -50,13 +50,13 @@ class Panel:
     def response(self, review: Review) -> ReviewResponse:
         return review_response(self.docket, self.now(review))
 
-    def flag(self, review: Review, pair: tuple[str, str], reason: str | None) -> Receipt:
+    def flag(self, review: Review, pair: tuple[str, str], reason: str | None) -> Checkpoint:
         return reviews.flag(self.docket, review.seat, review.people(pair), reason)
 
-    def withdraw(self, review: Review, pair: tuple[str, str]) -> Receipt:
+    def withdraw(self, review: Review, pair: tuple[str, str]) -> Checkpoint:
         return reviews.withdraw(self.docket, review.seat, review.people(pair))
 
-    def finish(self, review: Review) -> Receipt:
+    def finish(self, review: Review) -> Checkpoint:
         return reviews.finish(self.docket, review.seat)
 
     def awaiting(self, member: str = "ann") -> list[Review]:
@@ -138,7 +138,7 @@ def test_receipts_do_not_tell_either(store: Store) -> None:
             panel.finish(review),
             reviews.reopen(panel.docket, review.seat),
         ]
-        steps.append([receipt.head.seq - before for receipt in receipts])
+        steps.append([receipt.size - before for receipt in receipts])
     assert steps == [[1, 2, 3, 3, 4, 5, 6]] * 2
     assert panel.now(repeat).status == "asked"
 
@@ -169,7 +169,7 @@ def test_whoever_sits_alone_closes_the_panel(store: Store) -> None:
     panel.play(99)
     for review in (repeat, panel.awaiting()[-1]):
         before = panel.docket.projection.head.seq
-        assert panel.finish(review).head.seq == before + 2
+        assert panel.finish(review).size == before + 2
         assert panel.now(review).status == "closed"
         assert panel.now(review).ended == panel.docket.projection.at
         with pytest.raises(ServiceError, match="has closed"):
@@ -191,7 +191,7 @@ def test_whoever_comes_last_ends_a_repeat_as_they_ended_the_round(
             panel.finish(review)
         for review in panel.awaiting("ann"):
             before = panel.docket.projection.head.seq
-            count = panel.finish(review).head.seq - before
+            count = panel.finish(review).size - before
             counts[repeated(review)].add(count)
             assert panel.now(review).status == "closed"
     assert counts == {False: {records}, True: {records}}

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from likewise.cli.main import main
 from likewise.learner import state_files
+from likewise_client.tree import Tree
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
@@ -32,7 +33,6 @@ from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import later
 from likewise_service.ledger.database import snapshots
-from likewise_service.ledger.records import Head
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
@@ -224,7 +224,7 @@ def test_a_snapshot_that_was_changed_is_found(begin: Begin, store: Store, clock:
     assert check_snapshot(store, "loans") is None
 
 
-def _newest(store: Store) -> tuple[Head, bytes]:
+def _newest(store: Store) -> tuple[Tree, bytes]:
     with store.view("loans") as view:
         newest = view.newest_snapshot()
     assert newest is not None
@@ -238,10 +238,10 @@ def _content(store: Store) -> dict[str, Any]:
 
 def _put(store: Store, content: dict[str, Any], key: PrivateKey) -> None:
     """Put another content into the newest snapshot."""
-    head = _newest(store)[0]
-    stored = sealed_snapshot("loans", head, content, key)
+    tree = _newest(store)[0]
+    stored = sealed_snapshot("loans", tree, content, key)
     with store.changing() as connection:
-        same = snapshots.c.seq == head.seq
+        same = snapshots.c.seq == tree.size
         connection.execute(snapshots.update().where(same).values(content=stored))
 
 

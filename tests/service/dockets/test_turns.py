@@ -30,7 +30,7 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, Record
+from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
@@ -438,13 +438,12 @@ def test_a_forged_turn_is_found(honest: Store, forgery: str) -> None:
     evidence = evidence_of(honest, "loans")
     bodies = [kinds.read_body(record) for record in evidence.records]
     place = next(i for i in range(len(bodies)) if _fits(bodies, i, fate))
-    made, head = list[Record](), Head()
+    made = list[Record]()
     for i, record in enumerate(evidence.records):
         plain = json.loads(record.body_text)
         if i == place:
             plain = kinds.write_body(change(bodies[i]))[1]
-        made.append(Record.following("loans", head, record.at, record.kind, plain, record.actor))
-        head = made[-1].head
+        made.append(Record.following("loans", i, record.at, record.kind, plain, record.actor))
     [first, *_] = replay_evidence(replace(evidence, records=made)).differences
     assert first.seq == place + 1
     assert first.about in ("panel", "lottery")

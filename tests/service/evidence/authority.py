@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from likewise_service.anchors import AnchorTarget, record_anchor
+from likewise_service.anchors import AnchorTarget, prover, record_anchor
 from likewise_service.dockets.docket import Docket
+from likewise_service.ledger.kinds import AnchorState
 
 CONFIG = """
 [ tsa ]
@@ -36,7 +37,9 @@ EXTENSIONS = (
 def anchor(docket: Docket, target: AnchorTarget) -> None:
     """Anchor a docket's head at a target now, and record it."""
     receipt = docket.receipt()
-    record_anchor(docket, target, receipt, target.fix(str(receipt)))
+    last = docket.projection.governance.anchors.get(target.name, AnchorState()).seq
+    fixed = target.fix(receipt, last, prover(docket.store, receipt))
+    record_anchor(docket, target, receipt, fixed)
 
 
 def openssl(folder: Path, *words: str) -> None:

@@ -16,7 +16,7 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.kinds import acting
-from likewise_service.ledger.records import Head, Record
+from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, Replayed, evidence_of
 from likewise_service.verify.replay import replay_evidence
@@ -29,10 +29,9 @@ def rehashed(evidence: Evidence, changed: Callable[[Record], Record | None]) -> 
     for one in evidence.records:
         made = changed(one)
         if made is not None:
-            head = records[-1].head if records else Head()
             same = (made.at, made.kind, made.body, made.actor)
-            untouched = made is one and one.prev == head.hash
-            records.append(one if untouched else Record.following(one.docket, head, *same))
+            untouched = made is one and one.seq == len(records) + 1
+            records.append(one if untouched else Record.following(one.docket, len(records), *same))
     return replace(evidence, records=records)
 
 
@@ -115,7 +114,7 @@ def test_a_token_that_has_ended_acts_no_more(store: Store, applicants: Any) -> N
     evidence = evidence_of(store, "loans")
     last = evidence.records[-1]
     body = {"round": "r2", "person": "b0", "label": 1}
-    more = Record.following("loans", last.head, last.at, "labelled", body, token.actor.id)
+    more = Record.following("loans", last.seq, last.at, "labelled", body, token.actor.id)
     forged = replace(evidence, records=[*evidence.records, more])
     assert about(replay_evidence(forged)) == {"actor"}
 

@@ -12,11 +12,13 @@ from click.testing import CliRunner
 
 from likewise.cli.main import main
 from likewise.errors import LikewiseError, ParameterError
+from likewise_client.tree import Tree
 from likewise_service import anchors as targets
 from likewise_service.anchors import Anchoring, TimeStampTarget, record_failure, targets_from
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import later, now
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import TimeStamp, read_certificates
 from likewise_service.ledger.store import Store
@@ -26,6 +28,12 @@ from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.authority import Authority, anchor, make_authority, serving
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Live, people, small_spec, some_people, until
+
+RECEIPT = Checkpoint.of("likewise/0/x", Tree())
+
+
+def no_proof(old: int) -> ConsistencyProof:
+    raise AssertionError(f"An authority wants no proof since {old}.")
 
 
 @pytest.fixture(scope="module")
@@ -126,10 +134,10 @@ def test_an_authority_that_fails_or_lies_is_refused(
 ) -> None:
     made, address, _ = authority
     made.mood = "honest"
-    TimeStampTarget(address).fix("something else")
+    TimeStampTarget(address).fix(Checkpoint.of("else", Tree()), 0, no_proof)
     made.mood = mood
     with pytest.raises(LikewiseError):
-        TimeStampTarget(address).fix("likewise-receipt/1:x")
+        TimeStampTarget(address).fix(RECEIPT, 0, no_proof)
     made.mood = "honest"
 
 
@@ -142,7 +150,7 @@ def test_an_authority_whose_clock_is_another_is_refused(
     for ours in ("2020-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"):
         monkeypatch.setattr(targets, "now", lambda ours=ours: ours)
         with pytest.raises(LikewiseError, match="Correct the clock"):
-            TimeStampTarget(address).fix("likewise-receipt/1:x")
+            TimeStampTarget(address).fix(RECEIPT, 0, no_proof)
 
 
 def test_an_authority_that_is_slow_is_not_waited_for(
@@ -154,7 +162,7 @@ def test_an_authority_that_is_slow_is_not_waited_for(
     for mood, said in (("silent", "cannot be reached"), ("dripping", "too slowly")):
         made.mood = mood
         with pytest.raises(LikewiseError, match=said):
-            TimeStampTarget(address).fix("likewise-receipt/1:x")
+            TimeStampTarget(address).fix(RECEIPT, 0, no_proof)
     made.mood = "honest"
 
 
@@ -171,7 +179,7 @@ def test_a_time_stamp_by_a_certificate_that_had_ended_is_refused(
 
 def test_nobody_at_the_address(sqlite_url: str) -> None:
     with pytest.raises(LikewiseError, match="cannot be reached"):
-        TimeStampTarget("http://127.0.0.1:9/").fix("x")
+        TimeStampTarget("http://127.0.0.1:9/").fix(RECEIPT, 0, no_proof)
     with pytest.raises(LikewiseError, match="not a time-stamp"):
         TimeStamp.parse("é")
     with pytest.raises(LikewiseError, match="no certificates"):
@@ -235,6 +243,6 @@ def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
     wait("anchor-failed", 2)
     made.mood = "honest"
     wait("anchored", 2)
-    assert path.read_text().count("likewise-receipt/1:loans") >= 1
+    assert path.read_text().count("/loans\\n") >= 1
     assert replay_evidence(evidence_of(store, "loans")).holds
     store.close()

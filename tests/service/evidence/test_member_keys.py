@@ -16,7 +16,6 @@ from likewise_service.auth.tokens import MemberKey, create_token, read_key
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.kinds import Signed, read_body
 from likewise_service.ledger.records import Record
-from likewise_service.ledger.signatures import act_statement
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.governance import Trusted
@@ -50,14 +49,14 @@ def test_a_member_who_signs(start: Any, key: MemberKey) -> None:
     ann.finish("loans", review.id)
     store = Store.open(live.settings.database)
     evidence = evidence_of(store, "loans")
-    trusted = Trusted({"ann": key.public.text})
+    trusted = Trusted({"ann": (key.public.text,)})
     found = replay_evidence(evidence, trusted)
     assert found.holds, found.text()
     assert "6 acts were signed by members themselves" in found.text()
     assert "'ann' said what" not in found.text(), "nothing of hers rests on the operator's word"
     _refused(live, store, review.id, pair)
     _found(evidence, trusted)
-    other = replay_evidence(evidence, Trusted({"ann": MemberKey.fresh().public.text}))
+    other = replay_evidence(evidence, Trusted({"ann": (MemberKey.fresh().public.text,)}))
     assert about(other) == {"signature"}, "the key in the ledger is not the one she publishes"
     store.close()
 
@@ -70,9 +69,15 @@ def _refused(live: Live, store: Store, review: str, pair: tuple[str, str]) -> No
         with pytest.raises(ApiError) as refused:
             mallory.reopen("loans", review)
         assert refused.value.code == ("signature-needed" if mine is None else "bad-signature")
+        hers = MemberKey.fresh()
+        mallory.sign_with("loans", hers)
+        assert mallory.member_keys("loans")[-1].state == "waits", "until a key of hers agrees"
         with pytest.raises(ApiError) as refused:
-            mallory.sign_with("loans", MemberKey.fresh())
+            mallory.reopen("loans", review)
         assert refused.value.code == "bad-signature"
+        with pytest.raises(ApiError) as refused:
+            mallory.agree_to_key("loans", hers.public.id, hers)
+        assert refused.value.code == "bad-signature", "a key does not agree to itself"
 
 
 def _found(evidence: Any, trusted: Trusted) -> None:
@@ -142,7 +147,8 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Membe
     ann.sign_with("loans", key)
     ann.sign_with("loans", fresh, before=key)
     store = Store.open(live.settings.database)
-    assert [r.kind for r in store.records("loans")][-2:] == ["member-key-set"] * 2
+    kinds = [r.kind.removeprefix("member-key-") for r in store.records("loans")][-4:]
+    assert kinds == ["enrolled", "enrolled", "agreed", "revoked"]
     live.client("client").open_round("loans", people(1, 3))
     review = ann.reviews("loans")[0].id
     with pytest.raises(ApiError) as refused:
@@ -157,10 +163,8 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Membe
             return record
         signed = read_body(record)
         assert isinstance(signed, Signed)
-        statement = act_statement(
-            "loans", signed.member, signed.review, signed.act, signed.pair, signed.reason, signed.at
-        )
-        body = {**record.body, "key": key.public.id, "signature": key.sign("member", statement)}
+        signature = key.sign("member", signed.statement("loans"))
+        body = {**record.body, "key": key.public.id, "signature": signature}
         return replace(record, body=body)
 
     assert "signature" in about(replay_evidence(rehashed(evidence, of_before)))

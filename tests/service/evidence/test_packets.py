@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +20,15 @@ from likewise.numerics.fixed_point import ONE
 from likewise.people.features import Feature
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.explanations import values_of
 from likewise_service.dockets.panel import finish, flag, withdraw
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round, override
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.records import features_of
+from likewise_service.ledger import kinds
+from likewise_service.ledger.notes import InclusionProof
+from likewise_service.ledger.records import canonical, features_of, sha256
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import LedgerView
@@ -34,7 +40,6 @@ from likewise_service.verify.packets import (
     history_of,
     packet_content,
     packet_words,
-    values_of,
 )
 from likewise_service.verify.receipts import KnownKeys
 from tests.service.live import SCHEMA, Live, people, small_spec
@@ -193,15 +198,25 @@ def test_whatever_is_changed_in_a_packet_is_refused(store: Store, data: st.DataO
     assert bool(check_packet(changed, known)) == (changed != packet)
 
 
-def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store) -> None:
-    packet, key = give_packet(Docket(store, "loans"), "r4", "n4-1"), store.keys.current()
-    evidence = evidence_of(store, "loans")
-    assert check_packet(packet, None, evidence) == []
-    from likewise_service.ledger.records import canonical
+def lying_packet(docket: Docket, packet: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A packet that says something else, recorded and proved by whoever runs the server."""
+    rest = {name: part for name, part in packet.items() if name not in ("given", "proof")}
+    content = {**rest, **changes}
+    with docket.unit_of_work() as work:
+        digest = sha256(canonical(content))
+        work.add(kinds.PacketGiven(packet["round"], packet["person"], digest))
+    index, log = docket.tree.size - 1, evidence_of(docket.store, docket.name).log
+    hashes, checkpoint = log.inclusion(index, log.size), docket.checkpoint(docket.tree)
+    proof = InclusionProof(index, tuple(hashes), checkpoint)
+    return {**content, "given": work.added[-1][0].to_json(), "proof": str(proof)}
 
-    lie = {**packet, "letter": ["The bureau score was fine."]}
-    del lie["signature"]
-    lie["signature"] = key.sign("packet", canonical(lie))
+
+def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store) -> None:
+    docket = Docket(store, "loans")
+    packet = give_packet(docket, "r4", "n4-1")
+    assert check_packet(packet, None, evidence_of(store, "loans")) == []
+    lie = lying_packet(docket, packet, letter=["The bureau score was fine."])
+    evidence = evidence_of(store, "loans")
     assert check_packet(lie) == []
     assert check_packet(lie, None, evidence) == ["'letter' does not follow from the ledger."]
 
@@ -265,7 +280,7 @@ def test_a_client_sees_nothing_of_the_panel_at_work(live: Live) -> None:
 def test_a_packet_reads_the_records_of_one_round(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docket, whole = Docket(store, "loans"), evidence_of(store, "loans")
+    docket = Docket(store, "loans")
 
     def refuse(*_: object, **__: object) -> Any:
         raise AssertionError("it reads other records")
@@ -275,4 +290,32 @@ def test_a_packet_reads_the_records_of_one_round(
     packet = give_packet(docket, "r2", "n2-1")
     monkeypatch.undo()
     assert packet["reasons"]
-    assert check_packet(packet, None, whole) == []
+    assert check_packet(packet, None, evidence_of(store, "loans")) == []
+
+
+SCRIPT = Path(__file__).parents[3] / "docs" / "check_packet.py"
+
+
+def test_a_script_without_our_code_checks_a_packet_with_a_public_key_alone(
+    store: Store, tmp_path: Path
+) -> None:
+    packet, path = give_packet(Docket(store, "loans"), "r5", "n5-2"), tmp_path / "packet.json"
+
+    def check(sent: dict[str, Any], key: str) -> subprocess.CompletedProcess[str]:
+        path.write_text(json.dumps(sent, ensure_ascii=False, indent=2))
+        words = [sys.executable, "-I", str(SCRIPT), str(path), key]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+    assert len(SCRIPT.read_text().splitlines()) <= 60
+    assert "likewise" not in re.findall(r"^(?:import|from) (\w+)", SCRIPT.read_text(), re.MULTILINE)
+    key = store.keys.public().text
+    held = check(packet, key)
+    assert (held.returncode, held.stdout.startswith("It holds")) == (0, True), held.stderr
+    other = PrivateKey.fresh().public.text
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({}, other), ({"label": 0}, key), ({"payload": {**packet["payload"], "salt": "00"}}, key),
+        ({"given": {**packet["given"], "at": "2020"}}, key),
+        ({"proof": packet["proof"].replace("index ", "index 1")}, key),
+    )  # fmt: skip
+    for change, named in changes:
+        assert check({**packet, **change}, named).returncode == 1, change

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from likewise.cli.main import main
 from likewise.errors import LikewiseError
+from likewise_client.tree import Tree
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, origin_of
+from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
@@ -46,14 +48,14 @@ def rewritten(evidence: Evidence, start: int) -> Evidence:
     """The ledger as its owner would rewrite it: everything from a record on is hashed anew."""
     records = list(evidence.records[:start])
     for one in evidence.records[start:]:
-        head = records[-1].head if records else Head()
-        records.append(Record.following(one.docket, head, one.at, one.kind, one.body, one.actor))
+        same = (one.at, one.kind, one.body, one.actor)
+        records.append(Record.following(one.docket, len(records), *same))
     return replace(evidence, records=records)
 
 
 def test_a_receipt_is_signed_and_survives_being_printed(docket: Docket) -> None:
     receipt = docket.receipt()
-    read = Receipt.parse(str(receipt))
+    read = Checkpoint.parse(str(receipt))
     assert (str(read), read) == (str(receipt), receipt)
     keys = keys_in(docket.store.records("loans"))
     assert keys.judge(read) == "signed"
@@ -63,13 +65,13 @@ def test_a_receipt_is_signed_and_survives_being_printed(docket: Docket) -> None:
 @given(data=st.data())
 def test_whatever_is_changed_in_a_receipt_is_found(data: st.DataObject) -> None:
     key = PrivateKey(bytes(range(32)))
-    made = Receipt("loans", Head(3, "ab" * 32), "20260301T120000Z", key.public.id)
-    text = str(replace(made, signature=key.sign("receipt", made.statement.encode())))
+    tree = Tree().plus(b"a").plus(b"b").plus(b"c")
+    text = str(Checkpoint.of(origin_of("loans", key.public), tree).signed(key))
     place = data.draw(st.integers(0, len(text) - 1))
-    letter = data.draw(st.sampled_from("0123456789abcdefghijklmnopqrstuvwxyzTZ:/-_"))
+    letter = data.draw(st.sampled_from("0123456789abcdefghijklmnopqrstuvwxyzTZ:/+=\n —"))
     known = KnownKeys.named([key.public.text])
     try:
-        changed = Receipt.parse(text[:place] + letter + text[place + 1 :])
+        changed = Checkpoint.parse(text[:place] + letter + text[place + 1 :])
     except LikewiseError:
         return
     assert (known.judge(changed) == "signed") == (str(changed) == text)
@@ -77,12 +79,13 @@ def test_whatever_is_changed_in_a_receipt_is_found(data: st.DataObject) -> None:
 
 def test_a_forged_receipt_is_refused_and_convicts_nobody(docket: Docket, run: Run) -> None:
     receipt, where = docket.receipt(), docket.store.where
-    other, mallory = Head(receipt.head.seq, "0" * 64), PrivateKey.fresh()
-    changed = replace(receipt, head=other)
-    theirs = replace(changed, signature=mallory.sign("receipt", changed.statement.encode()))
-    foreign = replace(theirs, key=mallory.public.id)
-    foreign = replace(foreign, signature=mallory.sign("receipt", foreign.statement.encode()))
-    for forged, said in ((changed, "forged"), (theirs, "forged"), (foreign, "none of those")):
+    other, mallory = (
+        "\n".join((receipt.origin, str(receipt.size), "A" * 43 + "=", "")),
+        PrivateKey.fresh(),
+    )
+    changed = replace(receipt, body=other)
+    foreign = Checkpoint(other).signed(mallory)
+    for forged, said in ((changed, "forged"), (foreign, "none of the keys")):
         result = run("verify", forged, "--database", where)
         assert result.exit_code == 2, result.output
         assert "NO RECEIPT TO GO BY" in result.output
@@ -90,17 +93,10 @@ def test_a_forged_receipt_is_refused_and_convicts_nobody(docket: Docket, run: Ru
     assert run("verify", receipt, changed, "--database", where).exit_code == 2
 
 
-def test_a_receipt_that_is_not_signed_holds_and_says_so(docket: Docket, run: Run) -> None:
-    plain = Receipt("loans", docket.projection.head)
-    result = run("verify", plain, "--database", docket.store.where)
-    assert result.exit_code == 0, result.output
-    assert "It is not signed" in result.output
-
-
 def test_two_ledgers_shown_to_two_people_are_found(docket: Docket, run: Run) -> None:
     evidence, keys = evidence_of(docket.store, "loans"), docket.store.keys
     other = rewritten(evidence, 2)
-    ann, bob = docket.receipt(), keys.sign(Receipt("loans", other.records[-1].head))
+    ann, bob = docket.receipt(), keys.sign(other.origin, other.log.tree())
     assert contradictions([ann, bob, ann]) == [(ann, bob), (bob, ann)]
     result = run("verify", ann, bob, "--database", docket.store.where)
     assert result.exit_code == 1
@@ -111,11 +107,18 @@ def test_two_ledgers_shown_to_two_people_are_found(docket: Docket, run: Run) -> 
     alone = run("verify", ann, bob, "--key", key)
     assert alone.exit_code == 1
     assert "TWO LEDGERS WERE SHOWN" in alone.output
-    # Of different numbers: found with the ledger that either of them is shown.
-    longer = keys.sign(Receipt("loans", rewritten(other, 3).records[-2].head))
+    # Of different numbers: found with the ledger that either of them is shown, or by a proof.
+    shorter = keys.sign(other.origin, other.log.tree(other.log.size - 1))
     for shown in (evidence, other):
-        holds = [one.holds for one in verify_all(shown, [ann, longer])]
-        assert holds.count(True) <= 1
+        holds = [one.holds for one in verify_all(shown, [ann, shorter])]
+        assert holds.count(True) == 1
+    for first, last, log, code in (
+        (shorter, bob, other.log, 0), (shorter, ann, evidence.log, 1), (shorter, ann, other.log, 1)
+    ):  # fmt: skip
+        proof = ConsistencyProof(first.size, tuple(log.consistency(first.size, last.size)), last)
+        said = run("verify", first, proof, "--key", key)
+        assert (said.exit_code, "TWO LEDGERS" in said.output) == (code, code == 1), said.output
+    assert run("verify", shorter, ann, "--key", key).exit_code == 2
 
 
 def test_a_ledger_that_names_another_key_does_not_pass_with_the_published_one(
@@ -137,10 +140,14 @@ def test_a_key_is_changed_and_every_ledger_says_so(docket: Docket, run: Run) -> 
     docket.store.keys._cached = None
     docket.refresh()
     after = docket.receipt()
-    assert before.key != after.key
+    assert before.signatures[0][1][:4] != after.signatures[0][1][:4]
     assert run("verify", before, after, "--database", where).exit_code == 0
     listed = run("key", "--database", where).output.splitlines()
-    assert [line.split()[1] for line in listed] == [before.key, after.key]
+    keys = [KnownKeys.named([line.split()[0]]) for line in listed]
+    judged = [[known.judge(receipt) for receipt in (before, after)] for known in keys]
+    assert judged == [["signed", "foreign"], ["foreign", "signed"]]
+    logs = run("key", "--log", "loans", "--database", where).output.splitlines()
+    assert [before.signed_by(Verifier.parse(line)) for line in logs] == [True, False]
     assert "changed 1 times" in run("replay", "--database", where).output
 
 
@@ -148,8 +155,8 @@ def test_a_compromised_key_signs_nothing_that_is_believed(docket: Docket, run: R
     store, where = docket.store, docket.store.where
     stolen, before = store.keys.current(), docket.receipt()
     run("key", "--rotate", "--compromised", "--database", where)
-    made = replace(before, at="29990101T000000Z")
-    made = replace(made, signature=stolen.sign("receipt", made.statement.encode()))
+    docket.refresh()
+    made = Checkpoint.of(before.origin, docket.tree).signed(stolen)
     assert run("verify", made, "--database", where).exit_code == 2
     assert "fell into other hands" in run("verify", made, "--database", where).output
 
@@ -162,14 +169,11 @@ def test_a_key_that_was_replaced_signs_nothing_later_that_is_believed(
     old, before = store.keys.current(), docket.receipt()
     store.keys.rotate()
     after = Docket(store, docket.name).receipt()
-    late = replace(after, at="29990101T000000Z", key=old.public.id)
-    late = replace(late, signature=old.sign("receipt", late.statement.encode()))
+    late = Checkpoint(after.body).signed(old)
     told = run("verify", late, "--database", where)
     assert told.exit_code == 2, told.output
     assert "another had taken its place" in told.output
     assert run("verify", before, "--database", where).exit_code == 0
-    itself = KnownKeys.installed(store.keys.listed())
-    assert (itself.judge(before), itself.judge(late)) == ("signed", "retired")
 
 
 def test_a_key_that_nobody_handed_over_is_found(docket: Docket) -> None:
@@ -197,6 +201,6 @@ def test_the_key_is_published_in_the_open(live: Live) -> None:
     assert response.status_code == 200
     [key] = response.json()["keys"]
     live.client("operator").open_round("loans", people())
-    receipt = Receipt.parse(live.client("client").receipt("loans").text)
+    receipt = Checkpoint.parse(live.client("client").receipt("loans").text)
     assert KnownKeys.named([key["public"]]).judge(receipt) == "signed"
     assert live.client("client").keys()[0].public == key["public"]

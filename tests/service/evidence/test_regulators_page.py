@@ -14,7 +14,7 @@ from likewise.cli.main import main
 from likewise_service.anchors import FileTarget, TimeStampTarget
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.panel import finish, flag, set_member_key
+from likewise_service.dockets.panel import enrol_key, finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.ledger.kinds import acting
@@ -39,7 +39,7 @@ def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.Mon
     ada = create_token(store, "auditor", "ada", "loans")[1]
     with acting(ada.actor):
         proof = key.sign("member-key", possession("loans", "ada", key.public))
-        set_member_key(docket, "ada", key.public, proof, None)
+        enrol_key(docket, "ada", key.public, proof=proof)
     round_, ann = open_round(docket, some_people("x"))
     bob = create_token(store, "auditor", "bob", "loans")[1]
     with acting(bob.actor):

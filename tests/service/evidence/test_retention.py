@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from likewise.cli.main import main
 from likewise.errors import ParameterError
+from likewise_client.errors import ApiError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import (
     DAY,
@@ -18,13 +20,14 @@ from likewise_service.dockets.erasure import (
     erase_expired,
     lift_hold,
     place_hold,
+    preset_days,
     set_retention,
 )
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import close, open_round, override
 from likewise_service.errors import ServiceError, later
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.test_actors import about, rehashed
@@ -130,6 +133,38 @@ def test_over_the_api(live: Live) -> None:
     operator.lift_hold("loans", hold)
 
 
+@pytest.mark.parametrize(
+    ("names", "months"),
+    [
+        (["colorado"], 36), (["regulation-b"], 25), (["ai-act-logs"], 6),
+        (["regulation-b-business"], 12), (["ai-act-logs", "colorado", "regulation-b"], 36),
+    ],
+)  # fmt: skip
+def test_presets_are_as_long_as_the_longest_such_months(names: list[str], months: int) -> None:
+    first = date(2023, 1, 1)
+    days = (first + timedelta(days=number) for number in range(4 * 366))
+    spans = [
+        (day.replace(year=day.year + (day.month - 1 + months) // 12,
+                     month=(day.month - 1 + months) % 12 + 1) - day).days
+        for day in days if day.day <= 28
+    ]  # fmt: skip
+    assert preset_days(names) == max(spans)
+
+
+def test_presets_over_the_api(live: Live) -> None:
+    operator = live.client("operator")
+    operator.retain_as("loans", "ai-act-logs", "regulation-b")
+    kept = [r["body"] for r in operator.ledger("loans") if r["kind"] == "retention-set"]
+    assert kept == [{"features": 762.0, "reasons": 762.0}]
+    refused: list[dict[str, Any]] = [{"presets": []}, {"features": 3.0}, {}]
+    for body in [*refused, {"presets": ["colorado"], "features": 3.0}]:
+        headers = {"Authorization": f"Bearer {live.tokens['operator']}"}
+        response = live.http.put("/v1/dockets/loans/retention", json=body, headers=headers)
+        assert response.status_code == 422, body
+    with pytest.raises(ApiError, match="must be one of colorado"):
+        operator.retain_as("loans", "mars")
+
+
 def at_the_machine(docket: Docket, command: str, *words: str) -> Result:
     address = docket.store.url.render_as_string(hide_password=False)
     return CliRunner().invoke(main, ["docket", command, "loans", *words, "--database", address])
@@ -144,8 +179,8 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
     placed = at_the_machine(
         docket, "hold", "--why", "a complaint", "--round", "r1", "--person", "r10"
     )
-    hold, receipt = placed.stdout.splitlines()
-    assert Receipt.parse(receipt).head == docket.store.head("loans")
+    hold, _, receipt = placed.stdout.partition("\n")
+    assert Checkpoint.parse(receipt.strip() + "\n").size == docket.store.head("loans").seq
     assert at_the_machine(docket, "retention").output.splitlines() == [
         "features: kept 1 days after a round has closed",
         "reasons: kept 0.5 days after a round has closed",
@@ -156,6 +191,9 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
     assert (done.people, done.reasons, done.held) == (5, 1, 2)
     assert at_the_machine(docket, "hold", "--release", hold).exit_code == 0
     assert erase_expired(docket).people == 1
+    assert at_the_machine(docket, "retention", "--preset", "colorado").exit_code == 0
+    assert docket.refresh().governance.reasons_days == 1096
+    assert at_the_machine(docket, "retention", "--reasons", "0.5").exit_code == 0
     assert at_the_machine(docket, "retention", "--features", "always").exit_code == 0
     assert docket.refresh().governance.features_days is None
     assert docket.projection.governance.reasons_days == 0.5, "what is not named stays"
@@ -167,6 +205,8 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
     [
         (("retention", "--features", "soon"), 2, "'soon' is no number of days"),
         (("retention", "--reasons", "nan"), 1, "must be days above 0"),
+        (("retention", "--preset", "mars"), 1, "must be one of colorado"),
+        (("retention", "--preset", "colorado", "--features", "3"), 2, "Give --preset, or"),
         (("hold",), 2, "--why"),
         (("hold", "--why", " "), 1, "why must be 1 to 200 characters in one line"),
         (("hold", "--why", "two\nlines"), 1, "in one line"),

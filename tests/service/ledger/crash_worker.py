@@ -12,6 +12,7 @@ a client first asks again, with the same key, for what was never answered.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import sys
@@ -23,6 +24,7 @@ from typing import Any
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.errors import LikewiseError
 from likewise.learner.attention import PanelModel
+from likewise_service.dockets import appeals
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
@@ -33,7 +35,7 @@ from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Job, Worker, Workers
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -62,9 +64,9 @@ class Client:
         self.asked, self.acks = folder / f"asked-{number}", folder / "acks"
         self.random = random.Random(os.getpid() * 100 + number)
 
-    async def ask(self, command: Callable[[Docket], Receipt]) -> None:
+    async def ask(self, command: Callable[[Docket], Checkpoint]) -> None:
         receipt = await self.workers.run(self.docket, lambda worker: command(worker.docket))
-        await asyncio.to_thread(append, self.acks, str(receipt))
+        await asyncio.to_thread(append, self.acks, json.dumps(str(receipt)))
 
     async def round(self, round_id: str) -> Round:
         return await self.workers.run(
@@ -78,7 +80,7 @@ class Client:
         ]
         made: list[str] = []
 
-        def command(docket: Docket) -> Receipt:
+        def command(docket: Docket) -> Checkpoint:
             round_, receipt = open_round(docket, people, key=key)
             made.append(round_.id)
             return receipt
@@ -120,6 +122,17 @@ class Client:
         labels = [(round_id, p, 1) for p in round_.people if p not in round_.labels]
         if labels:
             await self.ask(partial(feedback.label, labels=labels))
+        await self.appeal(round_id, next(iter(round_.people)))
+
+    async def appeal(self, round_id: str, person: str) -> None:
+        """Somebody appeals, once, and somebody decides; also where a process ended in between."""
+        opened = partial(appeals.open_appeal, round_id=round_id, person=person, text="?", key="k")
+        await self.ask(lambda docket: opened(docket)[1])
+        [appeal] = (await self.round(round_id)).appeals.values()
+        if appeal.ended is None:
+            name, why = appeal.id, "seen"
+            await self.ask(lambda docket: appeals.assign_appeal(docket, name, "mia"))
+            await self.ask(lambda docket: appeals.decide_appeal(docket, name, "mia", False, why))
 
 
 def note_groups(folder: Path) -> None:

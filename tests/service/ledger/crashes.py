@@ -9,6 +9,7 @@ Commands share transactions and snapshots are written after every few records, a
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -28,8 +29,10 @@ from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.ledger.database import snapshots
-from likewise_service.ledger.records import Receipt, chained
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import consecutive
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.tiles import Log
 from tests.service.live import fresh_database, replay_store
 
 WORKER = Path(__file__).parent / "crash_worker.py"
@@ -81,11 +84,13 @@ def check_ledger(store: Store, docket: str, receipts: Iterable[str]) -> int:
 
     Returns how many receipts there were.
     """
-    records = list(chained(docket, store.records(docket)))
-    given = [Receipt.parse(text) for text in receipts]
+    records = list(consecutive(docket, store.records(docket)))
+    given, log = [Checkpoint.parse(text) for text in receipts], Log.of(r.entry for r in records)
     for receipt in given:
-        assert receipt.head.seq <= len(records), f"{receipt} was acknowledged, and is lost"
-        assert records[receipt.head.seq - 1].head == receipt.head
+        assert receipt.size <= len(records), f"{receipt} was acknowledged, and is lost"
+        assert log.tree(receipt.size).root == receipt.root
+    with store.view(docket) as view:
+        assert view.tree == log.tree(), "tree and records were written together"
     people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
     assert set(people.values()) <= {1}, "a request that was sent again was carried out twice"
     once = Counter(
@@ -162,7 +167,8 @@ def kill_often(url: str, folder: Path, kills: int) -> str:
             harness.run_and_kill(url, docket, logs, after, at_work=at_work)
             assert not (logs / "errors").exists(), (logs / "errors").read_text()
             acks = (logs / "acks").read_text() if (logs / "acks").exists() else ""
-            complete = [line for line in acks.splitlines(keepends=True) if line[-1] == "\n"]
+            lines = [line for line in acks.splitlines(keepends=True) if line[-1] == "\n"]
+            complete = [json.loads(line) for line in lines]
             acknowledged[docket] = check_ledger(store, docket, complete)
             number += 1
     finally:

@@ -15,7 +15,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import Applicant, open_round
 from likewise_service.ledger import kinds as bodies
 from likewise_service.ledger.kinds import KINDS, read_body, write_body
-from likewise_service.ledger.records import Head, LedgerBroken, Record, canonical, sha256
+from likewise_service.ledger.records import LedgerBroken, Record, canonical, sha256
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.replay import replay_evidence
 
@@ -23,7 +23,7 @@ AT = "2026-03-01T12:00:00.000000Z"
 
 
 def record(kind: str, body: dict[str, Any]) -> Record:
-    return Record.following("loans", Head(), AT, kind, body, "machine")
+    return Record.following("loans", 0, AT, kind, body, "machine")
 
 
 # One of every kind.
@@ -62,6 +62,21 @@ STORED: dict[str, dict[str, Any]] = {
         "member": "ada", "round": "r1", "finished": True,
         "objections": [{"pair": ["a", "b"], "reason": "d", "limit": None}],
     },
+    "appeal-opened": {
+        "round": "r1", "person": "a", "appeal": "0a", "content": "d", "corrects": True, "due": AT,
+        "again": {"approved": True, "score": 5},
+    },
+    "appeal-assigned": {"round": "r1", "person": "a", "appeal": "0a", "reviewer": "mia"},
+    "appeal-overdue": {"round": "r1", "person": "a", "appeal": "0a"},
+    "appeal-decided": {
+        "round": "r1", "person": "a", "appeal": "0a", "reviewer": "mia", "approved": True,
+        "accepted": False, "reason": "d",
+    },
+    "appeal-withdrawn": {"round": "r1", "person": "a", "appeal": "0a"},
+    "notices-set": {"before": "b", "after": "a", "days": 30.0},
+    "notice-given": {
+        "round": "r1", "person": "a", "occasion": "after", "given": AT, "digest": "d",
+    },
     "erased": {"round": "r1", "person": "a", "digest": None, "forgets": True},
     "seed-revealed": {"seed": "7", "salt": "00"},
     "key-published": {"key": "k", "replaces": "k0", "signature": None, "compromised": False},
@@ -72,16 +87,20 @@ STORED: dict[str, dict[str, Any]] = {
         "subject": None, "until": AT,
     },
     "signed-out": {"sign_in": "s"},
-    "member-key-set": {"member": "ada", "key": "k", "proof": "p", "consent": None},
+    "member-key-enrolled": {"member": "ada", "key": "k", "device": "d", "proof": "p"},
+    "member-key-agreed": {"member": "ada", "agreed": "k", "by_key": "b", "consent": "c"},
+    "member-key-revoked": {"member": "ada", "revoked": "k", "signature": None},
     "signed": {
-        "member": "ada", "key": "k", "review": "r", "act": "flag", "pair": ["p1", "p2"],
-        "reason": None, "at": AT, "signature": "s", "limit": None,
+        "member": "ada", "key": "k", "review": "r", "shown": "h", "act": "flag",
+        "pair": ["p1", "p2"], "reason": None, "limit": None, "flags": [["p1", "p2", None, 7]],
+        "at": AT, "signature": "s",
     },
     "anchored": {"target": "file", "receipt": "r", "fixed": AT, "proof": None},
     "anchor-failed": {"target": "file", "why": "no space"},
     "retention-set": {"features": 30.5, "reasons": None},
     "hold-placed": {"hold": "h", "of_round": None, "person": None, "why": "a complaint"},
     "hold-lifted": {"hold": "h"},
+    "commented": {"round": "r1", "member": "ada", "comment": "d", "again": False},
     "override-explained": {"round": "r1", "person": "a", "reason": "d"},
     "reasons-erased": {"of_round": "r1"},
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
@@ -149,14 +168,13 @@ def test_an_unknown_kind_is_a_broken_ledger() -> None:
 
 def _tampered(docket: Docket, place: int, change: Callable[[dict[str, Any]], None]) -> list[Record]:
     """The ledger with one body changed, and everything hashed again."""
-    head, fresh = Head(), []
+    fresh = []
     for found in docket.store.records(docket.name):
         body = json.loads(json.dumps(found.body))
         if found.seq == place:
             change(body)
-        fresh.append(replace(found, prev=head.hash, body=body))
+        fresh.append(replace(found, body=body))
         fresh[-1] = replace(fresh[-1], hash=fresh[-1].content_hash)
-        head = fresh[-1].head
     return fresh
 
 
@@ -184,10 +202,10 @@ def test_bodies_are_the_events_of_the_fold_where_they_can_be() -> None:
 def test_the_hash_is_that_of_the_canonical_json(
     docket: str, seq: int, body: dict[str, Any], word: str
 ) -> None:
-    """SHA-256 of {actor, at, body, docket, kind, nonce, prev, seq}."""
-    record = Record(docket, seq, word, "kind", body, "nonce", word, "", word)
+    """SHA-256 of {actor, at, body, docket, kind, nonce, seq}."""
+    record = Record(docket, seq, word, "kind", body, "nonce", "", word)
     content = {
         "docket": docket, "seq": seq, "at": word, "kind": "kind", "body": body, "nonce": "nonce",
-        "prev": word, "actor": word,
+        "actor": word,
     }  # fmt: skip
     assert record.content_hash == sha256(canonical(content))

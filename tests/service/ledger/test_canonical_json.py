@@ -58,19 +58,18 @@ class Row(NamedTuple):
     kind: Any
     body: Any
     nonce: Any
-    prev: Any
     hash: Any
     actor: Any
     seq: Any
 
 
-GOOD = Row("loans", "t", "labelled", '{"a":1,"b":"é"}', "n", "p", "h", "machine", 1)
+GOOD = Row("loans", "t", "labelled", '{"a":1,"b":"é"}', "n", "h", "machine", 1)
 
 
 def test_a_row_is_read_as_it_was_written() -> None:
     body = {"a": 1, "b": "é"}
     assert Record.of_row("loans", GOOD) == Record(
-        "loans", 1, "t", "labelled", body, "n", "p", "h", "machine"
+        "loans", 1, "t", "labelled", body, "n", "h", "machine"
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -161,3 +162,18 @@ def test_a_clock_that_jumps_loses_nothing(database: str, monkeypatch: pytest.Mon
 
     clients = go_through(database, jump)
     assert not clients.statuses[503]
+
+
+def test_readiness_says_that_a_disk_is_full(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "8m") as disk:
+        settings = Settings(database=f"sqlite:///{disk / 'ledger.db'}", **GENEROUS)
+        with running(settings) as address, httpx.Client(base_url=address) as http:
+            assert http.get("/readyz").status_code == 200
+            ballast = disk / "ballast"
+            with ballast.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(b"x" * 4096):
+                    pass
+            assert http.get("/readyz").status_code == 503
+            assert http.get("/healthz").status_code == 200
+            ballast.unlink()
+            assert http.get("/readyz").status_code == 200

@@ -16,7 +16,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import ServiceError, StoreError, now
 from likewise_service.ledger.kinds import MemberJoined
-from likewise_service.ledger.records import LedgerBroken, Payload, chained
+from likewise_service.ledger.records import LedgerBroken, Payload, consecutive
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import Transaction
 from tests.service.conftest import long_on_postgresql
@@ -43,7 +43,7 @@ for _ in range(10):
 """
 
 
-COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash, actor"
+COLUMNS = "docket, seq, at, kind, body, nonce, hash, actor"
 
 
 @pytest.mark.parametrize(
@@ -53,9 +53,9 @@ COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash, actor"
         "DELETE FROM events",
         "DELETE FROM events WHERE seq = 2",
         f"INSERT INTO events ({COLUMNS}) "
-        "SELECT docket, seq + 7, at, kind, body, nonce, prev, hash, actor FROM events",
+        "SELECT docket, seq + 7, at, kind, body, nonce, hash, actor FROM events",
         f"INSERT INTO events ({COLUMNS}) "
-        "SELECT docket, 3, at, kind, body, nonce, prev, hash, actor FROM events WHERE seq = 1",
+        "SELECT docket, 0, at, kind, body, nonce, hash, actor FROM events WHERE seq = 1",
     ],
 )
 def test_the_database_itself_refuses_to_change_a_ledger(store: Store, statement: str) -> None:
@@ -72,7 +72,7 @@ def test_sqlite_refuses_to_replace_a_record(sqlite_url: str) -> None:
     with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
         connection.exec_driver_sql(
             f"INSERT OR REPLACE INTO events ({COLUMNS}) "
-            "SELECT docket, seq, 'x', kind, body, nonce, prev, hash, actor FROM events "
+            "SELECT docket, seq, 'x', kind, body, nonce, hash, actor FROM events "
             "WHERE seq = 2"
         )
     store.close()
@@ -129,7 +129,7 @@ def test_writers_in_processes_never_interleave_even_on_an_empty_database(databas
 
 def _check_pairs(store: Store, number: int) -> None:
     """Two records a transaction, by the same writer, side by side."""
-    records = list(chained("d", store.records("d")))
+    records = list(consecutive("d", store.records("d")))
     assert len(records) == number
     for first, second in zip(records[::2], records[1::2], strict=True):
         assert (first.kind, second.kind) == ("first", "second")
@@ -170,7 +170,7 @@ def test_a_savepoint_that_fails_leaves_the_rest_of_the_transaction(store: Store)
             fail(transaction)
         with transaction.savepoint():
             transaction.append("second", {}, now(), "machine")
-    assert [record.kind for record in chained("d", store.records("d"))] == ["first", "second"]
+    assert [record.kind for record in consecutive("d", store.records("d"))] == ["first", "second"]
     with store.view("d") as view:
         assert view.payloads([payload.digest]) == {}
 
@@ -202,7 +202,7 @@ def test_a_lost_commit_does_not_lead_memory_astray(begin: Begin, applicants: Any
     assert docket.refresh().head == before
     round_, receipt = open_round(docket, applicants("a"), key="one")
     assert round_.id == "r1"
-    assert receipt.head == docket.store.head("loans")
+    assert receipt.size == docket.store.head("loans").seq
     assert Docket(docket.store, "loans").state == docket.state
 
 

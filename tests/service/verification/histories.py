@@ -18,12 +18,12 @@ from unittest.mock import patch
 from likewise.errors import LikewiseError
 from likewise_service import anchors, errors
 from likewise_service.auth import sign_ins, tokens
-from likewise_service.dockets import board, erasure, panel, rounds
+from likewise_service.dockets import appeals, board, erasure, notices, panel, rounds
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Keyring, Store
 from likewise_service.settings import Settings
 from likewise_service.verify import packets
@@ -73,9 +73,9 @@ class History:
         self.roles: dict[str, tuple[str, str]] = {"machine": ("operator", "")}
         self.tokens: list[tuple[str, tokens.Identity]] = []
         self.cookies: list[str] = []
-        self.keys: dict[str, tokens.MemberKey] = {}
+        self.keys: dict[str, list[tokens.MemberKey]] = {}
         self.holds: list[str] = []
-        self.receipts: list[Receipt] = []
+        self.receipts: list[Checkpoint] = []
         self.packets: list[dict[str, Any]] = []
         self.done: list[tuple[str, bool]] = []
 
@@ -274,32 +274,59 @@ def review(history: History) -> None:
     history.receipts.append(receipt)
 
 
+def comment(history: History) -> None:
+    """A member comments on a round, open, ended or shown again."""
+    actor, choose, docket = history.by("auditor"), history.random, history.machine.docket
+    member = history.roles[actor.id][1] or choose.choice(MEMBERS)
+    docket.refresh()
+    listed = board.ReviewBoard(docket).listed(member, (*board.OPEN, *board.ENDED), 20)
+    if listed:
+        with kinds.acting(actor):
+            receipt = panel.comment(docket, choose.choice(listed).seat, "the same debts")
+        history.receipts.append(receipt)
+
+
 def _signed(
     history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None,
     limit: float | None,
-) -> panel.SignedAct | None:  # fmt: skip
-    key = history.keys.get(member)
-    if key is None:
+) -> panel.Signature | None:  # fmt: skip
+    keys, to_sign = history.keys.get(member), panel.to_sign(history.machine.docket, chosen.seat)
+    if not keys or to_sign is None:
         return None
     pair = tuple(chosen.aliases[person] for person in people[0]) if people else ()
-    sent = key.sign_act(NAME, member, chosen.id, act, pair, reason, limit)
-    return panel.SignedAct(
-        chosen.id, act, sent["at"], sent["key"], sent["signature"], pair or None,  # type: ignore[arg-type]
-        bytes.fromhex(sent["salt"]),
-    )  # fmt: skip
+    key = history.random.choice(keys)
+    sent = key.sign_act(NAME, member, chosen.id, to_sign, act, pair, reason, limit)
+    return panel.Signature(
+        sent["key"], sent["at"], sent["shown"], sent["signature"], bytes.fromhex(sent["salt"])
+    )
 
 
 def set_key(history: History) -> None:
+    """A first key, or one more: a key that the member has agrees, or does not."""
     actor = history.by("auditor")
     member = history.roles[actor.id][1]
     if not member:
         return
-    key, before = tokens.MemberKey.fresh(), history.keys.get(member)
+    key, keys = tokens.MemberKey.fresh(), history.keys.setdefault(member, [])
+    before = history.random.choice([None, *keys])
     sent = key.possession(NAME, member, before)
     with kinds.acting(actor):
         proof, consent = str(sent["proof"]), sent["consent"]
-        panel.set_member_key(history.machine.docket, member, key.public, proof, consent)
-    history.keys[member] = key
+        panel.enrol_key(history.machine.docket, member, key.public, proof=proof, consent=consent)
+    keys.append(key)
+
+
+def end_key(history: History) -> None:
+    """Some key ends, which its owner may have lost."""
+    actor, choose = history.by("auditor"), history.random
+    member = history.roles[actor.id][1]
+    keys = history.keys.get(member, [])
+    if not keys:
+        return
+    ended, signer = choose.choice(keys), choose.choice([None, *keys])
+    signature = None if signer is None else signer.revocation(NAME, member, ended.public.text)
+    with kinds.acting(actor):
+        panel.revoke_key(history.machine.docket, member, ended.public.id, signature)
 
 
 def change_panel(history: History) -> None:
@@ -343,6 +370,46 @@ def hold(history: History) -> None:
             erasure.lift_hold(history.machine.docket, history.holds.pop())
         else:
             history.holds.append(erasure.place_hold(history.machine.docket, "a complaint")[0])
+
+
+def appeal(history: History) -> None:
+    """Somebody appeals, and it is assigned, decided, withdrawn, or left until it is overdue."""
+    docket, choose = history.machine.docket, history.random
+    actor = history.by("operator", "client")
+    pending = list(docket.refresh().appeals.values())
+    with kinds.acting(actor):
+        if not pending or choose.random() < 0.4:
+            round_id = history.a_round()
+            corrections: Any = choose.choice([None, {"score": choose.randint(300, 850)}])
+            person, key = history.a_person(round_id), choose.choice([None, "k1"])
+            text = choose.choice([None, "look again"]) if corrections else "look again"
+            appeals.open_appeal(docket, round_id, person, text, corrections, key)
+            return
+        chosen = choose.choice(pending)
+        role, own = history.roles[actor.id]
+        reviewer = own if role == "operator" and own else "mia"
+        appeals.assign_appeal(docket, chosen.id, reviewer)
+        if choose.random() < 0.2:
+            appeals.withdraw_appeal(docket, chosen.id)
+        elif choose.random() < 0.8:
+            accepted = chosen.corrects and choose.random() < 0.5
+            appeals.decide_appeal(
+                docket, chosen.id, reviewer, choose.random() < 0.5, "seen", accepted=accepted
+            )
+
+
+def set_notices(history: History) -> None:
+    days = history.random.choice([0.001, 1.0, 30.0])
+    with kinds.acting(history.by("operator")):
+        notices.set_notices(history.machine.docket, "$title", "$person: $reasons", days)
+
+
+def give_notice(history: History) -> None:
+    round_id, occasion = history.a_round(), history.random.choice(["before", "after", "after"])
+    own = history.random.choice([(), (), ("too little income",)])
+    with kinds.acting(history.by("operator", "client")):
+        person = history.a_person(round_id)
+        notices.give_notice(history.machine.docket, round_id, person, occasion, None, own)  # type: ignore[arg-type]
 
 
 def publish_seed(history: History) -> None:
@@ -412,6 +479,7 @@ def rotate_key(history: History) -> None:
 def deadlines(history: History) -> None:
     with kinds.acting(kinds.SERVICE):
         panel.close_late_panels(history.machine.docket)
+        appeals.mark_overdue(history.machine.docket)
         history.machine.docket.settle_due()
 
 
@@ -428,7 +496,7 @@ def anchor(history: History) -> None:
     if history.random.random() < 0.2:
         anchors.record_failure(docket, target, "it cannot be reached")
         return
-    fixed = target.fix(str(receipt))
+    fixed = target.fix(receipt, 0, anchors.prover(docket.store, receipt))
     if history.random.random() < 0.2:
         jump(history)
     anchors.record_anchor(docket, target, receipt, fixed)
@@ -448,9 +516,10 @@ def restart(history: History) -> None:
 
 
 ACTS: dict[Callable[[History], None], int] = {
-    open_round: 12, review: 24, label: 5, seal: 2, add_people: 2, override: 2, close: 2,
-    give_packet: 2, set_key: 1, change_panel: 1, change_rule: 1, guidelines: 1, give_learner: 1,
-    erase: 1, retention: 1, hold: 1, publish_seed: 1, new_token: 1, revoke: 2, sign_in: 4,
-    sign_on: 2, use_session: 3, sign_out: 2, leave_provider: 1, rotate_key: 1, deadlines: 4,
-    expire: 1, anchor: 3, jump: 4, correct: 2, restart: 2,
+    open_round: 12, review: 24, comment: 3, label: 5, seal: 2, add_people: 2, override: 2, close: 2,
+    give_packet: 2, set_key: 2, end_key: 1, change_panel: 1, change_rule: 1, guidelines: 1,
+    give_learner: 1, erase: 1, retention: 1, hold: 1, publish_seed: 1, new_token: 1, revoke: 2,
+    sign_in: 4, sign_on: 2, use_session: 3, sign_out: 2, leave_provider: 1, rotate_key: 1,
+    deadlines: 4, expire: 1, anchor: 3, jump: 4, correct: 2, restart: 2, appeal: 5, set_notices: 1,
+    give_notice: 2,
 }  # fmt: skip

@@ -114,6 +114,33 @@ def _sign(scene: Scene, role: str) -> None:
     auditor.finish(D, review)
 
 
+def _appeal(scene: Scene, role: str) -> str:
+    round_id = scene.round(role)
+    return scene.client(role).appeal(D, round_id, scene.person(), "look", {"score": 700}).id
+
+
+def _decide(scene: Scene, role: str) -> None:
+    client, appeal = scene.client(role), _appeal(scene, role)
+    reviewer = "olga" if role == "operator" else "mia"
+    client.assign_appeal(D, appeal, reviewer)
+    client.decide_appeal(D, appeal, True, "seen", accepted=True, reviewer=reviewer)
+
+
+def _agree(scene: Scene, role: str) -> None:
+    auditor, before, key = scene.client(role), scene.keys[role], MemberKey.fresh()
+    auditor.sign_with(D, key)
+    auditor.agree_to_key(D, key.public.id, before)
+    scene.keys[role] = key
+    _sign(scene, role)
+
+
+def _end_key(scene: Scene, role: str) -> None:
+    auditor, key = scene.client(role), scene.keys.pop(role)
+    for listed in auditor.member_keys(D):
+        auditor.revoke_key(D, listed.id, key if listed.id == key.public.id else None)
+    _sign(scene, role)
+
+
 # Kinds of record, and how somebody of a role adds one through the API.
 ACTS: dict[str, Callable[[Scene, str], object]] = {
     "docket-opened": lambda s, r: s.client(r).create_docket("new", spec().to_json()),
@@ -127,6 +154,7 @@ ACTS: dict[str, Callable[[Scene, str], object]] = {
     "packet-given": lambda s, r: s.client(r).packet(D, s.round("client"), s.person()),
     "flagged": _flag,
     "withdrawn": _withdraw,
+    "commented": lambda s, r: s.client(r).comment(D, s.review(r)[1], "Look at the debts."),
     "reopened": _reopen,
     "finished": _finish,
     "member-joined": lambda s, r: s.client(r).add_member(D, "eve"),
@@ -140,7 +168,15 @@ ACTS: dict[str, Callable[[Scene, str], object]] = {
     "token-issued": _token,
     "token-ended": lambda s, r: s.client(r).revoke_token(_token(s, r)),
     "signed": _sign,
-    "member-key-set": _sign,
+    "appeal-opened": _appeal,
+    "appeal-assigned": lambda s, r: s.client(r).assign_appeal(D, _appeal(s, r), "mia"),
+    "appeal-decided": _decide,
+    "appeal-withdrawn": lambda s, r: s.client(r).withdraw_appeal(D, _appeal(s, r)),
+    "notices-set": lambda s, r: s.client(r).set_notices(D, "$title", "$reasons", 45),
+    "notice-given": lambda s, r: s.client(r).give_notice(D, s.round(r), s.person(), "before"),
+    "member-key-enrolled": _sign,
+    "member-key-agreed": _agree,
+    "member-key-revoked": _end_key,
     "seed-revealed": _publish,
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.errors import later
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, Record
+from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
@@ -88,13 +88,10 @@ def sealing(records: Sequence[Record], fate: str) -> tuple[int, kinds.RoundSeale
 
 
 def _rehashed(records: Sequence[Record], place: int, body: kinds.Body) -> list[Record]:
-    made, head = list[Record](), Head()
+    made = list[Record]()
     for i, record in enumerate(records):
         plain = kinds.write_body(body)[1] if i == place else json.loads(record.body_text)
-        made.append(
-            Record.following(record.docket, head, record.at, record.kind, plain, record.actor)
-        )
-        head = made[-1].head
+        made.append(Record.following(record.docket, i, record.at, record.kind, plain, record.actor))
     return made
 
 

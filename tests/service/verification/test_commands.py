@@ -75,7 +75,7 @@ def test_a_changed_ledger_does_not_hold_and_the_record_is_named(
     replayed = run("replay", "loans", "--database", database)
     assert replayed.exit_code == 1
     assert "DOES NOT HOLD" in replayed.output
-    assert "Record 3 (chain)" in replayed.output
+    assert "Record 3 (record)" in replayed.output
     verified = run("verify", receipt, "--database", database)
     assert verified.exit_code == 1
     assert "ecord 3" in verified.output
@@ -93,7 +93,7 @@ def test_an_export_proves_the_same_elsewhere(
     here = run("replay", "loans", "--database", database).output.splitlines()
     assert [line for line in elsewhere if line != signed] == here
     assert run("verify", receipt, "--export", folder).exit_code == 0
-    last = (folder / "receipt.txt").read_text()
+    last = (folder / "checkpoint.txt").read_text()
     assert run("verify", last, "--export", folder).exit_code == 0
     assert stat.S_IMODE((folder / "payloads.jsonl").stat().st_mode) == 0o600
     assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
@@ -106,7 +106,7 @@ def test_personal_data_and_the_seed_leave_only_when_asked_for(
     folder = tmp_path / "plain"
     run("export", "loans", "--database", database, "--to", folder)
     names = {path.name for path in folder.iterdir()}
-    assert names == {"ledger.jsonl", "events.csv", "receipt.txt", "keys.jsonl", "manifest.json"}
+    assert names == {"ledger.jsonl", "events.csv", "checkpoint.txt", "keys.jsonl", "manifest.json"}
     replayed = run("replay", "--export", folder)
     assert replayed.exit_code == 0
     assert "not recomputed" in replayed.output
@@ -161,7 +161,7 @@ def test_an_older_copy_is_told_from_the_ledger(
         ("replay", "--database", "nonsense"),
         ("replay", "--export", "/nowhere"),
         ("verify", "not a receipt", "--database", "sqlite:////nowhere.db"),
-        ("verify", f"likewise-receipt/1:x:1:{'0' * 64}", "--export", "."),
+        ("verify", f"x\n1\n{'A' * 43}=\n\n— x AAAAAAA=\n", "--export", "."),
         ("export", "loans"),
     ],
 )

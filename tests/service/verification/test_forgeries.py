@@ -5,6 +5,7 @@ The table of the ledger's page is made here: a row for each, and what finds it.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,22 +13,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
+from likewise_client.tree import Tree
 from likewise_service.anchors import FileTarget
+from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
+from likewise_service.dockets import appeals, erasure, panel, rounds
 from likewise_service.dockets import docket as dockets
-from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.board import OPEN, ReviewBoard
 from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.errors import later, now
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
-from likewise_service.ledger.records import Head, Payload, Receipt, Record, canonical
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
+from likewise_service.ledger.records import Payload, Record, canonical, sha256
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
@@ -35,8 +40,10 @@ from likewise_service.verify.export import write_export
 from likewise_service.verify.governance import Trusted
 from likewise_service.verify.packets import give_packet
 from likewise_service.verify.replay import replay_evidence
+from likewise_service.witness import Witness
 from tests.service.evidence.authority import anchor
 from tests.service.evidence.test_actors import rehashed
+from tests.service.evidence.test_packets import lying_packet
 from tests.service.live import small_spec, some_people
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "ledger.md"
@@ -51,7 +58,7 @@ class Scene:
     docket: Docket
     honest: Evidence
     folder: Path
-    receipt: Receipt
+    receipt: Checkpoint
     key: MemberKey
     actors: dict[str, str]
 
@@ -76,7 +83,7 @@ class Scene:
     def having(self, kind: str, body: dict[str, Any], actor: str, at: str = "") -> Evidence:
         """The ledger with one record more."""
         last = self.honest.records[-1]
-        record = Record.following("loans", last.head, at or last.at, kind, body, actor)
+        record = Record.following("loans", last.seq, at or last.at, kind, body, actor)
         return replace(self.honest, records=[*self.honest.records, record])
 
     def export(self, evidence: Evidence | None = None) -> Path:
@@ -103,7 +110,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         actors[name] = identity.actor
     sent = key.possession("loans", "ada", None)
     with acting(actors["ada"]):
-        panel.set_member_key(docket, "ada", key.public, str(sent["proof"]), None)
+        panel.enrol_key(docket, "ada", key.public, proof=str(sent["proof"]))
+    panel.set_guidelines(docket, "Look twice.")
     with acting(actors["bank"]):
         first, _ = rounds.open_round(docket, some_people("a"))
         rounds.label(docket, [("r1", "a0", 1)])
@@ -117,6 +125,11 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     with acting(actors["bank"]):
         rounds.open_round(docket, some_people("b"))
     assert first.reportable
+    told, _ = appeals.open_appeal(docket, "r1", "a1", "an error", {"score": 500})
+    with acting(actors["bank"]):
+        appeals.assign_appeal(docket, told.id, "mia")
+        otherwise = not first.decisions["a1"].approved
+        appeals.decide_appeal(docket, told.id, "mia", otherwise, "seen in person", accepted=True)
     late = create_token(store, "client", "late", "loans")[1]
     revoke_token(store, late.id)
     hold, _ = erasure.place_hold(docket, "a complaint")
@@ -132,11 +145,12 @@ def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
     pair = review.round.reportable[0][:2]
     signed, aliases = None, tuple(review.aliases[person] for person in pair)
     if key is not None:
-        sent = key.sign_act("loans", member, review.id, act, aliases if act == "flag" else ())
-        signed = panel.SignedAct(
-            review.id, act, sent["at"], sent["key"], sent["signature"],
-            aliases if act == "flag" else None, bytes.fromhex(sent["salt"]),  # type: ignore[arg-type]
-        )  # fmt: skip
+        to_sign, two = panel.to_sign(docket, review.seat), aliases if act == "flag" else ()
+        assert to_sign is not None
+        sent = key.sign_act("loans", member, review.id, to_sign, act, two)
+        signed = panel.Signature(
+            sent["key"], sent["at"], sent["shown"], sent["signature"], bytes.fromhex(sent["salt"])
+        )
     if act == "flag":
         panel.flag(docket, review.seat, pair, signed=signed)
     else:
@@ -184,7 +198,7 @@ def forgery(sentence: str) -> Callable[[Callable[[Scene], str]], Callable[[Scene
 def _(scene: Scene) -> str:
     records = list(scene.honest.records)
     records[6] = replace(records[6], at="2031-01-01T00:00:00.000000Z")
-    return by_replay(replace(scene.honest, records=records), "chain") + ", `verify`"
+    return by_replay(replace(scene.honest, records=records), "record") + ", `verify`"
 
 
 @forgery("A decision is rewritten, and everything after it hashed anew")
@@ -245,10 +259,97 @@ def _(scene: Scene) -> str:
     other = rehashed(
         scene.honest, lambda r: replace(r, nonce="x") if r.kind == "hold-placed" else r
     )
-    theirs = scene.store.keys.sign(Receipt("loans", other.records[-1].head))
+    theirs = scene.store.keys.sign(other.origin, other.log.tree())
     key = scene.store.keys.public().text
     refused("TWO LEDGERS WERE SHOWN", "verify", scene.receipt, theirs, "--key", key)
     return "`verify A B`, with one receipt of each"
+
+
+def _fork(scene: Scene) -> Evidence:
+    """Another ledger under the same name: all but the first two records have other salts."""
+    return rehashed(scene.honest, lambda r: replace(r) if r.seq > 2 else r)
+
+
+def _signed(scene: Scene, evidence: Evidence, size: int) -> Checkpoint:
+    return scene.store.keys.sign(evidence.origin, evidence.log.tree(size))
+
+
+@forgery("Two ledgers of different lengths are shown to two readers, who have one receipt each")
+def _(scene: Scene) -> str:
+    """No proof connects the two, whichever ledger it is made from."""
+    fork, key = _fork(scene), scene.store.keys.public().text
+    first, last = _signed(scene, fork, 5), _signed(scene, scene.honest, scene.honest.log.size)
+    for evidence in (fork, scene.honest):
+        hashes = tuple(evidence.log.consistency(5, last.size))
+        refused("DOES NOT HOLD", "verify", first, ConsistencyProof(5, hashes, last), "--key", key)
+    return "`verify A PROOF`, with the proof of consistency that every honest server can give"
+
+
+@forgery("A ledger is rewritten, and the new one sent to a witness of the old one")
+def _(scene: Scene) -> str:
+    witness = _witness(scene)
+    fork = _fork(scene)
+    for old, log, status in ((0, scene.honest.log, 200), (5, fork.log, 422), (3, fork.log, 409)):
+        size = 5 if old == 0 else fork.log.size
+        evidence = scene.honest if log is scene.honest.log else fork
+        proof = ConsistencyProof(
+            old, tuple(log.consistency(old, size)), _signed(scene, evidence, size)
+        )
+        assert witness.take(str(proof)).status == status
+    return "a witness: it signs no second ledger"
+
+
+def _witness(scene: Scene) -> Witness:
+    log = Verifier(scene.honest.origin, scene.store.keys.public())
+    path = scene.folder / "witness.db"
+    path.unlink(missing_ok=True)
+    return Witness("w.example/1", PrivateKey.fresh(), [log], path)
+
+
+def _witnessed(scene: Scene) -> Checkpoint:
+    """What a witness of the honest ledger publishes."""
+    witness, size = _witness(scene), scene.honest.log.size
+    witness.take(str(ConsistencyProof(0, (), _signed(scene, scene.honest, size))))
+    seen = witness.seen(hashlib.sha256(scene.honest.origin.encode()).hexdigest())
+    assert seen is not None
+    return seen
+
+
+@forgery("A reader is shown another ledger than a witness")
+def _(scene: Scene) -> str:
+    fork = replace(_unanchored(scene), records=_fork(scene).records)
+    refused("was rewritten", "verify", _witnessed(scene), "--export", scene.export(fork))
+    return "`verify` with the checkpoint that the witness publishes"
+
+
+@forgery("An old state of the ledger is shown as the newest")
+def _(scene: Scene) -> str:
+    old = replace(scene.honest, records=scene.honest.records[:8])
+    refused("older copy", "verify", _witnessed(scene), "--export", scene.export(old))
+    return "`verify` with the checkpoint that a witness publishes, or with any later receipt"
+
+
+@forgery("A witness's signature is invented")
+def _(scene: Scene) -> str:
+    witness, size = PrivateKey.fresh(), scene.honest.log.size
+    receipt = _signed(scene, scene.honest, size)
+    name, raw = receipt.cosigned("w.example/1", witness, 1_700_000_000)
+    line = signature_line((name, raw[:-1] + bytes([raw[-1] ^ 1])))
+    body = {"target": "witness:x", "receipt": str(receipt), "fixed": now(), "proof": line}
+    trusted = Trusted(witnesses=(Verifier("w.example/1", witness.public, 4),))
+    by_replay(scene.having("anchored", body, "service"), "anchor", trusted)
+    return "`--witness`, with the key that the witness publishes"
+
+
+@forgery("The roots that a database keeps beside the records are changed, so that proofs fail")
+def _(scene: Scene) -> str:
+    body = {"text": "Look."}
+    at, records = scene.honest.records[-1].at, list(scene.honest.records)
+    while len(records) < 256:
+        seq = len(records)
+        records.append(Record.following("loans", seq, at, "guidelines-set", body, "machine"))
+    theirs = replace(scene.honest, records=records, subtrees={(1, 0): bytes(32)})
+    return by_replay(theirs, "tree") + ", `verify`"
 
 
 @forgery("A record is back-dated before an anchor")
@@ -265,10 +366,9 @@ def _(scene: Scene) -> str:
     """Anchored at once, with a receipt of the forged head."""
     late = later(now(), 86_400)
     theirs = scene.having("guidelines-set", {"text": "Look."}, "machine", late)
-    head = theirs.records[-1].head
-    receipt = str(scene.store.keys.sign(Receipt("loans", head)))
+    receipt = str(scene.store.keys.sign(theirs.origin, theirs.log.tree()))
     body = {"target": "file:x", "receipt": receipt, "fixed": now(), "proof": None}
-    record = Record.following("loans", head, late, "anchored", body, "service")
+    record = Record.following("loans", theirs.log.size, late, "anchored", body, "service")
     return by_replay(replace(theirs, records=[*theirs.records, record]), "time")
 
 
@@ -281,7 +381,8 @@ def _(scene: Scene) -> str:
 
 @forgery("An anchor is of a head that the ledger never had")
 def _(scene: Scene) -> str:
-    receipt = str(scene.store.keys.sign(Receipt("loans", Head(3, "0" * 64))))
+    tree = Tree().plus(b"a").plus(b"b").plus(b"c")
+    receipt = str(scene.store.keys.sign(scene.honest.origin, tree))
     return by_replay(scene.changed(scene.first("anchored"), receipt=receipt), "anchor")
 
 
@@ -320,7 +421,25 @@ def _(scene: Scene) -> str:
 @forgery("Features that no decision depends on are swapped, under what members had signed")
 def _(scene: Scene) -> str:
     """The debt: it is shown to the panel, and the class does not look at it."""
-    return by_receipt(scene, _swapped(scene, [790.0, 99.0, 0.0]))
+    return by_replay(_swapped(scene, [790.0, 99.0, 0.0]), "signature")
+
+
+@forgery("The same, where no member signed")
+def _(scene: Scene) -> str:
+    theirs = _swapped(scene, [790.0, 99.0, 0.0])
+    return by_receipt(scene, rehashed(theirs, _unsigned))
+
+
+def _unsigned(record: Record) -> Record | None:
+    """Without ada's key and signatures, as if she had never had one."""
+    return None if record.kind in ("signed", "member-key-enrolled") else record
+
+
+@forgery("The guidelines are changed under what members had signed")
+def _(scene: Scene) -> str:
+    theirs = scene.changed(scene.first("guidelines-set"), text="Wave them through.")
+    anchored = scene.first("anchored").seq
+    return by_replay(rehashed(theirs, lambda r: None if r.seq == anchored else r), "signature")
 
 
 @forgery("Features are removed without a record of it")
@@ -335,6 +454,36 @@ def _(scene: Scene) -> str:
     digest = scene.first("arrived").body["people"][0]["digest"]
     body = {"round": "r1", "person": "a0", "digest": digest, "forgets": True}
     return by_replay(scene.having("erased", body, "machine"), "erasure")
+
+
+@forgery("What a person decided on an appeal is rewritten, with all that follows from it")
+def _(scene: Scene) -> str:
+    decided, told = scene.first("appeal-decided"), scene.first("overridden")
+    body = {**decided.body, "approved": not decided.body["approved"]}
+    by_replay(scene.changed(decided, **body), "appeal")
+    by_replay(scene.changed(decided, reason="0" * 64), "payload")
+
+    def forged(record: Record) -> Record | None:
+        changed = replace(record, body=body) if record is decided else record
+        return None if record is told else changed
+
+    return by_receipt(scene, rehashed(scene.honest, forged))
+
+
+@forgery("An appeal is decided by somebody to whom it was not assigned")
+def _(scene: Scene) -> str:
+    return by_replay(scene.changed(scene.first("appeal-decided"), reviewer="eve"), "appeal")
+
+
+@forgery("What the policy would make of corrected data is rewritten")
+def _(scene: Scene) -> str:
+    again = {"approved": False, "score": 1}
+    return by_replay(scene.changed(scene.first("appeal-opened"), again=again), "appeal")
+
+
+@forgery("An appeal is decided by a program, in a person's name")
+def _(scene: Scene) -> str:
+    return named(scene.honest, "the institution's own programs, or somebody at the machine")
 
 
 @forgery("A member who signs is made to say something")
@@ -367,17 +516,82 @@ def _(scene: Scene) -> str:
     return by_replay(rehashed(scene.honest, late), "signature")
 
 
+@forgery("An objection of a member who signs is left out, with its signature")
+def _(scene: Scene) -> str:
+    """Who finishes signs all objections that stand."""
+    flagged = scene.first("flagged", member="ada")
+    gone = {flagged.seq, flagged.seq - 1, scene.first("anchored").seq}
+    return by_replay(rehashed(scene.honest, lambda r: None if r.seq in gone else r), "signature")
+
+
+def _extended(scene: Scene, *bodies: tuple[str, dict[str, Any]]) -> Evidence:
+    """The ledger with records of ada's more, by the token that the operator has made for her."""
+    theirs = scene.honest
+    for kind, body in bodies:
+        last, actor = theirs.records[-1], scene.actors["ada"]
+        hers = {"member": "ada", **body}
+        record = Record.following("loans", last.seq, last.at, kind, hers, actor)
+        theirs = replace(theirs, records=[*theirs.records, record])
+    return theirs
+
+
+def _spoken(scene: Scene, key: MemberKey) -> list[tuple[str, dict[str, Any]]]:
+    """What a key would have ada say of the open round."""
+    docket = scene.docket
+    review = next(r for r in ReviewBoard(docket).listed("ada", OPEN, 9) if r.round.id == "r2")
+    to_sign = panel.to_sign(docket, review.seat)
+    assert to_sign is not None
+    with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):
+        sent = key.sign_act("loans", "ada", review.id, to_sign, "finish")
+    sent.pop("salt")
+    nothing: dict[str, Any] = {"pair": None, "reason": None, "limit": None, "flags": []}
+    signed = {**sent, "review": review.id, "act": "finish", **nothing}
+    return [("signed", signed), ("finished", {"round": review.round.id})]
+
+
+def _enrolled(key: MemberKey) -> tuple[str, dict[str, Any]]:
+    proof = key.possession("loans", "ada", None)["proof"]
+    return "member-key-enrolled", {"key": key.public.text, "device": "", "proof": proof}
+
+
 @forgery("A member's key is replaced without their consent")
 def _(scene: Scene) -> str:
-    sent = MemberKey.fresh().possession("loans", "ada", None)
-    return by_replay(
-        scene.having("member-key-set", {"member": "ada", **sent}, "machine"), "signature"
-    )
+    """A second one waits for the first to agree; a consent that it did not give is found too."""
+    assert replay_evidence(_extended(scene, *_spoken(scene, scene.key))).holds
+    theirs = MemberKey.fresh()
+    agreed = {"agreed": theirs.public.id, "by_key": scene.key.public.id}
+    consent = theirs.consent("loans", "ada", theirs.public.text)
+    forged = ("member-key-agreed", {**agreed, "consent": consent})
+    by_replay(_extended(scene, _enrolled(theirs), forged), "signature")
+    return by_replay(_extended(scene, _enrolled(theirs), *_spoken(scene, theirs)), "signature")
+
+
+def _revoked(key: MemberKey, signer: MemberKey | None) -> tuple[str, dict[str, Any]]:
+    signature = signer and signer.revocation("loans", "ada", key.public.text)
+    return "member-key-revoked", {"revoked": key.public.id, "signature": signature}
+
+
+@forgery("A key signs that its owner had revoked")
+def _(scene: Scene) -> str:
+    by_replay(_extended(scene, _revoked(scene.key, MemberKey.fresh())), "signature")
+    ended = _revoked(scene.key, scene.key)
+    assert replay_evidence(_extended(scene, ended)).holds
+    by_replay(_extended(scene, ended, ("finished", {"round": "r2"})), "signature")
+    return by_replay(_extended(scene, ended, *_spoken(scene, scene.key)), "signature")
+
+
+@forgery("A member's key is revoked as if lost, and another one speaks for them from then on")
+def _(scene: Scene) -> str:
+    theirs = MemberKey.fresh()
+    ledger = _extended(scene, _revoked(scene.key, None), _enrolled(theirs), *_spoken(scene, theirs))
+    assert named(ledger, "no key of theirs signed it")
+    by_replay(ledger, "signature", Trusted({"ada": (scene.key.public.text,)}))
+    return named(ledger, "were revoked, and none agreed to it") + "; `--member-key`"
 
 
 @forgery("A key is invented for a member")
 def _(scene: Scene) -> str:
-    published = Trusted({"ada": MemberKey.fresh().public.text})
+    published = Trusted({"ada": (MemberKey.fresh().public.text,)})
     by_replay(scene.honest, "signature", published)
     assert named(scene.honest, "that the key was theirs, unless you compared it")
     return "`--member-key`, with the key that the member publishes"
@@ -389,7 +603,7 @@ def _(scene: Scene) -> str:
     theirs = scene.having("token-issued", body, "machine")
     last = theirs.records[-1]
     said = {"round": "r2", "member": "bob"}
-    record = Record.following("loans", last.head, last.at, "finished", said, "token:second")
+    record = Record.following("loans", last.seq, last.at, "finished", said, "token:second")
     theirs = replace(theirs, records=[*theirs.records, record])
     assert named(theirs, "'bob' has had 2 tokens")
     return named(theirs, "it rests on the operator's word alone")
@@ -449,7 +663,7 @@ def _(scene: Scene) -> str:
 @forgery("The installation's key is replaced, and everything signed anew")
 def _(scene: Scene) -> str:
     folder = scene.export(scene.changed(scene.first("docket-opened"), key="ab" * 32))
-    (folder / "receipt.txt").unlink()
+    (folder / "checkpoint.txt").unlink()
     key = scene.store.keys.public().text
     refused("none that you named", "verify", "--export", folder, "--key", key)
     return "`--key`, with the key that the installation publishes"
@@ -482,7 +696,7 @@ def _(scene: Scene) -> str:
 
 @forgery("A receipt is forged against an honest operator")
 def _(scene: Scene) -> str:
-    forged = replace(scene.receipt, head=Head(scene.receipt.head.seq, "0" * 64))
+    forged = replace(scene.receipt, body=scene.receipt.body.replace("\n", "\n1", 1))
     code, output = run("verify", forged, "--export", scene.export())
     assert (code, "forged, or changed" in output) == (2, True), output
     return "`verify`: it is no receipt to go by"
@@ -497,11 +711,24 @@ def _(scene: Scene) -> str:
     return "`verify`"
 
 
+@forgery("A packet that was never recorded is given, signed by the installation's key")
+def _(scene: Scene) -> str:
+    packet = give_packet(scene.docket, "r1", "a0")
+    content = {n: part for n, part in packet.items() if n not in ("given", "proof")} | {"label": 0}
+    given = Record(**packet["given"])
+    body = {**given.body, "digest": sha256(canonical(content))}
+    record = replace(given, body=body)
+    forged = {**content, "given": {**record.to_json(), "hash": record.content_hash}}
+    path = scene.folder / "packet.json"
+    path.write_text(json.dumps({**forged, "proof": packet["proof"]}))
+    refused("does not show that it was recorded", "verify", path)
+    return "`verify`; [a script](../check_packet.py) with the public key alone"
+
+
 @forgery("A packet that says something else than the ledger is signed")
 def _(scene: Scene) -> str:
-    packet = {**give_packet(scene.docket, "r1", "a0"), "letter": ["Nothing was wrong."]}
-    del packet["signature"]
-    packet["signature"] = scene.store.keys.current().sign("packet", canonical(packet))
+    honest = give_packet(scene.docket, "r1", "a0")
+    packet = lying_packet(scene.docket, honest, letter=["Nothing was wrong."])
     path = scene.folder / "packet.json"
     path.write_text(json.dumps(packet))
     refused("'letter' does not follow", "verify", path, "--database", scene.store.where)
@@ -515,12 +742,12 @@ def _content(scene: Scene) -> dict[str, Any]:
 
 
 def _put(
-    scene: Scene, content: dict[str, Any], key: PrivateKey, folded: Head | None = None
+    scene: Scene, content: dict[str, Any], key: PrivateKey, folded: Tree | None = None
 ) -> None:
-    """Make it the snapshot of the last record; ``folded`` is the record that it was made for."""
-    head = scene.store.head("loans")
-    sealed = dockets.sealed_snapshot("loans", folded or head, content, key)
-    row = {"docket": "loans", "seq": head.seq, "hash": head.hash, "content": sealed}
+    """Make it the snapshot of the last record; ``folded`` is the tree that it was made for."""
+    tree = scene.docket.tree
+    sealed = dockets.sealed_snapshot("loans", folded or tree, content, key)
+    row = {"docket": "loans", "seq": tree.size, "hash": tree.root.hex(), "content": sealed}
     with scene.store.changing() as connection:
         connection.execute(snapshots.delete())
         connection.execute(snapshots.insert().values(**row))
@@ -528,9 +755,9 @@ def _put(
 
 @forgery("An old snapshot is put in the place of the newest")
 def _(scene: Scene) -> str:
-    head, old = scene.store.head("loans"), _content(scene)
-    rounds.open_round(scene.docket, some_people(f"c{head.seq}-"))
-    _put(scene, old, scene.store.keys.current(), head)
+    old, tree = _content(scene), scene.docket.tree
+    rounds.open_round(scene.docket, some_people(f"c{tree.size}-"))
+    _put(scene, old, scene.store.keys.current(), tree)
     assert Docket(scene.store, "loans").state == scene.docket.state
     return "the server: it is bound to another record, so the records are read instead"
 

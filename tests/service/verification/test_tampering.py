@@ -22,7 +22,8 @@ from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.export import read_export, write_export
@@ -113,17 +114,16 @@ def test_a_changed_byte_in_the_database_file_is_found(
 
 def _rehashed(records: list[Record], start: int) -> list[Record]:
     """The ledger as a forger would leave it: everything from there on fits again."""
-    head = records[start - 1].head if start else Head()
     fresh = records[:start]
     for record in records[start:]:
         same = (record.at, record.kind, record.body, record.actor)
-        fresh.append(Record.following(record.docket, head, *same))
-        head = fresh[-1].head
+        fresh.append(Record.following(record.docket, len(fresh), *same))
     return fresh
 
 
-def _receipt(records: list[Record], place: int) -> Receipt:
-    return Receipt(records[place].docket, records[place].head)
+def _receipt(evidence: Evidence, place: int) -> Checkpoint:
+    """A receipt of all records up to that place, unsigned."""
+    return evidence.checkpoint(range(1, len(evidence.records) + 1)[place])
 
 
 def _changed(evidence: Evidence, records: list[Record]) -> Evidence:
@@ -155,7 +155,7 @@ def test_a_changed_byte_anywhere_is_found_and_located(
         assert not found.holds
         assert found.differences[0].seq == line
         evidence = read_export(ledger)
-        receipt = _receipt(list(evidence.records), -1)
+        receipt = _receipt(evidence, -1)
         assert not verify(read_export(copy), receipt).holds
 
     change()
@@ -186,7 +186,7 @@ def test_records_that_are_removed_doubled_or_swapped_are_found(
 ) -> None:
     evidence = read_export(ledger)
     records = list(evidence.records)
-    last = _receipt(records, -1)
+    last = _receipt(evidence, -1)
     at = place % len(records)
     if how == "removed":
         del records[at]
@@ -236,10 +236,10 @@ def test_a_forger_who_rehashes_everything_is_found_by_an_old_receipt(
         [replace(r, body=body) for r, body in zip(honest, forged, strict=True)], place
     )
     changed = _changed(evidence, records)
-    assert verify(changed, _receipt(records, -1)).holds, "the forged chain fits"
+    assert verify(changed, _receipt(changed, -1)).holds, "the forged tree fits"
     for later in (place, place + 1, len(honest) - 1):
-        assert verify(changed, _receipt(honest, later)).finding == "rewritten"
-    assert verify(changed, _receipt(honest, place - 1)).holds or place == 0
+        assert verify(changed, _receipt(evidence, later)).finding == "rewritten"
+    assert place == 0 or verify(changed, _receipt(evidence, place - 1)).holds
     found = replay_evidence(changed)
     assert not found.holds, kind
     concerns_later_ones = ("docket-opened", "arrived", "labelled", "rule-changed", "member-joined")
@@ -318,5 +318,5 @@ def test_who_is_erased_wholly_ends_what_is_proved_of_decisions_only(ledger: Path
 
 def test_a_receipt_of_another_docket_says_nothing(ledger: Path) -> None:
     evidence = read_export(ledger)
-    given = Receipt("other", evidence.records[3].head)
+    given = Checkpoint.of("likewise/0/other", evidence.log.tree(4))
     assert verify(evidence, given).finding == "another docket"

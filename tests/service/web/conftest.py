@@ -10,11 +10,19 @@ from typing import Any
 import pytest
 
 from likewise import Feature
+from likewise.panel.agreement import MemberAgreement
 from likewise_client.responses import (
+    CommentResponse,
     DecisionResponse,
+    DocketList,
     DocketResponse,
     DocketSummary,
     Fact,
+    HoldResponse,
+    MemberKeyResponse,
+    MemberList,
+    MemberMetrics,
+    NewToken,
     ObjectionResponse,
     PairResponse,
     ReceiptResponse,
@@ -23,19 +31,22 @@ from likewise_client.responses import (
     ReviewPerson,
     ReviewResponse,
     ReviewSummary,
+    RoundList,
     RoundResponse,
     RoundSummary,
+    TokenList,
+    TokenResponse,
 )
 from likewise_service.api.metrics import (
     AgreementResponse,
     ConsistencyResponse,
     LeastResponse,
-    MemberMetrics,
     MetricsResponse,
     Series,
     UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
+from likewise_service.ledger import kinds
 from likewise_service.web.practice import GOLD
 from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
 from likewise_service.web.rendering import PageContext, pair_key, render
@@ -72,8 +83,10 @@ FEATURES = (
 )
 FACTS = range(len(TITLES))
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
-KEY = "5f2a" * 8
-RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
+KEY, AT = "5f2a" * 8, "2026-11-05T06:00:00Z"
+RECEIPT = ReceiptResponse(
+    "loans", 5120, "9f2c" * 16, "likewise/9f2c9f2c9f2c9f2c/loans\n5120\nnyw=\n"
+)
 
 
 @dataclass(frozen=True)
@@ -212,20 +225,51 @@ class Samples:
     def operations(self) -> dict[str, str]:
         """The operator's way from a figure to a round to a person."""
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        listed = {"outcome": "", "first": 100, "count": 240, "following": 200, "earlier": 0}
+        listed = {"having": "", "first": 100, "number": 240, "earlier": 0}
+        some, none = RoundList(self.rounds(), 200), RoundList([], None)
         first, packet = self.round().decisions[0], self.word("The decision on x0:\n\nApproved.", 1)
         person = {"round": self.round(), "decision": first}
         return {
-            "rounds-listed": render("dashboard/rounds.html", page, rounds=self.rounds(), **listed),
-            "rounds-listed-none": render("dashboard/rounds.html", page, rounds=[], **listed),
+            "rounds-listed": render("dashboard/rounds.html", page, page_of=some, **listed),
+            "rounds-listed-none": render("dashboard/rounds.html", page, page_of=none, **listed),
             "round": render("dashboard/round.html", page, round=self.round()),
+            **self.managed(),
             "person": render("dashboard/person.html", page, packet="", **person),
             "person-packet": render("dashboard/person.html", page, packet=packet, **person),
         }
 
+    def managed(self) -> dict[str, str]:
+        """The pages by which an operator manages a docket; a regulator may only read."""
+        page = replace(self.page, base="/dashboard/loans", may=frozenset(kinds.MAY))
+        reads = replace(page, may=frozenset())
+        who, why = self.word("ann", 1), self.word("A complaint of 3 May", 6)
+        blank = {"problem": "", "form": {}}
+        refused = {"problem": self.word("There is nobody of that name.", 0), "form": {"name": who}}
+        members = MemberList(self.metrics(240).members or [], who)
+        owner = TokenResponse("7f", "auditor", who, "loans", AT, None)
+        tokens = TokenList(
+            [owner, replace(owner, id="80", role="operator", docket=None, revoked=AT)], "80"
+        )
+        holds = [HoldResponse("ab", None, None, why), HoldResponse("cd", "r1", who, why)]
+        listed = {"page_of": members, "rule": "veto(ann) or at_least(2)"}
+        made = NewToken("lw_auditor_x", owner)
+        shown = {"page_of": tokens, "members": ["ann", who]}
+        return {
+            "members": render("dashboard/members.html", page, **listed, **blank),
+            "members-read": render("dashboard/members.html", reads, **listed, **blank),
+            "tokens": render("dashboard/tokens.html", page, made=None, **shown, **refused),
+            "tokens-made": render("dashboard/tokens.html", page, made=made, **shown, **blank),
+            "holds": render("dashboard/holds.html", page, holds=holds, **blank),
+            "holds-none": render("dashboard/holds.html", reads, holds=[], **refused),
+        }  # fmt: skip
+
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
+        certificate = self.word("Over 240 rounds at most 12 errors more. It holds surely.", 3)
+        values = {
+            "metrics": self.metrics(number), "rounds": self.rounds(), "certificate": certificate,
+            "wrong_reports": 2, **changes,
+        }  # fmt: skip
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
     def queue(self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1) -> Queue:
@@ -239,10 +283,18 @@ class Samples:
         values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
         return render("console/queue.html", self.page, **values)
 
+    def signing(self, *keys: str) -> dict[str, Any]:
+        """What the browser of a member with those keys has to know."""
+        return {"docket": "loans", "member": "ada", "signs": bool(keys), "keys": list(keys),
+                "complete": [], "reviews": {}}  # fmt: skip
+
     def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
         """One round as a whole."""
         left = sum(self.queue(review, fines).left.values())
-        values = {"review": review, "fines": fines or set(), "left": left}
+        values = {
+            "review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16,
+            "signing": None,
+        }  # fmt: skip
         return render("console/review.html", self.page, **values)
 
     def pages(self) -> dict[str, str]:
@@ -250,8 +302,11 @@ class Samples:
         page, nobody = self.page, replace(self.page, who="", receipt="")
         sentence = self.word("Nothing was changed. Go back to see which rounds are open.", 6)
         refused = self.word("This token is unknown. Paste it again.", 0)
-        dockets = [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)]
-        closed = self.past()[0]
+        dockets = DocketList(
+            [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)], "a"
+        )
+        comment = CommentResponse(self.word("bob", 1), self.word("Look at\nthe debts", 2), AT)
+        closed = replace(self.past()[0], comments=[comment, replace(comment, text=None)])
         nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
         return {
             "sign-in": render("sign_in.html", nobody, problem="", sign_on=False),
@@ -274,6 +329,16 @@ class Samples:
             "review-closed": self.whole(closed),
             "review-erased": self.whole(self.erased()),
             "review-no-pair": self.whole(self.review(pairs=[])),
+            "signature": render("console/signature.html", page, keys=[], signing=self.signing()),
+            "signature-several": render(
+                "console/signature.html", page, signing=self.signing("ab" * 8), keys=[
+                    MemberKeyResponse(digits * 8, digits * 32, device, page.now, state)
+                    for digits, device, state in (
+                        ("ab", self.word("laptop", 2), "signs"), ("cd", "", "waits"),
+                        ("ef", "old phone", "revoked"),
+                    )
+                ],
+            ),
             "seats": render(
                 "console/seats.html", page, current="a", problem=refused, seats=[
                     Identity("a", "auditor", self.word("ann", 1), "loans", ""),
@@ -284,13 +349,21 @@ class Samples:
                 "console/guidelines.html", page,
                 guidelines=[self.word("Look at the debts first.", 1)],
             ),
-            "history": render("console/history.html", page, reviews=self.past(), older=7),
-            "history-none": render("console/history.html", page, reviews=[], older=None),
+            "history": render(
+                "console/history.html", page, reviews=self.past(), older=7,
+                agreement=MemberAgreement(40, 31),
+            ),
+            "history-none": render(
+                "console/history.html", page, reviews=[], older=None, agreement=MemberAgreement()
+            ),
             "problem": render(
                 "problem.html", page, status=409, title=self.word("This round has closed", 0),
                 sentence=sentence, way_out="/console/", label="Back to the beginning",
             ),
-            "dockets": render("dashboard/dockets.html", page, dockets=dockets),
+            "dockets": render("dashboard/dockets.html", page, page_of=dockets, contains=""),
+            "dockets-none": render(
+                "dashboard/dockets.html", page, page_of=DocketList([], None), contains="zebra"
+            ),
             "dashboard": self.dashboard(),
             "dashboard-none": self.dashboard(0, metrics=nothing, rounds=[]),
             **self.operations(),

@@ -19,7 +19,7 @@ from likewise_service.errors import later, now
 from likewise_service.ledger.store import Store
 from likewise_service.settings import REASON_LIMIT
 from tests.service.conftest import Start
-from tests.service.live import PATIENCE, Live, people, spec
+from tests.service.live import PATIENCE, Live, people, replay_store, spec
 
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32
@@ -40,21 +40,33 @@ PAGES = {
     "/dashboard/loans/rounds": {"operator", "regulator"},
     "/dashboard/loans/round?id=r1": {"operator", "regulator"},
     "/dashboard/loans/person?round=r1&id=x": {"operator", "regulator"},
+    "/dashboard/loans/members": {"operator", "regulator"},
+    "/dashboard/loans/tokens": {"operator"},
+    "/dashboard/loans/holds": {"operator", "regulator"},
     "/dashboard/loans/ledger.jsonl": {"operator", "regulator"},
     "/dashboard/loans/ledger.csv": {"operator", "regulator"},
     "/dashboard/loans/agreement.csv": {"operator", "regulator"},
+    "/dashboard/loans/certificate.json": {"operator", "regulator"},
 }
 FORMS = {
     **{
         f"/console/rounds/{REVIEW}/{act}": {"auditor"} for act in ("flag", "fine", "undo", "finish")
     },
+    f"/console/rounds/{REVIEW}/comment": {"auditor"},
     "/console/hand-in": {"auditor"},
     "/console/sign-out": {"auditor"},
     "/console/seats/add": {"auditor"},
     "/console/seats/choose": {"auditor"},
     "/dashboard/loans/sign-out": {"operator", "regulator"},
     "/dashboard/loans/person": {"operator", "regulator"},
-}
+    **{
+        f"/dashboard/loans/{act}": {"operator"}
+        for act in (
+            "members/join", "members/leave", "tokens/create", "tokens/revoke", "holds/place",
+            "holds/lift",
+        )
+    },
+}  # fmt: skip
 
 
 @contextmanager
@@ -389,6 +401,46 @@ def test_the_operator_goes_from_a_figure_to_a_round_to_a_person(live: Live) -> N
             assert response.status_code == 404
     kinds = [record["kind"] for record in live.client("operator").ledger("loans")]
     assert kinds.count("packet-given") == 1, "the ledger says who was given it"
+
+
+def test_the_operator_manages_members_tokens_and_holds_by_forms(live: Live) -> None:
+    operator = live.client("operator")
+    round_id = live.client("client").open_round("loans", people(1, 2)).id
+    with browse(live, "operator") as browser:
+
+        def send(path: str, **form: str) -> httpx.Response:
+            page = browser.get(f"/dashboard/loans/{path.partition('/')[0]}").text
+            return browser.post(f"/dashboard/loans/{path}", data={"csrf": field(page), **form})
+
+        assert send("members/join", member="eve").status_code == 303
+        assert "eve" in operator.docket("loans").members
+        assert ">eve<" in browser.get("/dashboard/loans/members").text
+        made = send("tokens/create", role="auditor", name="eve").text
+        token = re.search(r"lw_auditor_[A-Za-z0-9_-]{43}", made)
+        assert token is not None
+        assert live.client(token[0]).me().name == "eve"
+        assert token[0] not in browser.get("/dashboard/loans/tokens").text
+        refused = send("tokens/create", role="auditor", name="zoe")
+        assert (refused.status_code, "zoe" in refused.text) == (422, True)
+        [eve] = [t for t in operator.tokens() if t.name == "eve"]
+        assert send("tokens/revoke", token=eve.id).status_code == 303
+        assert operator.tokens()[-1].revoked
+        assert send("members/leave", member="eve").status_code == 303
+        assert send("members/leave", member="eve").status_code == 404
+        assert send("holds/place", why="A complaint", round=round_id).status_code == 303
+        assert send("holds/place", why="", round=round_id).status_code == 422
+        [hold] = operator.holds("loans")
+        assert (hold.why, hold.round, hold.person) == ("A complaint", round_id, None)
+        assert round_id in browser.get("/dashboard/loans/holds").text
+        assert send("holds/lift", hold=hold.hold).status_code == 303
+        assert not operator.holds("loans")
+    store = Store.read_only(live.settings.database)
+    assert not replay_store(store, "loans").differences
+    signed_in = {
+        r.actor for r in store.records("loans") if r.kind in ("member-joined", "token-ended")
+    }
+    store.close()
+    assert all(actor.startswith("sign-in:") for actor in signed_in)
 
 
 def test_agreement_is_a_table_by_member_and_month(start: Start) -> None:

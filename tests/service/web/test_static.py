@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 STATIC = files("likewise_service.web").joinpath("static")
-OURS = ("console.css", "console.js", "dashboard.css", "dashboard.js", "likewise.css")
+OURS = ("console.css", "console.js", "dashboard.css", "dashboard.js", "likewise.css", "signing.js")
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -13,6 +13,7 @@ import hashlib
 import json
 import time
 import uuid
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, Self
 from urllib.parse import quote
@@ -20,7 +21,8 @@ from urllib.parse import quote
 import httpx
 
 from likewise_client import responses as api
-from likewise_client.errors import LedgerBroken, Unreachable, error_of
+from likewise_client.errors import LedgerBroken, NotFound, Refused, Unreachable, error_of
+from likewise_client.tree import Tree, is_consistent
 
 People = Mapping[str, Mapping[str, Any]]
 Scores = Mapping[str, float]
@@ -30,17 +32,26 @@ Receipt = api.ReceiptResponse
 # The server, or a proxy before it, is busy: the same request may succeed later.
 TRANSIENT = (429, 502, 503, 504)
 LONGEST_WAIT = 30.0
+# The entries of a page of a list.
+PAGE = 500
 
 
 class MemberKey(Protocol):
     """A member's own key; ``likewise_service`` reads one from a file."""
 
+    @property
+    def public(self) -> Any: ...
+
     def sign_act(
-        self, docket: str, member: str, review: str, act: Any, pair: Any = (), reason: Any = None,
-        limit: Any = None,
+        self, docket: str, member: str, review: str, to_sign: Json, act: Any, pair: Any = (),
+        reason: Any = None, limit: Any = None,
     ) -> Json: ...  # fmt: skip
 
     def possession(self, docket: str, member: str, before: Any) -> Json: ...
+
+    def consent(self, docket: str, member: str, key: str) -> str: ...
+
+    def revocation(self, docket: str, member: str, key: str) -> str: ...
 
 
 class Client:
@@ -52,6 +63,7 @@ class Client:
         member_key: MemberKey | None = None,
     ) -> None:  # fmt: skip
         self.member_key, self.retries, self._sleep = member_key, retries, sleep
+        self._shown: dict[str, str] = {}  # what was shown of a review, by id
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(
             base_url=address, headers=headers, timeout=timeout, transport=transport
@@ -66,8 +78,9 @@ class Client:
     def close(self) -> None:
         self._http.close()
 
-    def dockets(self) -> list[api.DocketSummary]:
-        return self._send(list[api.DocketSummary], "GET", "/v1/dockets", field="dockets")
+    def dockets(self, contains: str = "") -> list[api.DocketSummary]:
+        """List the dockets that you may use, by name; those whose names hold a text."""
+        return self._pages(api.DocketSummary, "/v1/dockets", "dockets", contains=contains)
 
     def create_docket(self, name: str, spec: Mapping[str, Any]) -> api.DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
@@ -87,6 +100,10 @@ class Client:
     def add_member(self, docket: str, member: str) -> Receipt:
         return self._write("POST", path(docket, "members"), member=member)
 
+    def members(self, docket: str) -> list[api.MemberMetrics]:
+        """List who sits, or sat lately, on the panel, and how they took part."""
+        return self._pages(api.MemberMetrics, path(docket, "members"), "members")
+
     def remove_member(self, docket: str, member: str) -> Receipt:
         return self._write("DELETE", path(docket, "members", member), again=False)
 
@@ -102,6 +119,14 @@ class Client:
         """Set for how many days after a round has closed features and reasons are kept."""
         return self._write("PUT", path(docket, "retention"), features=features, reasons=reasons)
 
+    def retain_as(self, docket: str, *presets: str) -> Receipt:
+        """Keep both as long as laws ask for, by name (colorado, regulation-b, …)."""
+        return self._write("PUT", path(docket, "retention"), presets=list(presets))
+
+    def assessment(self, docket: str) -> Json:
+        """Return the facts for a fundamental-rights impact assessment."""
+        return self._send(Json, "GET", path(docket, "assessment"))
+
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> str:
@@ -109,8 +134,66 @@ class Client:
         body: Json = {"why": why, "round": round_id, "person": person}
         return self._send(str, "POST", path(docket, "holds"), again=False, field="hold", **body)
 
+    def holds(self, docket: str) -> list[api.HoldResponse]:
+        """List the legal holds that are in force."""
+        return self._send(list[api.HoldResponse], "GET", path(docket, "holds"), field="holds")
+
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", path(docket, "holds", hold), again=False)
+
+    def appeal(
+        self, docket: str, round_id: str, person: str, text: str | None = None,
+        corrections: Mapping[str, Any] | None = None, *, key: str | None = None,
+    ) -> api.AppealResponse:  # fmt: skip
+        """Record that an applicant corrects data, or asks that a person reconsider."""
+        body: Json = {"round": round_id, "person": person, "text": text}
+        body["corrections"] = None if corrections is None else dict(corrections)
+        target = path(docket, "appeals")
+        return self._send(api.AppealResponse, "POST", target, once=key or "", **body)
+
+    def appeals(
+        self, docket: str, status: str | None = None, round_id: str | None = None, after: int = 0,
+        limit: int = 100,
+    ) -> api.AppealList:  # fmt: skip
+        """List appeals, the oldest first; ``status`` is open, overdue or ended."""
+        params: Json = {"status": status, "round": round_id, "after": after, "limit": limit}
+        params = {name: value for name, value in params.items() if value is not None}
+        return self._send(api.AppealList, "GET", path(docket, "appeals"), params=params)
+
+    def assign_appeal(self, docket: str, appeal: str, reviewer: str) -> Receipt:
+        """Name the person who is to reconsider."""
+        target = path(docket, "appeals", appeal, "reviewer")
+        return self._write("PUT", target, reviewer=reviewer)
+
+    def decide_appeal(
+        self, docket: str, appeal: str, approved: bool, reason: str, *, accepted: bool = False,
+        reviewer: str | None = None,
+    ) -> Receipt:  # fmt: skip
+        """Record what the reviewer decides and why; an operator decides in their own name."""
+        body: Json = {"approved": approved, "reason": reason, "accepted": accepted}
+        target = path(docket, "appeals", appeal, "outcome")
+        return self._write("POST", target, again=False, reviewer=reviewer, **body)
+
+    def withdraw_appeal(self, docket: str, appeal: str) -> Receipt:
+        return self._write("POST", path(docket, "appeals", appeal, "withdrawal"), again=False)
+
+    def notices(self, docket: str) -> api.NoticesResponse:
+        return self._send(api.NoticesResponse, "GET", path(docket, "notices"))
+
+    def set_notices(self, docket: str, before: str, after: str, days: float) -> Receipt:
+        """Set the texts of notices, and the days for appeals that are opened from now on."""
+        return self._write("PUT", path(docket, "notices"), before=before, after=after, days=days)
+
+    def give_notice(
+        self, docket: str, round_id: str, person: str, occasion: str = "after", *,
+        given: str | None = None, reasons: Sequence[str] = (),
+    ) -> api.NoticeResponse:  # fmt: skip
+        """Make the notice for one applicant, and record that it is given."""
+        body: Json = {"round": round_id, "person": person, "occasion": occasion, "given": given}
+        target = path(docket, "notices")
+        return self._send(
+            api.NoticeResponse, "POST", target, again=False, reasons=list(reasons), **body
+        )
 
     def open_round(
         self, docket: str, people: People, *, round_id: str | None = None, seal: bool = True,
@@ -140,10 +223,15 @@ class Client:
         return self._send(api.RoundResponse, "GET", path(docket, "rounds", round_id))
 
     def rounds(
-        self, docket: str, *, status: str | None = None, after: int = 0, limit: int = 100
-    ) -> api.RoundList:
-        """List rounds by number, the oldest first."""
-        query = {"after": after, "limit": limit, **({} if status is None else {"status": status})}
+        self, docket: str, *, status: str | None = None, outcome: str | None = None, after: int = 0,
+        limit: int = 100,
+    ) -> api.RoundList:  # fmt: skip
+        """Return a page of the rounds by number, the oldest first; ``next`` is the next ``after``.
+
+        Of one outcome a page may be empty although there are more.
+        """
+        query: Json = {"after": after, "limit": limit, "status": status, "outcome": outcome}
+        query = {name: value for name, value in query.items() if value is not None}
         return self._send(api.RoundList, "GET", path(docket, "rounds"), params=query)
 
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
@@ -168,11 +256,14 @@ class Client:
         return self._send(api.PacketResponse, "POST", target, round=round_id, person=person)
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[api.ReviewSummary]:
-        target, query = path(docket, "reviews"), {"status": status}
-        return self._send(list[api.ReviewSummary], "GET", target, params=query, field="reviews")
+        return self._pages(api.ReviewSummary, path(docket, "reviews"), "reviews", status=status)
 
     def review(self, docket: str, review_id: str) -> api.ReviewResponse:
-        return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
+        """Return a review; what a member says of it later is signed as an act on what was shown."""
+        review = self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
+        if review.to_sign is not None:
+            self._shown[review_id] = review.to_sign["shown"]
+        return review
 
     def flag(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None, *,
@@ -192,19 +283,68 @@ class Client:
     def reopen(self, docket: str, review_id: str) -> Receipt:
         return self._act(docket, review_id, "reopen", "reopen")
 
+    def comment(self, docket: str, review_id: str, text: str) -> Receipt:
+        """Comment on a round; other members see it once the panel has closed."""
+        target = path(docket, "reviews", review_id, "comments")
+        return self._write("POST", target, once="", text=text)
+
     def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
         if self.member_key is not None:
+            shown = self._shown.get(review_id)
+            to_sign = self.review(docket, review_id).to_sign or {"shown": "", "flags": []}
+            # What the caller was shown, even if that is not what is shown now.
+            to_sign["shown"] = self._shown[review_id] = shown or to_sign["shown"]
             member = self.me().name
-            body["signature"] = self.member_key.sign_act(docket, member, review_id, act, **body)
-        return self._write("POST", path(docket, "reviews", review_id, resource), once="", **body)
+            body["signature"] = self.member_key.sign_act(
+                docket, member, review_id, to_sign, act, **body
+            )
+        target = path(docket, "reviews", review_id, resource)
+        receipt = self._write("POST", target, once="", **body)
+        if act == "finish":
+            self._shown.pop(review_id, None)
+        return receipt
 
-    def sign_with(self, docket: str, key: MemberKey, before: MemberKey | None = None) -> Receipt:
-        """Sign all that you say with a key of your own from now on; ``before`` is the last one."""
-        body = key.possession(docket, self.me().name, before)
-        receipt = self._write("PUT", path(docket, "member-key"), **body)
+    def sign_with(
+        self, docket: str, key: MemberKey, before: MemberKey | None = None, *, device: str = ""
+    ) -> Receipt:
+        """Sign all that you say with a key of your own from now on, and not with ``before``.
+
+        If you have another key that signs, and do not give it, the new one waits until it agrees.
+        """
+        member = self.me().name
+        body = key.possession(docket, member, before)
+        receipt = self._write("PUT", path(docket, "member-keys"), device=device, **body)
+        if before is not None:
+            receipt = self.revoke_key(docket, before.public.id, key)
         self.member_key = key
         return receipt
+
+    def member_keys(self, docket: str) -> list[api.MemberKeyResponse]:
+        target = path(docket, "member-keys")
+        return self._send(list[api.MemberKeyResponse], "GET", target, field="keys")
+
+    def agree_to_key(self, docket: str, key_id: str, signed_by: MemberKey) -> Receipt:
+        """Let a key that waits sign for you too, as one that does agrees."""
+        key = self._public(docket, key_id)
+        consent = signed_by.consent(docket, self.me().name, key)
+        return self._write("PUT", path(docket, "member-keys"), key=key, consent=consent)
+
+    def revoke_key(self, docket: str, key_id: str, signed_by: MemberKey | None = None) -> Receipt:
+        """End a key of yours, such as one that was lost; another one may sign that."""
+        params: Json = {}
+        if signed_by is not None:
+            key = self._public(docket, key_id)
+            params["signature"] = signed_by.revocation(docket, self.me().name, key)
+        target = path(docket, "member-keys", key_id)
+        return self._write("DELETE", target, again=False, params=params)
+
+    def _public(self, docket: str, key_id: str) -> str:
+        keys = {key.id: key.key for key in self.member_keys(docket)}
+        if key_id not in keys:
+            message = f"You have no key {key_id!r}; yours are: {', '.join(keys) or 'none'}."
+            raise NotFound("no-key", 404, message)
+        return keys[key_id]
 
     def keys(self) -> list[api.KeyResponse]:
         target = "/.well-known/likewise-keys.json"
@@ -215,35 +355,57 @@ class Client:
         return self._send(Receipt, "GET", path(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> api.ReceiptCheck:
-        target = path(docket, "receipt", "check")
-        return self._send(api.ReceiptCheck, "POST", target, receipt=receipt)
+        """Check that the ledger begins with all records of a receipt, by a proof of consistency."""
+        origin, size, root = _checkpoint(receipt)
+        try:
+            lines = self._lines(path(docket, "consistency", str(size)))
+            head, _, rest = b"\n".join(lines).decode().partition("\n\n")
+        except NotFound as error:
+            if error.code != "no-record":
+                raise
+            return api.ReceiptCheck(False, f"The ledger has lost records. {error}")
+        later, proof = _checkpoint(rest), [b64decode(line) for line in head.split("\n")[1:]]
+        holds = origin == later[0] and is_consistent(size, root, *later[1:], proof)
+        verb = "begins" if holds else "is not shown to begin"
+        message = f"The ledger, which has {later[1]:,} records now, {verb} with the {size:,} for "
+        return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
         return self._send(Json, "GET", path(docket, "metrics"))
 
+    def certificate(
+        self, docket: str, *, confidence: float = 0.95, wrong_reports: int = 0
+    ) -> api.CertificateResponse:
+        """Return a bound on the regret of the docket's learner so far, in words and signed."""
+        query = {"confidence": confidence, "wrong_reports": wrong_reports}
+        return self._send(api.CertificateResponse, "GET", path(docket, "certificate"), params=query)
+
     def ledger(self, docket: str) -> Iterator[Json]:
-        """Stream all records; the bytes, number, docket, link and hash of each are checked."""
-        previous = "0" * 64
+        """Stream all records; bytes, number, docket and hash of each are checked, and the root."""
+        receipt, tree = self.receipt(docket), Tree()
         for seq, line in enumerate(self._lines(path(docket, "ledger.jsonl")), start=1):
             try:
                 record = json.loads(line)
                 content = canonical({k: v for k, v in record.items() if k != "hash"})
-                links = (record["seq"], record["docket"], record["prev"], record["hash"])
-                holds = links == (seq, docket, previous, hashlib.sha256(content).hexdigest())
-                holds = holds and canonical(record) == line
+                digest = hashlib.sha256(content)
+                named = (record["seq"], record["docket"], record["hash"])
+                holds = named == (seq, docket, digest.hexdigest()) and canonical(record) == line
             except (ValueError, KeyError, AttributeError, RecursionError):
-                holds = False
-            if not holds:
-                message = f"The ledger of {docket!r} does not hold at record {seq}."
-                raise LedgerBroken("ledger-broken", 0, f"{message} Tell whoever audits it.")
-            previous = record["hash"]
+                raise _broken(docket, seq) from None
+            tree = tree.plus(digest.digest())
+            if not holds or (seq == receipt.seq and tree.root.hex() != receipt.hash):
+                raise _broken(docket, seq)
             yield record
+        if tree.size < receipt.seq:
+            raise _broken(docket, tree.size + 1)
 
     def me(self) -> api.TokenResponse:
         return self._send(api.TokenResponse, "GET", "/v1/me")
 
-    def tokens(self) -> list[api.TokenResponse]:
-        return self._send(list[api.TokenResponse], "GET", "/v1/tokens", field="tokens")
+    def tokens(self, docket: str | None = None) -> list[api.TokenResponse]:
+        """List all tokens, or those that concern a docket, the oldest first."""
+        only = {} if docket is None else {"docket": docket}
+        return self._pages(api.TokenResponse, "/v1/tokens", "tokens", **only)
 
     def create_token(self, role: str, name: str, docket: str | None = None) -> api.NewToken:
         """Create a token, which is shown only once."""
@@ -255,6 +417,17 @@ class Client:
 
     def _write(self, method: str, target: str, **how: Any) -> Receipt:
         return self._send(Receipt, method, target, field="receipt", **how)
+
+    def _pages(self, kind: type[api.T], target: str, field: str, **query: str) -> list[api.T]:
+        """Return a list as a whole, page by page: each names the place where the next begins."""
+        listed: list[api.T] = []
+        place: Json = {}
+        while True:
+            page = self._send(Json, "GET", target, params={**query, "limit": PAGE, **place})
+            listed += api.read_response(list[kind], page, field)  # type: ignore[valid-type]
+            if page.get("next") is None:
+                return listed
+            place = {"after": page["next"]}
 
     def _send(
         self, kind: type[api.T], method: str, target: str, *, once: str | None = None,
@@ -318,6 +491,21 @@ def path(docket: str, *parts: str) -> str:
 def canonical(value: Any) -> bytes:
     """Write JSON in the one form that is hashed: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _checkpoint(text: str) -> tuple[str, int, bytes]:
+    """Return the log, the number of records and the root that a receipt names."""
+    try:
+        origin, size, root = text.split("\n")[:3]
+        return origin, int(size), b64decode(root, validate=True)
+    except ValueError:
+        message = f"{text[:80]!r} is not a receipt. Give all of its lines."
+        raise Refused("no-receipt", 0, message) from None
+
+
+def _broken(docket: str, seq: int) -> LedgerBroken:
+    message = f"The ledger of {docket!r} does not hold at record {seq}."
+    return LedgerBroken("ledger-broken", 0, f"{message} Tell whoever audits it.")
 
 
 def _people(people: People, scores: Scores | None, approved: Approvals | None) -> list[Json]:

@@ -42,7 +42,7 @@ class Unreachable(ApiError):
 
 
 class LedgerBroken(ApiError):
-    """A record does not follow from the record before it in the hash chain."""
+    """A record is not as it was hashed, or the records are not those of the receipt."""
 
 
 _KINDS: dict[int, type[ApiError]] = {

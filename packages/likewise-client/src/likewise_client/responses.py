@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, is_dataclass
+from dataclasses import Field, dataclass, field, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
@@ -23,7 +23,10 @@ class Response:
 
 
 class ReceiptResponse(Response):
-    """The head of the ledger, which proves all that was recorded until then. Keep ``text``."""
+    """The receipt of the first ``seq`` records. Keep ``text``, which is a signed checkpoint.
+
+    ``hash`` is the root of the Merkle tree over them.
+    """
 
     docket: str
     seq: int
@@ -44,8 +47,25 @@ class KeyResponse(Response):
     compromised: str | None
 
 
+class MemberKeyResponse(Response):
+    """A key of a member; ``state`` is signs, waits (for one that signs to agree) or revoked."""
+
+    id: str
+    key: str
+    device: str
+    since: str
+    state: str
+
+
 class PacketResponse(Response):
     packet: dict[str, Any]
+    words: str
+
+
+class CertificateResponse(Response):
+    """The regret that a docket's learner can have had: signed, and in words."""
+
+    certificate: dict[str, Any]
     words: str
 
 
@@ -58,6 +78,13 @@ class TokenResponse(Response):
     revoked: str | None
 
 
+class TokenList(Response):
+    """A page of tokens; ``next`` is the ``after`` of the next page, if there is one."""
+
+    tokens: list[TokenResponse]
+    next: str | None
+
+
 class NewToken(Response):
     token: str
     identity: TokenResponse
@@ -67,6 +94,13 @@ class DocketSummary(Response):
     name: str
     title: str
     shadow: bool
+
+
+class DocketList(Response):
+    """A page of dockets by name; ``next`` is the ``after`` of the next page, if there is one."""
+
+    dockets: list[DocketSummary]
+    next: str | None
 
 
 class DocketResponse(DocketSummary):
@@ -96,6 +130,39 @@ class DocketResponse(DocketSummary):
     graded: bool = False
 
 
+class MemberMetrics(Response):
+    """How a member took part, and the member's intra-rater reliability (``consistency``)."""
+
+    member: str
+    sitting: bool
+    asked: int
+    finished: int
+    absent: int
+    objections: int
+    decisive: int
+    repeats: int
+    consistency: float | None
+
+
+class MemberList(Response):
+    """A page of those who sit, or sat lately, on a panel, by name; ``next`` is the next ``after``.
+
+    Figures are of the last rounds, as in the docket's metrics.
+    """
+
+    members: list[MemberMetrics]
+    next: str | None
+
+
+class HoldResponse(Response):
+    """A legal hold on a docket, a ``round`` or a ``person`` of it; ``why`` it was placed."""
+
+    hold: str
+    round: str | None
+    person: str | None
+    why: str
+
+
 class DecisionResponse(Response):
     """The decision on a person; ``score`` is the chance in units of 2^-20."""
 
@@ -121,6 +188,14 @@ class ObjectionResponse(PairResponse):
     member: str
     reason: str | None
     limit: float | None = None
+
+
+class CommentResponse(Response):
+    """A member's comment on a round; ``text`` is missing if it was erased."""
+
+    member: str
+    text: str | None
+    at: str
 
 
 class RoundState(Response):
@@ -156,6 +231,8 @@ class RoundList(Response):
 
 
 class RoundResponse(RoundState):
+    """A round with its decisions; ``reconsidered`` has what people decided on appeals."""
+
     shadow: bool
     notice: str | None
     rule: str | None
@@ -169,6 +246,8 @@ class RoundResponse(RoundState):
     seats: dict[str, str] | None
     objections: list[ObjectionResponse] | None
     receipt: ReceiptResponse
+    comments: list[CommentResponse] | None = None
+    reconsidered: dict[str, bool] = field(default_factory=dict)
 
 
 class ReviewState(Response):
@@ -222,6 +301,9 @@ class ReviewResponse(ReviewState):
     """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended.
 
     If ``graded``, a flag may have a limit; if ``final``, nothing is taken back after finishing.
+    ``comments`` are the member's own, and those of all members once the panel has closed.
+    ``to_sign`` is for members who sign: the text ``shown``, whose hash they sign, and the
+    ``flags`` that stand (two people, the reason's digest, the limit in units of 2^-20).
     """
 
     shadow: bool
@@ -234,6 +316,78 @@ class ReviewResponse(ReviewState):
     receipt: ReceiptResponse
     graded: bool = False
     final: bool = False
+    comments: list[CommentResponse] = field(default_factory=list)
+    to_sign: dict[str, Any] | None = None
+
+
+class AppealDecision(Response):
+    approved: bool
+    chance: float
+
+
+class CorrectionResponse(Response):
+    """A feature as it was known (``was``), and as the applicant says that it should be."""
+
+    name: str
+    title: str
+    was: str
+    should_be: str
+
+
+class AppealResponse(Response):
+    """An appeal; ``status`` is open, overdue, decided or withdrawn.
+
+    ``decision`` is the first one, ``again`` what the same policy and draw make of the corrections,
+    where that is known; neither binds the reviewer, whose decision is ``approved``. ``accepted``
+    says that the corrections are right. Words that were erased are missing.
+    """
+
+    id: str
+    seq: int
+    round: str
+    person: str
+    status: str
+    opened: str
+    due: str
+    reviewer: str | None
+    text: str | None
+    corrections: list[CorrectionResponse]
+    decision: AppealDecision
+    again: AppealDecision | None
+    ended: str | None
+    approved: bool | None
+    accepted: bool
+    reason: str | None
+    stands: bool
+    receipt: ReceiptResponse
+
+
+class AppealList(Response):
+    """A page of appeals; ``next`` is the ``after`` of the next page, if there is one."""
+
+    appeals: list[AppealResponse]
+    next: int | None
+
+
+class NoticesResponse(Response):
+    """The templates of notices, and the days within which an appeal is decided."""
+
+    before: str
+    after: str
+    days: float
+
+
+class NoticeResponse(Response):
+    """A notice; ``source`` says whose reasons they are: those of the policy, the reviewer of an
+    appeal, whoever overrode the policy (``overrode``), or the institution.
+    """
+
+    occasion: str
+    given: str
+    text: str
+    reasons: list[str]
+    source: str | None
+    receipt: ReceiptResponse
 
 
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:

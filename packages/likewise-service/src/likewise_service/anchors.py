@@ -1,15 +1,14 @@
 """Anchoring at work: every docket that has grown is anchored outside, and the ledger says so.
 
-Nothing waits for a target: it is called in a thread of its own, and the result is recorded when it
-comes. A failure is recorded once, and tried again at every look until it succeeds.
+Nothing waits for a target: one thread of a process calls them all, and records what they say. A
+failure is recorded once, and tried again at every look until it succeeds.
 """
 
-import asyncio
 import json
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import urlsplit
@@ -19,9 +18,9 @@ import httpx
 from likewise.errors import LikewiseError, ParameterError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import Governance
-from likewise_service.dockets.worker import Workers
-from likewise_service.errors import LOG, later, now, seconds_between
-from likewise_service.ledger import kinds, records, signatures
+from likewise_service.errors import LOG, later, moment_of, now, seconds_between
+from likewise_service.ledger import kinds, notes, signatures
+from likewise_service.ledger.store import Store
 
 # Seconds that a target may take; and that an authority's clock may differ from ours. With those by
 # which a ledger may be ahead of our clock, they are fewer than a verifier allows.
@@ -38,6 +37,10 @@ class Fixed:
     proof: str | None = None
 
 
+# Returns the proof that the log of a receipt only grew since it had so many records.
+Prove = Callable[[int], notes.ConsistencyProof]
+
+
 @dataclass(frozen=True)
 class AnchorTarget(ABC):
     """A place outside."""
@@ -50,10 +53,13 @@ class AnchorTarget(ABC):
         """The name in the ledger: as the setting has it, without secrets in an address."""
         return f"{self.kind}:{self.where}"
 
-    def fix(self, receipt: str) -> Fixed:
-        """Anchor a receipt there, or raise an error of Likewise that says why not."""
+    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:  # noqa: ARG002
+        """Anchor a receipt there, or raise an error of Likewise that says why not.
+
+        ``old`` is the size of the last one there, and ``prove`` proves consistency with a size.
+        """
         at = now()
-        self._keep(json.dumps({"at": at, "receipt": receipt}))
+        self._keep(json.dumps({"at": at, "receipt": str(receipt)}))
         return Fixed(at)
 
     @abstractmethod
@@ -93,22 +99,54 @@ class TimeStampTarget(WebhookTarget):
 
     kind = "rfc3161"
 
-    def fix(self, receipt: str) -> Fixed:
+    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:  # noqa: ARG002
         """Request a time-stamp; one of something else, or of another time, is refused."""
-        request, nonce = signatures.time_stamp_request(receipt.encode())
+        content = str(receipt).encode()
+        request, nonce = signatures.time_stamp_request(content)
         began = now()
-        stamp = signatures.TimeStamp.read(_post(self.where, request, "application/timestamp-query"))
-        if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
+        _, response = _post(self.where, request, "application/timestamp-query")
+        stamp = signatures.TimeStamp.read(response)
+        if not stamp.covers(content) or stamp.nonce != nonce:
             raise LikewiseError("The authority's time-stamp is of something else.")
-        if abs(seconds_between(began, stamp.at)) > CLOCKS:
-            raise LikewiseError(
-                f"The authority's time is {stamp.at}, and ours {began}. Correct the clock."
-            )
-        return Fixed(stamp.at, stamp.text)
+        return Fixed(_checked_time(stamp.at, began), stamp.text)
 
 
-def _post(url: str, content: bytes, kind: str) -> bytes:
-    """Send something, within limits of time and size; never follow to another address."""
+def _checked_time(at: str, began: str) -> str:
+    if abs(seconds_between(began, at)) > CLOCKS:
+        raise LikewiseError(f"The time there is {at}, and ours {began}. Correct the clock.")
+    return at
+
+
+class WitnessTarget(WebhookTarget):
+    """A witness (C2SP's tlog-witness): it signs a receipt that extends the last one it has seen.
+
+    Its key follows its address, after a #.
+    """
+
+    kind = "witness"
+
+    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:
+        """Request a signature; a witness that has seen another ledger refuses."""
+        address, _, text = self.where.partition("#")
+        verifier, began = notes.Verifier.parse(text), now()
+        url = address.rstrip("/") + "/add-checkpoint"
+        status, response = _post(url, str(prove(old)).encode(), "text/plain", accepted=(409,))
+        if status == 409:
+            seen = notes.decoded_number(response.decode().strip())
+            if seen > receipt.size:
+                raise LikewiseError(f"The witness has seen {seen:,} records, and there are fewer.")
+            _, response = _post(url, str(prove(seen)).encode(), "text/plain")
+        cosigned = receipt.plus(*notes.signatures_in(response.decode()))
+        if not (seconds := cosigned.seen_at(verifier)):
+            raise LikewiseError(f"The response is not signed by {verifier.name}.")
+        return Fixed(_checked_time(moment_of(seconds), began), response.decode())
+
+
+def _post(url: str, content: bytes, kind: str, accepted: Sequence[int] = ()) -> tuple[int, bytes]:
+    """Send something, within limits of time and size; never follow to another address.
+
+    A status that means failure, and is not ``accepted``, is raised.
+    """
     name = _without_secrets(url)
     ends = time.monotonic() + 2 * PATIENCE  # also for one who sends byte after byte
     headers = {"Content-Type": kind}
@@ -116,14 +154,14 @@ def _post(url: str, content: bytes, kind: str) -> bytes:
         with httpx.stream(
             "POST", url, content=content, headers=headers, timeout=PATIENCE
         ) as response:
-            if not response.is_success:
+            if not response.is_success and response.status_code not in accepted:
                 raise LikewiseError(f"{name} responds {response.status_code}.")
             body = b""
             for part in response.iter_bytes():
                 body += part
                 if len(body) > LARGEST or time.monotonic() > ends:
                     raise LikewiseError(f"{name} sends more than {LARGEST} bytes, or too slowly.")
-            return body
+            return response.status_code, body
     except httpx.HTTPError as error:
         cause = str(error) or type(error).__name__
         raise LikewiseError(f"{name} cannot be reached: {cause}.") from error
@@ -148,10 +186,14 @@ def _target(word: str) -> AnchorTarget:
     parts = urlsplit(rest)
     if kind == "file" and rest:
         return FileTarget(rest)
-    if kind in ("webhook", "rfc3161") and parts.scheme in ("http", "https") and parts.hostname:
-        return WebhookTarget(rest) if kind == "webhook" else TimeStampTarget(rest)
+    reached = {target.kind: target for target in (WebhookTarget, TimeStampTarget, WitnessTarget)}
+    if kind in reached and parts.scheme in ("http", "https") and parts.hostname:
+        if kind == "witness":
+            notes.Verifier.parse(parts.fragment)
+        return reached[kind](rest)
     raise ParameterError(
-        "LIKEWISE_ANCHORS", "must be file:PATH, webhook:URL or rfc3161:URL, with spaces between",
+        "LIKEWISE_ANCHORS",
+        "must be file:PATH, webhook:URL, rfc3161:URL or witness:URL#KEY, with spaces between",
         word, "Correct it, or leave it out for no anchors.",
     )  # fmt: skip
 
@@ -164,12 +206,13 @@ LONGEST = 300
 class Anchoring:
     """Targets, and how many minutes may pass between two anchors of a docket that grows.
 
-    A docket that has not grown since ``_unchanged``, the head at the last look, is not opened.
+    ``_looked`` has of every docket the head at the last look, and when to look at the earliest
+    if it has grown.
     """
 
     targets: Sequence[AnchorTarget]
     minutes: float
-    _unchanged: dict[tuple[str, str], int] = field(default_factory=dict, repr=False, compare=False)
+    _looked: dict[str, tuple[int, str]] = field(default_factory=dict, repr=False, compare=False)
 
     def due(self, governance: Governance, target: AnchorTarget, at: str) -> bool:
         """Tell if a docket has grown since its last anchor there, and it is time.
@@ -181,38 +224,53 @@ class Anchoring:
         in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
         return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
-    async def look(self, workers: Workers, stop: asyncio.Event) -> None:
-        """Anchor all dockets for which it is time, unless told to stop."""
-        for name in await workers.dockets():
-            for target in self.targets:
-                if not stop.is_set():
-                    await self._look(workers, name, target)
+    def look(self, store: Store, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Anchor all dockets for which it is time, one after another, until told to stop.
 
-    async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
-        try:
-            head = await asyncio.to_thread(workers.store.head, name)
-            if self._unchanged.get((name, target.name)) == head.seq:
-                return
-            receipt = await workers.run(name, lambda w: self._receipt(w.docket, target))
-            if receipt is None:
+        A docket is opened for that alone, and only if it has grown: there may be thousands.
+        """
+        for name in store.dockets():
+            if stopping():
                 return
             try:
-                fixed = await asyncio.to_thread(target.fix, str(receipt))
-            except LikewiseError as error:
-                cause = str(error)
-                await workers.run(name, lambda w: record_failure(w.docket, target, cause))
-            else:
-                await workers.run(name, lambda w: record_anchor(w.docket, target, receipt, fixed))
-        except Exception:  # one docket that fails must not stop the others' anchors
-            LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
+                head, (before, at) = store.head(name).seq, self._looked.get(name, (0, ""))
+                if head != before and now() >= at:
+                    self._looked[name] = self._anchor(Docket(store, name), stopping)
+            except Exception:  # one docket that fails must not stop the others' anchors
+                extra = {"said": {"docket": name}}
+                LOG.exception("An anchor failed; it is tried again.", extra=extra)
 
-    def _receipt(self, docket: Docket, target: AnchorTarget) -> records.Receipt | None:
+    def _anchor(self, docket: Docket, stopping: Callable[[], bool]) -> tuple[int, str]:
+        """Anchor a docket where it is due; return its head, and when the next anchor is."""
+        for target in self.targets:
+            receipt = docket.receipt()
+            if stopping() or not self.due(docket.projection.governance, target, now()):
+                continue
+            try:
+                old = _state(docket.projection.governance, target).seq
+                fixed = target.fix(receipt, old, prover(docket.store, receipt))
+            except LikewiseError as error:
+                record_failure(docket, target, str(error))
+            else:
+                record_anchor(docket, target, receipt, fixed)
         governance = docket.projection.governance
-        if self.due(governance, target, now()):
-            return docket.receipt()
-        if governance.busy <= _state(governance, target).seq:
-            self._unchanged[docket.name, target.name] = docket.projection.head.seq
-        return None
+        states = [_state(governance, target) for target in self.targets]
+        if any(state.failure or not state.fixed for state in states):
+            return 0, ""  # at every look
+        following = later(min(state.fixed for state in states), 60 * self.minutes)
+        grown = any(governance.busy > state.seq for state in states)
+        return 0 if grown else docket.projection.head.seq, following
+
+
+def prover(store: Store, receipt: notes.Checkpoint) -> Prove:
+    """Return what proves that a docket's log, up to a receipt, only grew."""
+
+    def prove(old: int) -> notes.ConsistencyProof:
+        with store.view(receipt.docket) as view:
+            hashes = view.log(receipt.size).consistency(old, receipt.size)
+        return notes.ConsistencyProof(old, tuple(hashes), receipt)
+
+    return prove
 
 
 def _state(governance: Governance, target: AnchorTarget) -> kinds.AnchorState:
@@ -220,7 +278,7 @@ def _state(governance: Governance, target: AnchorTarget) -> kinds.AnchorState:
 
 
 def record_anchor(
-    docket: Docket, target: AnchorTarget, receipt: records.Receipt, fixed: Fixed
+    docket: Docket, target: AnchorTarget, receipt: notes.Checkpoint, fixed: Fixed
 ) -> None:
     with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
         # It is later than the anchor, whatever our clock says now; what the clock said then counts.

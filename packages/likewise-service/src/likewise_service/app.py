@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Security
@@ -13,8 +14,8 @@ from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from likewise_service import anchors, demo
+from likewise_service.api import appeals, dockets, ledger, member_keys, reviews, rounds
 from likewise_service.api import dependencies as deps
-from likewise_service.api import dockets, ledger, reviews, rounds
 from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
@@ -23,7 +24,16 @@ from likewise_service.errors import LOG, ServiceError, StoreError
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
-from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
+from likewise_service.web import appeals as appeal_pages
+from likewise_service.web import (
+    console,
+    dashboard,
+    dependencies,
+    management,
+    rendering,
+    sign_in,
+    signing,
+)
 
 health = APIRouter(tags=["health"])
 
@@ -66,11 +76,20 @@ async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
 
 
 # The busiest come first.
-ROUTERS = (rounds.router, reviews.router, dockets.router, ledger.router, dockets.tokens)
-PAGES = (sign_in.router, console.router, dashboard.router)
+ROUTERS = (
+    rounds.router, reviews.router, member_keys.router, dockets.router, ledger.router,
+    appeals.router, dockets.tokens,
+)  # fmt: skip
+# The last one has a page for every name.
+PAGES = (
+    sign_in.router, console.router, signing.router, management.router, appeal_pages.router,
+    dashboard.router,
+)  # fmt: skip
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0
+# Seconds between two measurements of the process.
+MEASURE_SECONDS = 10.0
 # Thresholds of the garbage collector for a process that serves; Python's own are 700, 10 and 10.
 COLLECTION = (50_000, 20, 50)
 DESCRIPTION = (
@@ -81,7 +100,9 @@ DESCRIPTION = (
 
 def create_app(settings: Settings) -> FastAPI:
     """Return a server with these settings; the database is opened at once, so mistakes show."""
-    store, telemetry = Store.open(settings.database), Telemetry()
+    store = Store.open(settings.database, key=settings.installation_key)
+    store.keys.current()  # a server without its key does not start
+    telemetry = Telemetry()
     workers = Workers(store, settings, telemetry.waiting)
     anchoring = anchors.Anchoring(anchors.targets_from(settings.anchors), settings.anchor_minutes)
 
@@ -117,9 +138,11 @@ async def _background(
         workers.tick(settings.tick_seconds, stop),
         workers.recompute(stop, telemetry.recomputed),
         _every(RETENTION_SECONDS, stop, lambda: _retain(workers)),
+        _every(MEASURE_SECONDS, stop, lambda: _measure(workers, telemetry)),
     ]
     if anchoring.targets:
-        jobs.append(_every(ANCHOR_SECONDS, stop, lambda: anchoring.look(workers, stop)))
+        look = partial(asyncio.to_thread, anchoring.look, workers.store, stop.is_set)
+        jobs.append(_every(ANCHOR_SECONDS, stop, look))
     if settings.demo:
         jobs.append(demo.demonstrate(workers, demo.Simulation(workers.store), stop))
     tasks = [asyncio.create_task(job) for job in jobs]
@@ -142,6 +165,10 @@ async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitab
                 await task()
             except Exception:  # the database may be back the next time
                 LOG.exception("A periodic task failed; it is tried again.")
+
+
+async def _measure(workers: Workers, telemetry: Telemetry) -> None:
+    telemetry.measured(workers.count)
 
 
 async def _retain(workers: Workers) -> None:

@@ -52,13 +52,13 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
     return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
-def compact(at: str) -> str:
-    """Write a time to the second, without colons, as receipts have it.
+def moment_of(seconds: int) -> str:
+    """Write the time so many seconds after 1970 began.
 
-    >>> compact("2026-03-01T12:00:00.250000Z")
-    '20260301T120000Z'
+    >>> moment_of(1_679_315_147)
+    '2023-03-20T12:25:47.000000Z'
     """
-    return parse(at).strftime("%Y%m%dT%H%M%SZ")
+    return write(datetime.fromtimestamp(seconds, UTC))
 
 
 def parse(at: str) -> datetime:
@@ -68,6 +68,18 @@ def parse(at: str) -> datetime:
     12
     """
     return datetime.fromisoformat(at)
+
+
+def is_moment(at: str) -> bool:
+    """Tell if a text is a time as a ledger has it.
+
+    >>> is_moment("2026-03-01T12:00:00.000000Z"), is_moment("soon")
+    (True, False)
+    """
+    try:
+        return write(parse(at)) == at
+    except ValueError:
+        return False
 
 
 def later(at: str, seconds: float) -> str:

@@ -41,6 +41,10 @@ class Settings(BaseSettings):
     database: str = _setting(
         DEFAULT_DATABASE, "where everything is kept: a file, or postgresql://USER@HOST/NAME"
     )
+    installation_key: str = _setting(
+        "", "where the private key is that signs receipts, if not in the database: a file, or "
+        "pkcs11:…"
+    )  # fmt: skip
     body_limit: PositiveInt = _setting(1_000_000, "bytes of a request")
     people_limit: PositiveInt = _setting(200, "people of a request, and the largest k of a docket")
     labels_limit: PositiveInt = _setting(5_000, "labels of a request")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-from fastapi import APIRouter, Depends, Header, HTTPException, Path, Request, Security
+from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -22,7 +22,7 @@ from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCa
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import LOG, ServiceError
-from likewise_service.ledger import kinds, records
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -55,7 +55,12 @@ Rule = Annotated[str, Field(min_length=1, max_length=2000)]
 Reason = Annotated[str, Field(min_length=1)]
 LearnerSpec = Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
 
+# A page of a list: what comes above a place, and how much of it.
+Limit = Annotated[int, Query(ge=1, le=500, description="The most entries of the page.")]
 DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
+OfDocket = Annotated[
+    str | None, Query(pattern=DOCKET_NAME, max_length=64, description="Those that concern it.")
+]
 RoundId = Annotated[str, Path(min_length=1, max_length=64, pattern=ROUND_ID)]
 IdempotencyKey = Annotated[
     str | None,
@@ -148,7 +153,7 @@ class DocketAccess:
 
     async def write(
         self,
-        command: Callable[Concatenate[Docket, P], records.Receipt],
+        command: Callable[Concatenate[Docket, P], notes.Checkpoint],
         *args: P.args,
         **options: P.kwargs,
     ) -> errors.Written:

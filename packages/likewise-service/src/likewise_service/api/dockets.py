@@ -1,14 +1,14 @@
 """Dockets: their list, how one begins, its panel, and its end; tokens that open the API."""
 
 import asyncio
-from collections.abc import Iterable
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Path, Query
 from pydantic import Field
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
+from likewise_service.api import metrics
 from likewise_service.api.errors import Written, fill, receipt_response
 from likewise_service.auth.tokens import (
     Identity,
@@ -88,16 +88,15 @@ class RevealBody(deps.Body):
     docket: Annotated[str, Field(max_length=64)]
 
 
-class DocketList(responses.Response):
-    dockets: list[responses.DocketSummary]
-
-
-def docket_list(store: Store, names: Iterable[str]) -> DocketList:
-    """List dockets from their first records: none has to be opened for that."""
-    specs = {name: record.body["spec"] for name in names for record in store.records(name, 0, 1)}
-    return DocketList(
-        [responses.DocketSummary(n, s["title"], s["shadow"]) for n, s in specs.items()]
-    )
+def docket_list(
+    store: Store, *, after: str, limit: int, contains: str = "", only: str | None = None
+) -> responses.DocketList:
+    """Return a page of the dockets, by name."""
+    rows = store.listed(after, limit + 1, contains=contains, only=only)
+    listed = [
+        responses.DocketSummary(name, spec["title"], spec["shadow"]) for name, spec in rows[:limit]
+    ]
+    return responses.DocketList(listed, listed[-1].name if len(rows) > limit else None)
 
 
 def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketResponse:
@@ -125,11 +124,23 @@ def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketRe
     )  # fmt: skip
 
 
+AfterDocket = Annotated[
+    str, Query(pattern=f"^$|{deps.DOCKET_NAME}", max_length=64, description="Names above this.")
+]
+PartOfName = Annotated[
+    str, Query(pattern="^[a-z0-9-]*$", max_length=64, description="Only names that hold this.")
+]
+
+
 @router.get("")
-async def list_dockets(caller: deps.AnyCaller, app: deps.App) -> DocketList:
-    """List the dockets that your token may use."""
-    names = [name for name in await app.workers.dockets() if caller.concerns(name)]
-    return await asyncio.to_thread(docket_list, app.store, names)
+async def list_dockets(
+    caller: deps.AnyCaller, app: deps.App, after: AfterDocket = "", limit: deps.Limit = 100,
+    contains: PartOfName = "",
+) -> responses.DocketList:  # fmt: skip
+    """List the dockets that your token may use, by name."""
+    return await asyncio.to_thread(
+        docket_list, app.store, after=after, limit=limit, contains=contains, only=caller.docket
+    )
 
 
 @router.post("", status_code=201)
@@ -167,6 +178,19 @@ async def get_docket(access: deps.AnyAccess) -> responses.DocketResponse:
     """Return a docket's settings, and its features."""
     all_features = access.caller.role != "auditor"
     return await access.run(lambda w: docket_response(w.docket, all_features=all_features))
+
+
+AfterName = Annotated[
+    str, Query(max_length=200, pattern=f"^$|{deps.PRINTABLE}", description="Names above this.")
+]
+
+
+@router.get("/{docket}/members")
+async def list_members(
+    access: deps.SupervisorAccess, after: AfterName = "", limit: deps.Limit = 100
+) -> responses.MemberList:
+    """List who sits, or sat lately, on the panel, by name, and how they took part."""
+    return await access.run(lambda w: metrics.member_list(w, after=after, limit=limit))
 
 
 @router.post("/{docket}/members")
@@ -246,21 +270,31 @@ class TokenBody(deps.Body):
     docket: deps.DocketId | None = None
 
 
-class TokenList(responses.Response):
-    tokens: list[responses.TokenResponse]
-
-
 @tokens.get("/me")
 async def who_am_i(caller: deps.AnyCaller) -> responses.TokenResponse:
     """Return the owner of your token."""
     return fill(responses.TokenResponse, caller)
 
 
+def token_list(store: Store, *, after: str, limit: int, docket: str | None) -> responses.TokenList:
+    """Return a page of the tokens, the oldest first."""
+    owners = list_tokens(store, after=after, limit=limit + 1, docket=docket)
+    listed = [fill(responses.TokenResponse, owner) for owner in owners[:limit]]
+    return responses.TokenList(listed, listed[-1].id if len(owners) > limit else None)
+
+
+AfterToken = Annotated[
+    str, Query(pattern="^[a-z0-9-]*$", max_length=32, description="Those behind this id.")
+]
+
+
 @tokens.get("/tokens")
-async def get_tokens(_: deps.OperatorCaller, app: deps.App) -> TokenList:
-    """List all tokens, including revoked ones; the tokens themselves are not shown."""
-    identities = await asyncio.to_thread(list_tokens, app.store)
-    return TokenList([fill(responses.TokenResponse, identity) for identity in identities])
+async def get_tokens(
+    _: deps.OperatorCaller, app: deps.App, after: AfterToken = "", limit: deps.Limit = 100,
+    docket: deps.OfDocket = None,
+) -> responses.TokenList:  # fmt: skip
+    """List tokens, revoked ones too, the oldest first; the tokens themselves are not shown."""
+    return await asyncio.to_thread(token_list, app.store, after=after, limit=limit, docket=docket)
 
 
 @tokens.post("/tokens", status_code=201)
@@ -268,11 +302,18 @@ async def new_token(
     body: TokenBody, caller: Annotated[Identity, deps.caller_adds(kinds.TokenIssued)], app: deps.App
 ) -> responses.NewToken:
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
+    return await issue_token(app, caller.actor, body)
+
+
+async def issue_token(
+    app: deps.AppContext, actor: kinds.Actor, body: TokenBody
+) -> responses.NewToken:
+    """Create a token in somebody's name."""
     if body.docket is not None:
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
         if body.role == "auditor":
             check_member(body.name, body.docket, members)
-    with acting(caller.actor):
+    with acting(actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket
         )
@@ -286,7 +327,13 @@ async def delete_token(
     app: deps.App,
 ) -> responses.TokenResponse:
     """Revoke a token."""
-    with acting(caller.actor):
-        return fill(
-            responses.TokenResponse, await asyncio.to_thread(revoke_token, app.store, token_id)
-        )
+    return await end_token(app, caller.actor, token_id)
+
+
+async def end_token(
+    app: deps.AppContext, actor: kinds.Actor, token_id: str
+) -> responses.TokenResponse:
+    """Revoke a token in somebody's name."""
+    with acting(actor):
+        identity = await asyncio.to_thread(revoke_token, app.store, token_id)
+    return fill(responses.TokenResponse, identity)

@@ -4,69 +4,123 @@ import asyncio
 import csv
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
-from likewise_service.dockets import erasure, panel
-from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.records import Receipt, Record
-from likewise_service.verify import packets, receipts
+from likewise_service.dockets import assessment, erasure
+from likewise_service.dockets.docket import Docket
+from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, InclusionProof
+from likewise_service.ledger.records import Record
+from likewise_service.ledger.tiles import WIDTH, Log, tile_path
+from likewise_service.verify import certificates, packets
 
 router = deps.api_router("/v1/dockets/{docket}", "ledger")
 
 PAGE = 1000
-COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash", "actor")
+COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "hash", "actor")
 
 After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
 
 
-class ReceiptBody(deps.Body):
-    receipt: Annotated[str, Field(min_length=1, max_length=400)]
+WrongReports = Annotated[
+    int, Query(ge=0, le=10**9, description="Reports of pairs that the panel accepts in truth.")
+]
+
+
+def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
 
 
 @router.get("/receipt")
 async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
-    """Return the head of the ledger, by which you can tell later whether it was rewritten."""
+    """Return a receipt, by which you can tell later whether the ledger was rewritten."""
     return await access.run(lambda worker: receipt_response(worker.docket.receipt()))
 
 
-@router.post("/receipt/check")
-async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> responses.ReceiptCheck:
-    """Check whether a receipt belongs to this ledger as it is now."""
-    receipt = Receipt.parse(body.receipt)
-    fault = await asyncio.to_thread(_fault, receipt, access)
-    message = (
-        f"Record {receipt.head.seq} is what it was when this receipt was given. That all before it "
-        f"is so too is shown by: likewise verify RECEIPT."
-    )
-    return responses.ReceiptCheck(fault is None, fault or message)
+TEXT, BYTES = "text/plain; charset=utf-8", "application/octet-stream"
+# The number of a tile, as a path (tlog-tiles), and of its hashes if it is not full.
+_TILE = re.compile(r"((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
+Number = Annotated[int, Path(ge=1, le=deps.LARGEST)]
 
 
-def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:
-    """Return why a receipt does not belong to the ledger; None if it does."""
-    store, head = access.app.store, receipt.head
-    if receipt.docket != access.docket:
-        return f"This receipt is of the docket {receipt.docket!r}."
-    keys = receipts.KnownKeys.installed(store.keys.listed())
-    # Whoever could make receipts up would learn how far the ledger has grown.
-    if keys.judge(receipt) not in (("signed", "not signed") if access.sees_panel else ("signed",)):
-        return keys.sentence(receipt)
-    if head.seq > 2**62:
-        return "The ledger has no record of that number."
-    records = store.records(access.docket, head.seq - 1, head.seq) if head.seq > 0 else []
-    if not records:
-        return f"The ledger has no record {head.seq}; it was cut, or restored."
-    if not head.hash == records[0].hash == records[0].content_hash:
-        return f"Record {head.seq} is not what it was when this receipt was given."
-    return None
+@router.get("/checkpoint", response_class=Response, responses=_documented(TEXT))
+async def get_checkpoint(access: deps.AnyAccess) -> Response:
+    """Return the receipt alone, as logs serve it (C2SP's tlog-tiles and tlog-checkpoint)."""
+    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    return Response(str(checkpoint), media_type=TEXT)
+
+
+@router.get("/inclusion/{number}", response_class=Response, responses=_documented(TEXT))
+async def prove_inclusion(access: deps.AnyAccess, number: Number) -> Response:
+    """Prove that the record of a number is in the ledger (tlog-proof)."""
+
+    def proof(log: Log, checkpoint: Checkpoint) -> InclusionProof:
+        hashes = log.inclusion(number - 1, log.size)
+        return InclusionProof(number - 1, tuple(hashes), checkpoint)
+
+    return await _proof(access, number, proof)
+
+
+@router.get("/consistency/{number}", response_class=Response, responses=_documented(TEXT))
+async def prove_consistency(access: deps.AnyAccess, number: Number) -> Response:
+    """Prove that the ledger begins with all records of a receipt, whose number you give."""
+
+    def proof(log: Log, checkpoint: Checkpoint) -> ConsistencyProof:
+        return ConsistencyProof(number, tuple(log.consistency(number, log.size)), checkpoint)
+
+    return await _proof(access, number, proof)
+
+
+async def _proof(
+    access: deps.DocketAccess, number: int, proof: Callable[[Log, Checkpoint], object]
+) -> Response:
+    """Return a proof that is made from the tree up to the last record that the caller may know."""
+    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    if number > checkpoint.size:
+        raise ServiceError("no-record", 404, f"There are {checkpoint.size:,} records to know of.")
+
+    def made() -> str:
+        with access.app.store.view(access.docket) as view:
+            return str(proof(view.log(checkpoint.size), checkpoint))
+
+    return Response(await asyncio.to_thread(made), media_type=TEXT)
+
+
+@router.get("/tile/{level}/{path:path}", response_class=Response, responses=_documented(BYTES))
+async def get_tile(
+    access: deps.AnyAccess,
+    level: Annotated[str, Path(pattern=r"^(entries|[1-5]?[0-9]|6[0-3])$")],
+    path: Annotated[str, Path(max_length=100)],
+) -> Response:
+    """Return a tile of the tree's hashes, or the hashes of records (tlog-tiles)."""
+    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    match = _TILE.fullmatch(path)
+    number = int(match[1].replace("/", "").replace("x", "")) if match else 0
+    width, height = int(match[2] or WIDTH) if match else 0, 0 if level == "entries" else int(level)
+    there = checkpoint.size // WIDTH**height - number * WIDTH
+    if match is None or tile_path(number) != match[1] or not 0 < width <= min(there, WIDTH):
+        raise ServiceError("no-tile", 404, f"There are {checkpoint.size:,} records to know of.")
+
+    def read() -> bytes:
+        with access.app.store.view(access.docket) as view:
+            if level == "entries":
+                entries = view.entries(number * WIDTH, number * WIDTH + width)
+                return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)
+            return b"".join(view.log(checkpoint.size).tile(height, number)[:width])
+
+    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(await asyncio.to_thread(read), media_type=BYTES, headers=headers)
 
 
 @router.get("/metrics")
@@ -75,8 +129,19 @@ async def get_metrics(access: deps.ReadAccess) -> metrics.MetricsResponse:
     return await access.run(lambda w: metrics.measure(w, with_panel=access.sees_panel))
 
 
-def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {media_type: {"schema": {"type": "string"}}}}}
+@router.get("/certificate")
+async def get_certificate(
+    access: deps.ReadAccess,
+    confidence: Annotated[float, Query(gt=0, lt=1)] = 0.95,
+    wrong_reports: WrongReports = 0,
+) -> responses.CertificateResponse:
+    """Return a bound on the learner's regret so far, and when it holds; signed."""
+    given = await access.run(
+        lambda w: certificates.give_certificate(
+            w.docket, confidence=confidence, wrong_reports=wrong_reports
+        )
+    )
+    return responses.CertificateResponse(given, certificates.certificate_words(given))
 
 
 @router.get("/agreement.csv", response_class=Response, responses=_documented("text/csv"))
@@ -140,14 +205,24 @@ published = APIRouter(tags=["evidence"])
 
 HoldId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From placing it.")]
 Days = Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)]
-Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
 
 
 class RetentionBody(deps.Body):
-    """Days after a round has closed for which features and reasons are kept; null: always."""
+    """Days after a round has closed for which features and reasons are kept; null: always.
 
-    features: Days | None
-    reasons: Days | None
+    Or ``presets``, periods that laws ask for, by name; of several the longest.
+    """
+
+    features: Days | None = None
+    reasons: Days | None = None
+    presets: Annotated[list[str], Field(min_length=1, max_length=10)] | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        wanted = {"presets"} if self.presets is not None else {"features", "reasons"}
+        if self.model_fields_set != wanted:
+            raise ValueError("give both features and reasons, or presets alone")
+        return self
 
 
 class HoldBody(deps.Body):
@@ -158,18 +233,14 @@ class HoldBody(deps.Body):
     person: deps.PersonId | None = None
 
 
-class MemberKeyBody(deps.Body):
-    """A key that you sign with from now on: its own signature, and that of the key before it."""
-
-    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    proof: Signature
-    consent: Signature | None = None
-
-
 class KeyList(responses.Response):
     """The keys that sign, or once signed, receipts; the key in use is not ``retired``."""
 
     keys: list[responses.KeyResponse]
+
+
+class HoldList(responses.Response):
+    holds: list[responses.HoldResponse]
 
 
 class NewHold(Written):
@@ -205,7 +276,44 @@ async def set_periods(
     body: RetentionBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.RetentionSet)]
 ) -> Written:
     """Set how long features and reasons are kept after a round has closed."""
-    return await access.write(erasure.set_retention, body.features, body.reasons)
+    periods = (body.features, body.reasons)
+    if body.presets is not None:
+        periods = (erasure.preset_days(body.presets),) * 2
+    return await access.write(erasure.set_retention, *periods)
+
+
+@router.get("/assessment")
+async def get_assessment(access: deps.SupervisorAccess) -> dict[str, Any]:
+    """Return the facts for a fundamental-rights impact assessment (EU AI Act, Art. 27).
+
+    What only people can know is named, and left for them to write.
+    """
+    return await access.run(lambda w: assessment.assessment(w.docket))
+
+
+@router.get("/assessment.md", response_class=Response, responses=_documented("text/markdown"))
+async def get_assessment_text(access: deps.SupervisorAccess) -> Response:
+    """Return the same as a text to complete."""
+    content = await access.run(lambda w: assessment.assessment(w.docket))
+    return Response(assessment.assessment_markdown(content), media_type="text/markdown")
+
+
+@router.get("/assessment.html", response_class=Response, responses=_documented("text/html"))
+async def get_assessment_page(access: deps.SupervisorAccess) -> Response:
+    """Return the same as a page."""
+    content = await access.run(lambda w: assessment.assessment(w.docket))
+    return Response(assessment.assessment_html(content), media_type="text/html")
+
+
+@router.get("/holds")
+async def list_holds(access: deps.SupervisorAccess) -> HoldList:
+    """List the legal holds that are in force, the oldest first."""
+    return await access.run(lambda w: hold_list(w.docket))
+
+
+def hold_list(docket: Docket) -> HoldList:
+    holds = docket.projection.governance.holds.values()
+    return HoldList([fill(responses.HoldResponse, hold, round=hold.of_round) for hold in holds])
 
 
 @router.post("/holds", status_code=201)
@@ -225,14 +333,3 @@ async def end_hold(
 ) -> Written:
     """Lift a legal hold."""
     return await access.write(erasure.lift_hold, hold)
-
-
-@router.put("/member-key")
-async def take_key_into_use(
-    body: MemberKeyBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberKeySet)]
-) -> Written:
-    """Sign what you say from now on; nothing is accepted from you without a signature."""
-    key = signatures.PublicKey(body.key)
-    return await access.write(
-        panel.set_member_key, access.caller.name, key, body.proof, body.consent
-    )

@@ -7,7 +7,13 @@ from dataclasses import replace
 from likewise.learner.certificate import unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
-from likewise_client.responses import PairResponse, ReceiptResponse, Response
+from likewise_client.responses import (
+    MemberList,
+    MemberMetrics,
+    PairResponse,
+    ReceiptResponse,
+    Response,
+)
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.figures import LEASTS, WINDOW, Curves, RoundFigures, summed
@@ -48,20 +54,6 @@ class ConsistencyResponse(Response):
     repeats: int
     pairs: int
     same: int
-
-
-class MemberMetrics(Response):
-    """How a member took part, and the member's intra-rater reliability (``consistency``)."""
-
-    member: str
-    sitting: bool
-    asked: int
-    finished: int
-    absent: int
-    objections: int
-    decisive: int
-    repeats: int
-    consistency: float | None
 
 
 class Series(Response):
@@ -164,13 +156,21 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
     seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
-    recorded = metrics.recorded if seen is None else seen.at
+    recorded = metrics.recorded if seen is None else seen.record.at
     metrics = replace(
         metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
     )
     if with_panel:
         return metrics
     return replace(metrics, agreement=None, consistency=None, members=None)
+
+
+def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
+    """Return a page of the members, by name."""
+    everybody = measure(worker, with_panel=True).members or []
+    members = sorted((m for m in everybody if m.member > after), key=lambda m: m.member)
+    page = members[:limit]
+    return MemberList(page, page[-1].member if len(members) > limit else None)
 
 
 def _count(docket: Docket) -> MetricsResponse:

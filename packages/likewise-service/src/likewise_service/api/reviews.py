@@ -15,13 +15,20 @@ from likewise.panel.reports import decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import Written, fill, objection_response, receipt_response, written
+from likewise_service.api.errors import (
+    Written,
+    comment_responses,
+    fill,
+    objection_response,
+    receipt_response,
+    written,
+)
 from likewise_service.dockets import panel
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import records, signatures
+from likewise_service.ledger import kinds, notes, records
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
@@ -36,12 +43,20 @@ Limit = Annotated[
 
 
 class SignatureBody(deps.Body):
-    """A member's own signature: by which key, when, and the salt of the reason's digest."""
+    """A member's signature: by which key, when, of what that was shown, and the reason's salt."""
 
     key: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
     at: Annotated[str, Field(pattern=MOMENT)]
+    shown: Annotated[
+        str, Field(pattern=r"^[0-9a-f]{64}$", description="The hash of to_sign.shown.")
+    ]
     signature: Annotated[str, Field(pattern=deps.SIGNATURE)]
     salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
+
+    @property
+    def parsed(self) -> panel.Signature:
+        salt = bytes.fromhex(self.salt)
+        return panel.Signature(self.key, self.at, self.shown, self.signature, salt)
 
 
 class ActBody(deps.Body):
@@ -63,22 +78,31 @@ class ObjectionBody(WithdrawalBody):
     limit: Limit | None = None
 
 
+class CommentBody(deps.Body):
+    text: deps.Reason
+
+
 class ReviewList(responses.Response):
+    """A page of reviews; ``next`` is the ``after`` of the next page, if there is one."""
+
     reviews: list[responses.ReviewSummary]
     receipt: responses.ReceiptResponse
+    next: int | None
 
 
 def review_list(
-    board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int
+    board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int, after: int | None = None
 ) -> ReviewList:
     """List a member's reviews, the oldest first; of those that have ended, the latest first."""
-    reviews = [_summary(review) for review in board.listed(member, statuses, limit)]
-    return ReviewList(reviews, receipt_response(board.docket.receipt()))
+    reviews = board.listed(member, statuses, limit + 1, after)
+    listed = [_summary(review) for review in reviews[:limit]]
+    following = listed[-1].number if len(reviews) > limit else None
+    return ReviewList(listed, receipt_response(board.docket.receipt()), following)
 
 
 def _summary(review: Review) -> responses.ReviewSummary:
     return fill(
-        responses.ReviewSummary, review, people=len(review.aliases),
+        responses.ReviewSummary, review, people=len(review.round.shown(review.seat.member)),
         pairs=len(review.target.pairs), objections=len(review.target.objections),
         asked=review.target.asked, due=review.target.due,
     )  # fmt: skip
@@ -123,6 +147,8 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         outcome=None if outcome is None else outcome.outcome,
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
+        comments=comment_responses(docket, review.comments),
+        to_sign=None if review.ended else panel.to_sign(docket, review.seat),
     )  # fmt: skip
 
 
@@ -172,10 +198,15 @@ def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[respo
 async def list_reviews(
     access: deps.AuditorAccess,
     status: Annotated[Status, Query(description="Only reviews of that status.")] = "asked",
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    after: Annotated[
+        int | None, Query(ge=1, le=deps.LARGEST, description="Those behind this number.")
+    ] = None,
+    limit: deps.Limit = 100,
 ) -> ReviewList:
     """List what awaits you, the oldest first; of what has closed, the latest first."""
-    return await access.run(lambda w: review_list(w.board, access.caller.name, (status,), limit))
+    return await access.run(
+        lambda w: review_list(w.board, access.caller.name, (status,), limit, after)
+    )
 
 
 @router.get("/{review_id}")
@@ -195,16 +226,12 @@ class OwnReview:
     key: str | None
 
     async def act(
-        self, act: signatures.Act, command: Callable[..., records.Receipt], body: ActBody | None,
+        self, command: Callable[..., notes.Checkpoint], body: ActBody | None,
         **options: str | float | None,
     ) -> Written:  # fmt: skip
         """Run a command on the review, with the member's signature if there is one."""
         pair = body.pair if isinstance(body, WithdrawalBody) else None
-        signed = None
-        if body is not None and body.signature is not None:
-            sent, aliases = body.signature, None if pair is None else (pair[0], pair[1])
-            salt = bytes.fromhex(sent.salt)
-            signed = panel.SignedAct(self.id, act, sent.at, sent.key, sent.signature, aliases, salt)
+        signed = None if body is None or body.signature is None else body.signature.parsed
 
         def task(worker: Worker) -> Written:
             review = worker.board.find(self.access.caller.name, self.id)
@@ -228,22 +255,37 @@ Own = Annotated[OwnReview, Depends(_own_review)]
 @router.post("/{review_id}/objections")
 async def flag_pair(body: ObjectionBody, own: Own) -> Written:
     """Flag a pair, or change the reason or the limit."""
-    return await own.act("flag", panel.flag, body, reason=body.reason, limit=body.limit)
+    return await own.act(panel.flag, body, reason=body.reason, limit=body.limit)
 
 
 @router.post("/{review_id}/withdrawals")
 async def withdraw_objection(body: WithdrawalBody, own: Own) -> Written:
     """Withdraw an objection, before the panel closes."""
-    return await own.act("withdraw", panel.withdraw, body)
+    return await own.act(panel.withdraw, body)
+
+
+@router.post("/{review_id}/comments")
+async def comment_on_round(
+    review_id: ReviewId, body: CommentBody,
+    access: Annotated[deps.DocketAccess, deps.adds(kinds.Commented)],
+    key: deps.IdempotencyKey = None,
+) -> Written:  # fmt: skip
+    """Comment on a round; other members see it once the panel has closed."""
+
+    def task(worker: Worker) -> Written:
+        seat = worker.board.find(access.caller.name, review_id).seat
+        return written(panel.comment(worker.docket, seat, body.text, key=key))
+
+    return await access.run(task)
 
 
 @router.post("/{review_id}/finish")
 async def finish_review(own: Own, body: ActBody | None = None) -> Written:
     """Finish a review; the last member of the panel to do so closes it."""
-    return await own.act("finish", panel.finish, body)
+    return await own.act(panel.finish, body)
 
 
 @router.post("/{review_id}/reopen")
 async def reopen_review(own: Own, body: ActBody | None = None) -> Written:
     """Reopen a review that you finished, before the panel closes."""
-    return await own.act("reopen", panel.reopen, body)
+    return await own.act(panel.reopen, body)

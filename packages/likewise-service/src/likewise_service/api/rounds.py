@@ -1,7 +1,6 @@
 """Rounds: people in, decisions out."""
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Annotated, Literal
 
 from fastapi import Query
@@ -11,7 +10,13 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
-from likewise_service.api.errors import Written, fill, objection_response, receipt_response
+from likewise_service.api.errors import (
+    Written,
+    comment_responses,
+    fill,
+    objection_response,
+    receipt_response,
+)
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
@@ -21,6 +26,9 @@ from likewise_service.ledger import kinds
 router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
+Outcome = Literal["report", "quiet", "unaudited"]
+# The most rounds that are looked through for those that have something, a page.
+LOOKED_THROUGH = 500
 Integer = Annotated[int, Field(ge=-deps.LARGEST, le=deps.LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
@@ -71,19 +79,31 @@ class ClosedBody(deps.Body):
 
 
 def round_list(
-    docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool
-) -> responses.RoundList:
-    """Return a page of rounds by number, of one status or (``open``) of all but closed ones."""
+    docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool,
+    having: Callable[[Round], bool] | None = None,
+) -> responses.RoundList:  # fmt: skip
+    """Return a page of rounds by number, of one status or (``open``) of all but closed ones.
+
+    Of rounds ``having`` something, a page may hold few, even none, although ``next`` has more.
+    """
     projection = docket.projection
+    history, looked, page = iter(projection.open_rounds()), 0, list[Round]()
     if status in (None, "closed"):
-        listed = (r for r in projection.history(after) if status in (None, r.status))
+        history = projection.history(after)
+    rounds_ = (r for r in history if r.number > after and _matches(r, status))
+    for looked, round_ in enumerate(rounds_, start=1):
+        if len(page) == limit or looked > LOOKED_THROUGH:
+            following = round_.number - 1
+            break
+        if having is None or having(round_):
+            page.append(round_)
     else:
-        listed = (
-            r for r in projection.open_rounds() if r.number > after and status in ("open", r.status)
-        )
-    page = list(islice(listed, limit + 1))
-    following = page[limit - 1].number if len(page) > limit else None
-    return responses.RoundList([_summary(docket, r, with_panel) for r in page[:limit]], following)
+        following = None
+    return responses.RoundList([_summary(docket, r, with_panel) for r in page], following)
+
+
+def _matches(round_: Round, status: str | None) -> bool:
+    return status in (None, round_.status) or (status == "open" and round_.status != "closed")
 
 
 def _summary(docket: Docket, round_: Round, with_panel: bool) -> responses.RoundSummary:
@@ -112,9 +132,15 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
         labels=dict(round_.labels),
         overrides=dict(round_.overrides),
+        reconsidered={
+            appeal.person: appeal.approved
+            for appeal in round_.appeals.values()
+            if appeal.approved is not None
+        },
         missing=list(awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
         objections=_objections(docket, round_) if with_panel else None,
+        comments=comment_responses(docket, round_.comments) if with_panel else None,
         receipt=receipt_response(docket.receipt()),
     )
 
@@ -163,14 +189,16 @@ async def list_rounds(
         Status | None, Query(description="Only rounds of that status; open: all but closed ones.")
     ] = None,
     after: Annotated[int, Query(ge=0, le=deps.LARGEST, description="Numbers above this.")] = 0,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    outcome: Annotated[Outcome | None, Query(description="Only audits that ended so.")] = None,
+    limit: deps.Limit = 100,
 ) -> responses.RoundList:
-    """List rounds by number, the oldest first."""
+    """List rounds by number, the oldest first; follow ``next`` until it is null."""
     return await access.run(
         lambda w: round_list(
-            w.docket, status=status, after=after, limit=limit, with_panel=access.sees_panel
+            w.docket, status=status, after=after, limit=limit, with_panel=access.sees_panel,
+            having=None if outcome is None else lambda round_: round_.outcome == outcome,
         )
-    )
+    )  # fmt: skip
 
 
 @router.post("/rounds", status_code=201)

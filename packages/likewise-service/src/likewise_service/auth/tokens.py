@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -158,11 +158,29 @@ class TokenCache:
         self._entries.clear()
 
 
-def list_tokens(store: Store) -> list[Identity]:
-    """List all identities, the oldest first, including revoked ones."""
+def list_tokens(
+    store: Store, *, after: str = "", limit: int | None = None, docket: str | None = None
+) -> list[Identity]:
+    """List identities, the oldest first, including revoked ones.
+
+    ``after`` is the id of the last one of the page before; with ``docket`` those that concern it.
+    """
+    query = sa.select(tokens).order_by(tokens.c.created, tokens.c.id).limit(limit)
     with store.reading() as connection:
-        rows = connection.execute(sa.select(tokens).order_by(tokens.c.created, tokens.c.id))
-        return [identity_of(row) for row in rows]
+        if after:
+            row = connection.execute(sa.select(tokens).where(tokens.c.id == after)).first()
+            if row is None:
+                raise _no_token(after)
+            place = sa.tuple_(tokens.c.created, tokens.c.id)
+            query = query.where(place > sa.tuple_(sa.literal(row.created), sa.literal(row.id)))
+        if docket is not None:
+            query = query.where(tokens.c.docket.is_(None) | (tokens.c.docket == docket))
+        return [identity_of(row) for row in connection.execute(query)]
+
+
+def _no_token(token_id: str) -> ServiceError:
+    sentence = f"There is no token {token_id!r}. List them to see their ids."
+    return ServiceError("no-token", 404, sentence)
 
 
 def revoke_token(store: Store, token_id: str) -> Identity:
@@ -171,9 +189,7 @@ def revoke_token(store: Store, token_id: str) -> Identity:
     with store.changing() as connection:
         row = connection.execute(select).first()
         if row is None:
-            raise ServiceError(
-                "no-token", 404, f"There is no token {token_id!r}. List them to see their ids."
-            )
+            raise _no_token(token_id)
         if row.revoked is not None:
             return identity_of(row)
         operators = sa.select(sa.func.count()).where(
@@ -250,29 +266,48 @@ class MemberKey(signatures.PrivateKey):
     """A private key that signs what a member says."""
 
     def sign_act(
-        self, docket: str, member: str, review: str, act: signatures.Act, pair: Sequence[str] = (),
-        reason: str | None = None, limit: float | None = None,
+        self, docket: str, member: str, review: str, to_sign: Mapping[str, Any],
+        act: signatures.Act, pair: Sequence[str] = (), reason: str | None = None,
+        limit: float | None = None,
     ) -> dict[str, str]:  # fmt: skip
-        """Sign one act; the reason enters by its salted digest, so that it can be erased."""
+        """Sign one act; the reason enters by its salted digest, so that it can be erased.
+
+        ``to_sign`` is what the review says that a signature covers: what is shown, and the flags
+        that stand.
+        """
         salt, moment = secrets.token_bytes(16), now()
         digest = records.Payload(salt, {"text": reason}).digest if reason else None
-        aliases = (pair[0], pair[1]) if pair else None
         units = None if limit is None else to_units(limit)
-        content = (review, act, aliases, digest, moment, units)
-        statement = signatures.act_statement(docket, member, *content)
+        shown = records.sha256(str(to_sign["shown"]).encode())
+        flags = to_sign["flags"] if act == "finish" else None
+        statement = signatures.act_statement(
+            docket, member, review, shown, act, pair, digest, units, flags, moment
+        )
         signature = self.sign("member", statement)
-        return {"key": self.public.id, "at": moment, "salt": salt.hex(), "signature": signature}
+        return {
+            "key": self.public.id, "at": moment, "shown": shown, "salt": salt.hex(),
+            "signature": signature,
+        }  # fmt: skip
 
     def possession(
-        self, docket: str, member: str, before: signatures.PrivateKey | None
+        self, docket: str, member: str, before: MemberKey | None
     ) -> dict[str, str | None]:
-        """Prove possession of the key, with the consent of the key ``before`` it."""
-        content = signatures.possession(docket, member, self.public)
+        """Prove possession of the key, with the consent of a key that the member has."""
         return {
             "key": self.public.text,
-            "proof": self.sign("member-key", content),
-            "consent": None if before is None else before.sign("member-key", content),
+            "proof": self.consent(docket, member, self.public.text),
+            "consent": None if before is None else before.consent(docket, member, self.public.text),
         }
+
+    def consent(self, docket: str, member: str, key: str) -> str:
+        """Sign that the member takes a key into use: this one, or another."""
+        content = signatures.possession(docket, member, signatures.PublicKey(key))
+        return self.sign("member-key", content)
+
+    def revocation(self, docket: str, member: str, key: str) -> str:
+        """Sign that a key of the member ends: this one, or another."""
+        content = signatures.revocation(docket, member, signatures.PublicKey(key))
+        return self.sign("member-key-end", content)
 
 
 def read_key(path: Path) -> MemberKey:

@@ -17,6 +17,8 @@ from likewise_service.commands import serve
 
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
+    from likewise_service.ledger.backups import Manifest
+    from likewise_service.ledger.store import Store
     from likewise_service.settings import Settings
 
 
@@ -191,7 +193,9 @@ def scrub(database: str) -> None:
         click.echo(f"{store.where} holds nothing any more of what was erased from it.")
 
 
-KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
+KIT = (
+    "docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile", "alerts.yaml",
+)  # fmt: skip
 SETTINGS = "likewise.env"
 PREAMBLE = """\
 # The settings of Likewise, for systemd (EnvironmentFile=) and for the shell:
@@ -209,7 +213,7 @@ PREAMBLE = """\
               callback=serve.without_password,
               help="A file, or postgresql://USER@HOST/NAME.")  # fmt: skip
 def init(folder: Path, database: str) -> None:
-    """Write a commented settings file, example dockets and files for systemd, nginx and Caddy.
+    """Write a commented settings file, example dockets, and files for systemd, nginx and others.
 
     No file is overwritten.
     """
@@ -261,10 +265,14 @@ def backup(path: Path, database: str) -> None:
 
         written = write_backup(store, path)
     click.echo(f"{path}  ({path.stat().st_size:,} bytes), as of {written.at}")
-    for receipt in written.receipts:
-        click.echo(str(receipt))
+    _echo_trees(written)
     click.echo("It holds features, seeds and hashes of tokens: keep it as you keep the database.",
                err=True)  # fmt: skip
+
+
+def _echo_trees(manifest: Manifest) -> None:
+    for docket, (size, root) in manifest.trees.items():
+        click.echo(f"{docket}: {size:,} records, root {root}")
 
 
 @click.command(short_help="Read a backup into an empty database.")
@@ -278,9 +286,19 @@ def restore(path: Path, database: str) -> None:
 
         restored = read_backup(path, store)
         click.echo(f"{store.where} is as it was at {restored.at}.")
-    for receipt in restored.receipts:
-        click.echo(str(receipt))
+        _check_key(store)
+    _echo_trees(restored)
     click.echo("What was acknowledged after that is lost, and its receipts will say so.", err=True)
+
+
+def _check_key(store: Store) -> None:
+    """Say if the installation's key has to be put back too: a backup may not have it."""
+    from likewise_service.errors import StoreError
+
+    try:
+        store.keys.current()
+    except StoreError as error:
+        click.echo(f"Before a server can start: {error}", err=True)
 
 
 @click.command(short_help="Bring an older database to this version.")
@@ -316,14 +334,22 @@ def _days(_: click.Context, param: click.Parameter, value: str | None) -> float 
               help="Erase people's features so long after their round has closed.")  # fmt: skip
 @click.option("--reasons", callback=_days, metavar="DAYS",
               help="Erase the words of reasons so long after the round has closed.")  # fmt: skip
-def retention(opened: Docket, **options: float | None) -> object:
+@click.option("--preset", "presets", multiple=True, metavar="NAME",
+              help="Keep both as long as a law asks for: colorado (three years), regulation-b (25 "
+                   "months), regulation-b-business (12 months), ai-act-logs (six months); of "
+                   "several the longest.")  # fmt: skip
+def retention(opened: Docket, presets: tuple[str, ...], **options: float | None) -> object:
     """Set how long docket NAME keeps features and reasons, in days or `always`.
 
-    What is not named stays as it is; with neither, the periods and the holds are shown. Regulation
-    B asks for 25 months, which are 761 days at least.
+    What is not named stays as it is; with neither, the periods and the holds are shown. The time of
+    somebody who appealed, or was given a notice, begins when that was over.
     """
-    from likewise_service.dockets.erasure import set_retention
+    from likewise_service.dockets.erasure import preset_days, set_retention
 
+    if presets:
+        if any(days is not None for days in options.values()):
+            raise click.UsageError("Give --preset, or --features and --reasons.")
+        return set_retention(opened, *[preset_days(presets)] * 2)
     governance = opened.refresh().governance
     periods = {"features": governance.features_days, "reasons": governance.reasons_days}
     changes = {name: days for name, days in options.items() if days is not None}

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise_service.commands.serve import DATABASE, opened_store, without_password, write_new
+from likewise_service.commands.serve import (
+    DATABASE,
+    HOST,
+    PORT,
+    opened_store,
+    without_password,
+    write_new,
+)
 
 if TYPE_CHECKING:
     from likewise_service.ledger.store import Store
@@ -25,6 +32,10 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--authority", type=FILE, metavar="FILE",
             help="Certificates (PEM) of the authority whose time-stamps anchor the ledger.",
+        ),
+        click.option(
+            "--witness", "witnesses", multiple=True, metavar="KEY",
+            help="The verifier key of a witness that sees the ledger grow. Any number of times.",
         ),
         click.option(
             "--member-key", "member_keys", multiple=True, metavar="NAME=KEY",
@@ -59,7 +70,7 @@ def replay(
     docket: str | None, database: str | None, folder: Path | None, snapshot: bool, as_json: bool,
     **trust: Any,
 ) -> None:  # fmt: skip
-    """Rebuild the learner from a ledger; check the chain and every decision, say what differs.
+    """Rebuild the learner from a ledger; check every record and every decision, say what differs.
 
     Signatures, anchors and who acted are checked too. Exits with 0 if the ledger holds, with 1 if
     it does not, with 2 if it could not be read.
@@ -82,10 +93,12 @@ def verify(
 ) -> None:
     """Is the ledger, up to every receipt, still the one that the receipt was given for?
 
-    A FILE holds receipts, one a line, as anchors do; or what a member was given in the console; or
-    the packet of a decision. Receipts are checked against each other too, so that two ledgers shown
-    to two people are found; and so are all signatures and anchors in the ledger. Exits with 0 if
-    all holds, with 1 if something does not, with 2 if it could not be read, or a receipt is none.
+    A FILE holds receipts, one after another or as anchors keep them; or what a member was given in
+    the console; the packet of a decision; a certificate, which is computed again; a proof that a
+    ledger only grew. Receipts are checked
+    against each other too, so that two ledgers shown to two people are found; and so are all
+    signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if something does not,
+    with 2 if it could not be read, or a receipt is none.
     """
     from likewise_service.commands import verdicts
 
@@ -103,14 +116,18 @@ def verify(
     "--decision", nargs=2, metavar="ROUND PERSON",
     help="The packet of one decision instead, for the person that it is about.",
 )  # fmt: skip
+@click.option(
+    "--assessment", is_flag=True,
+    help="The facts for a fundamental-rights impact assessment instead (EU AI Act, Art. 27).",
+)  # fmt: skip
 @click.option("--personal", is_flag=True, help="With features and reasons, which are personal.")
 @click.option(
     "--seed", is_flag=True,
     help="With the seed, though it is not published: who has it knows the draws to come.",
 )  # fmt: skip
 def export(
-    docket: str, database: str, folder: Path, decision: tuple[str, str] | None, personal: bool,
-    seed: bool,
+    docket: str, database: str, folder: Path, decision: tuple[str, str] | None, assessment: bool,
+    personal: bool, seed: bool,
 ) -> None:  # fmt: skip
     """Write a docket's ledger to a folder, from which it can be replayed elsewhere.
 
@@ -123,12 +140,14 @@ def export(
     with opened_store(database) as store:
         if decision is not None:
             paths = _write_packet(store, docket, *decision, folder)
+        elif assessment:
+            paths = _write_assessment(store, docket, folder)
         else:
             paths = verdicts.export(store, docket, folder, personal=personal, seed=seed)
     for path in paths:
         click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
-    if decision is None and not personal:
-        click.echo("Without features; replay from here checks the chain, panels and draws only.")
+    if decision is None and not assessment and not personal:
+        click.echo("Without features; replay from here checks records, panels and draws only.")
 
 
 def _write_packet(
@@ -137,12 +156,34 @@ def _write_packet(
     from likewise_service.dockets.docket import Docket
     from likewise_service.verify.packets import give_packet, packet_words
 
-    paths = [folder / "packet.json", folder / "packet.txt"]
+    paths = _free(folder, "packet.json", "packet.txt")
+    packet = give_packet(Docket(store, docket), round_id, person)
+    return _write_all(paths, _json(packet), packet_words(packet))
+
+
+def _write_assessment(store: Store, docket: str, folder: Path) -> list[Path]:
+    from likewise_service.dockets import assessment
+    from likewise_service.dockets.docket import Docket
+
+    paths = _free(folder, *(f"assessment.{ending}" for ending in ("json", "md", "html")))
+    content = assessment.assessment(Docket(store, docket))
+    texts = (assessment.assessment_markdown(content), assessment.assessment_html(content))
+    return _write_all(paths, _json(content), *texts)
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _free(folder: Path, *names: str) -> list[Path]:
+    paths = [folder / name for name in names]
     if present := [path for path in paths if path.exists()]:
         raise click.ClickException(f"{present[0]} is there already; name another folder.")
-    packet = give_packet(Docket(store, docket), round_id, person)
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = (json.dumps(packet, ensure_ascii=False, indent=2) + "\n", packet_words(packet))
+    return paths
+
+
+def _write_all(paths: list[Path], *texts: str) -> list[Path]:
+    paths[0].parent.mkdir(parents=True, exist_ok=True)
     for path, text in zip(paths, texts, strict=True):
         write_new(path, text)
     return paths
@@ -153,17 +194,25 @@ def _write_packet(
 @click.option("--rotate", is_flag=True, help="Sign with a new key from now on.")
 @click.option("--compromised", is_flag=True, help="The old key fell into other hands.")
 @click.option(
-    "--create", "path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Write a private key of your own, as a member of a panel, and print the public one.",
+    "--create", "place", metavar="PLACE",
+    help="Make a private key in a file that is not there yet, or in pkcs11:…, and print the public "
+    "one: a member's, or an installation's (LIKEWISE_INSTALLATION_KEY).",
 )  # fmt: skip
-def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> None:
+@click.option(
+    "--log", "docket", metavar="DOCKET",
+    help="Print the keys of a docket's log instead, as others' tools and witnesses take them.",
+)  # fmt: skip
+def key(
+    database: str, rotate: bool, compromised: bool, place: str | None, docket: str | None
+) -> None:
     """Print the public keys of an installation, the oldest first; the last one is in use.
 
     When the key is rotated, every ledger says so, and the old key signs the new one; servers that
-    are running follow within seconds.
+    are running follow within seconds. A key outside the database (LIKEWISE_INSTALLATION_KEY) is
+    followed by the next one of that place, or by a new one there.
     """
-    if path is not None:
-        click.echo(_create(path))
+    if place is not None:
+        click.echo(_create(place))
         return
     if compromised and not rotate:
         raise click.UsageError("--compromised goes with --rotate: a new key takes its place.")
@@ -171,6 +220,9 @@ def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> No
         if rotate:
             old, new = store.keys.rotate(compromised=compromised)
             click.echo(f"{old.id} has ended; receipts are signed by {new.id}: {new.text}")
+            return
+        if docket is not None:
+            _echo_log_keys(store, docket)
             return
         for listed in store.keys.listed():
             state = f"until {listed.retired}" if listed.retired else "in use"
@@ -180,10 +232,60 @@ def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> No
             click.echo(f"{public.text}  {public.id}  since {listed.created}, {state}")
 
 
-def _create(path: Path) -> str:
-    """Write a new private key to a file, for its owner alone; return the public one."""
-    from likewise_service.ledger.signatures import PrivateKey
+def _echo_log_keys(store: Store, docket: str) -> None:
+    """Print the verifier keys of a docket's log, the oldest first."""
+    from likewise_service.dockets.docket import Docket
+    from likewise_service.ledger.notes import Verifier
 
-    private = PrivateKey.fresh()
-    write_new(path, private.raw.hex() + "\n")
-    return private.public.text
+    origin = Docket(store, docket).projection.governance.origin
+    for listed in store.keys.listed():
+        if listed.compromised is None:
+            click.echo(str(Verifier(origin, listed.public)))
+
+
+def _create(place: str) -> str:
+    """Make a new private key in a place, for its owner alone; return the public one."""
+    from likewise_service.ledger.key_places import KeyFile, TokenPlace
+
+    if place.startswith("pkcs11:"):
+        return TokenPlace(place).create().public.text
+    if Path(place).exists():
+        raise click.ClickException(f"{place} is there already; name another file.")
+    return KeyFile(Path(place)).create().public.text
+
+
+@click.command(short_help="A witness of logs: sign receipts of ledgers that only grew.")
+@click.option(
+    "--name", required=True, help="The witness's name, such as witness.example/w1; it is for good."
+)
+@click.option(
+    "--key", "path", required=True, type=FILE, metavar="FILE",
+    help="The witness's private key, from `likewise key --create`.",
+)  # fmt: skip
+@click.option(
+    "--logs", required=True, type=FILE, metavar="FILE",
+    help="The verifier keys of the logs, one a line, from `likewise key --log DOCKET`.",
+)  # fmt: skip
+@click.option(
+    "--state", default="witness.db", show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path), help="Where the last receipts are kept.",
+)  # fmt: skip
+@HOST
+@PORT
+def witness(name: str, path: Path, logs: Path, state: Path, host: str, port: int) -> None:
+    """Sign the receipts of logs, each only if its ledger begins with all that was signed before.
+
+    Run it elsewhere than the ledgers, by somebody else (C2SP's tlog-witness). A server sends its
+    receipts with LIKEWISE_ANCHORS=witness:URL#KEY, where KEY is what this command prints.
+    """
+    import uvicorn
+
+    from likewise_service.auth.tokens import read_key
+    from likewise_service.ledger.notes import Verifier
+    from likewise_service.witness import Witness, witness_app
+
+    lines = [line.strip() for line in logs.read_text(encoding="utf-8").splitlines()]
+    verifiers = [Verifier.parse(line) for line in lines if line and not line.startswith("#")]
+    witnessing = Witness(name, read_key(path), verifiers, state)
+    click.echo(f"Its key: {witnessing.verifier}")
+    uvicorn.run(witness_app(witnessing), host=host, port=port, log_level="warning")

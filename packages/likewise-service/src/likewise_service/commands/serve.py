@@ -40,6 +40,13 @@ DATABASE = click.option(
     "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
     callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
+HOST = click.option(
+    "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
+)
+PORT = click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
+    help="The port to listen at.",
+)  # fmt: skip
 
 
 def check_driver(database: str) -> None:
@@ -61,10 +68,11 @@ def opened_store(database: str, *, begin: bool = False, notes: bool = True) -> I
     import sqlalchemy as sa
 
     from likewise_service.ledger.store import Store
-    from likewise_service.settings import database_url
+    from likewise_service.settings import Settings, database_url
 
     try:
-        store = Store.open(database_url(database), create=begin)
+        key = Settings().installation_key
+        store = Store.open(database_url(database), create=begin, key=key)
     except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
         raise click.ClickException(
             f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
@@ -89,11 +97,8 @@ def write_new(path: Path, text: str, mode: int = 0o600) -> None:
 
 
 @click.command(short_help="The live system: an API for decisions and for auditors.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option(
-    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
-    help="The port to listen at.",
-)  # fmt: skip
+@HOST
+@PORT
 @DATABASE
 @click.option(
     "--workers", type=AT_LEAST_ONE, default=1, show_default=True,

@@ -12,10 +12,10 @@ import click
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets.recomputation import check_snapshot
-from likewise_service.ledger import records, signatures
+from likewise_service.ledger import notes, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
-from likewise_service.verify import evidence, governance, packets, replay
+from likewise_service.verify import certificates, evidence, governance, packets, replay
 from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
@@ -29,8 +29,13 @@ from likewise_service.verify.receipts import (
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 COUNTS = (
     "rounds", "decisions", "skipped", "draws", "audits", "repeats", "ended", "payloads", "seed",
-    "erased", "wholly", "proved", "unproved", "holds",
+    "erased", "wholly", "proved", "unproved", "holds", "certificate",
 )  # fmt: skip
+# What is signed and given: its name, and how it is checked.
+DOCUMENTS = {
+    packets.FORMAT: ("PACKET", packets.check_packet),
+    certificates.FORMAT: ("CERTIFICATE", certificates.check_certificate),
+}
 
 
 @contextmanager
@@ -58,17 +63,22 @@ def _evidence(
 
 
 def _trust(
-    keys: Sequence[str], member_keys: Sequence[str], authority: Path | None
+    keys: Sequence[str],
+    member_keys: Sequence[str],
+    authority: Path | None,
+    witnesses: Sequence[str],
 ) -> tuple[KnownKeys | None, governance.Trusted]:
     """Read keys and certificates that the verifier has from elsewhere."""
-    members = {}
+    members: dict[str, tuple[str, ...]] = {}
     for text in member_keys:
         name, _, key = text.rpartition("=")
         if not name:
             raise LikewiseError(f"{text!r} does not say whose key it is. Write NAME=KEY.")
-        members[name] = signatures.PublicKey(key.strip().lower()).text
+        public = signatures.PublicKey(key.strip().lower()).text
+        members[name] = (*members.get(name, ()), public)
     roots = [] if authority is None else signatures.read_certificates(authority)
-    return KnownKeys.named(keys) if keys else None, governance.Trusted(members, roots)
+    trusted = governance.Trusted(members, roots, tuple(map(notes.Verifier.parse, witnesses)))
+    return KnownKeys.named(keys) if keys else None, trusted
 
 
 def _exported(
@@ -105,6 +115,7 @@ def replayed(
             raise LikewiseError(f"{folder} holds the docket {ledger.docket!r}, not {docket!r}.")
         keys, trusted = _trust(**trust)
         findings = replay.replay_evidence(ledger, trusted)
+        certificates.add_certificate(findings)
         exported = _exported(folder, keys, ledger)
         faults = [evidence.Difference(0, "export", f, "as signed.") for f in exported.faults]
         findings.differences[:0] = faults
@@ -141,32 +152,38 @@ def findings_json(findings: evidence.Replayed) -> dict[str, Any]:
 
 def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **trust: Any) -> int:
     """Print what holds and what does not; return the exit status."""
-    outcomes, receipts, documents = [HOLDS], list[records.Receipt](), list[dict[str, Any]]()
+    outcomes, receipts, documents = [HOLDS], list[notes.Checkpoint](), list[dict[str, Any]]()
+    consistencies = list[notes.ConsistencyProof]()
     with _refusals():
         keys, trusted = _trust(**trust)
         for proof in proofs:
             text = Path(proof).read_text(encoding="utf-8") if os.path.isfile(proof) else proof
             form = _format(text)
-            if form == packets.FORMAT:
-                documents.append(packets.read_packet(text))
+            if form in DOCUMENTS:
+                documents.append(packets.read_document(text))
             elif form == ACKNOWLEDGEMENT:
                 outcomes.append(_print_acknowledgement(text, keys, receipts))
+            elif text.startswith("old "):
+                consistencies.append(notes.ConsistencyProof.parse(text))
             else:
-                lines = [line for line in text.splitlines() if line.strip()] or [text]
-                receipts += [records.Receipt.parse(_receipt_in(line)) for line in lines]
+                receipts += _receipts_in(text)
         if FAILS in outcomes:
             return FAILS
+        receipts += [proof.checkpoint for proof in consistencies]
         ledger = None
         if (folder or database) is not None or not (documents or len(receipts) > 1):
-            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in documents]
+            dockets = [r.docket for r in receipts] + [
+                str(document["docket"]) for document in documents
+            ]
             docket = dockets[0] if dockets else None
             ledger = _evidence(docket, database, folder, personal=bool(documents))
-        outcomes += [_print_packet(packet, keys, ledger) for packet in documents]
+        outcomes += [_print_document(document, keys, ledger) for document in documents]
         if receipts or not documents:
-            trusted_keys = keys or keys_in(() if ledger is None else ledger.records)
-            outcomes.append(_print_contradictions(receipts, trusted_keys, alone=ledger is None))
+            known = keys or keys_in(() if ledger is None else ledger.records)
+            alone = ledger is None
+            outcomes.append(_print_contradictions(receipts, consistencies, known, alone=alone))
             if ledger is not None:
-                outcomes.append(_print_receipts(ledger, receipts, trusted_keys))
+                outcomes.append(_print_receipts(ledger, receipts, known))
                 outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys, ledger)))
     return FAILS if FAILS in outcomes else max(outcomes)
 
@@ -180,16 +197,23 @@ def _format(text: str) -> object:
     return document.get("format") if isinstance(document, dict) else None
 
 
-def _receipt_in(line: str) -> str:
-    """Return the receipt of a line, which may be one of an anchor's file."""
-    try:
-        return str(json.loads(line)["receipt"])
-    except (ValueError, KeyError, TypeError):
-        return line
+def _receipts_in(text: str) -> list[notes.Checkpoint]:
+    """Read receipts that stand one after another, or in the lines of an anchor's file."""
+    if text.lstrip().startswith("{"):
+        try:
+            lines = [json.loads(line)["receipt"] for line in text.splitlines() if line.strip()]
+        except (ValueError, KeyError, TypeError) as error:
+            raise LikewiseError(f"{text[:80]!r} holds no receipts ({error}).") from error
+        return [notes.Checkpoint.parse(str(line)) for line in lines]
+    parts = text.replace("\r\n", "\n").strip().split("\n\n")
+    if len(parts) % 2:
+        parts.append("")  # what lacks its signatures is refused, in words
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return [notes.Checkpoint.parse(f"{body}\n\n{lines}\n") for body, lines in pairs]
 
 
 def _print_acknowledgement(
-    text: str, keys: KnownKeys | None, receipts: list[records.Receipt]
+    text: str, keys: KnownKeys | None, receipts: list[notes.Checkpoint]
 ) -> int:
     receipt, fault = check_acknowledgement(text, keys)
     if fault:
@@ -200,45 +224,74 @@ def _print_acknowledgement(
     return HOLDS
 
 
-def _print_packet(
-    packet: dict[str, Any], keys: KnownKeys | None, ledger: evidence.Evidence | None
+def _print_document(
+    document: dict[str, Any], keys: KnownKeys | None, ledger: evidence.Evidence | None
 ) -> int:
-    """Print if the packet of a decision is as it was given, and follows from the ledger."""
+    """Print if a packet or a certificate is as it was given, and follows from the ledger."""
+    name, check = DOCUMENTS[document["format"]]
     try:
-        faults = packets.check_packet(packet, keys, ledger)
+        faults = check(document, keys, ledger)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
+        faults = [f"It has not the parts that it should have ({type(error).__name__}: {error})."]
     for fault in faults:
-        click.echo(f"THE PACKET DOES NOT HOLD. {fault}")
+        click.echo(f"THE {name} DOES NOT HOLD. {fault}")
     if not faults:
-        key = f"the key {packet['key']}" + (", which you named" if keys else "")
+        key = f"the key {document['key']}" + (", which you named" if keys else "")
         derived = "" if ledger is None else ", and every part of it follows from the ledger"
-        click.echo(f"THE PACKET HOLDS. It is as it was given, signed by {key}{derived}.")
+        click.echo(f"THE {name} HOLDS. It is as it was given, signed by {key}{derived}.")
     return FAILS if faults else HOLDS
 
 
-def _print_contradictions(receipts: list[records.Receipt], known: KnownKeys, *, alone: bool) -> int:
+def _print_contradictions(
+    receipts: list[notes.Checkpoint],
+    consistencies: list[notes.ConsistencyProof],
+    known: KnownKeys,
+    *,
+    alone: bool,
+) -> int:
     if not (alone and not known.keys):
-        receipts = [r for r in receipts if known.judge(r) in ("signed", "not signed")]
+        receipts = [r for r in receipts if known.judge(r) == "signed"]
     pairs = contradictions(receipts)
     for first, second in pairs:
         click.echo(
-            f"TWO LEDGERS WERE SHOWN. Both of these are of record {first.head.seq:,} of "
-            f"{first.docket!r}, and differ:\n  {first}\n  {second}\n"
+            f"TWO LEDGERS WERE SHOWN. Both of these are of {first.size:,} records of "
+            f"{first.docket!r}, and differ:\n{first}\n{second}\n"
             f"  {known.sentence(first)}\n  {known.sentence(second)}"
         )
-    if pairs:
-        return FAILS
-    if alone:
+    outcomes = [
+        FAILS if pairs else HOLDS,
+        *(_print_consistency(g, receipts) for g in consistencies),
+    ]
+    if alone and not pairs and not consistencies:
         click.echo(
-            "No two receipts contradict each other. Receipts of different numbers can be compared "
-            "with the ledger only: --database or --export."
+            "No two receipts contradict each other. Receipts of different sizes are compared by a "
+            "proof that the ledger only grew, or by the ledger: --database or --export."
         )
-    return UNKNOWN if alone else HOLDS
+        return UNKNOWN
+    return max(outcomes)
+
+
+def _print_consistency(proof: notes.ConsistencyProof, receipts: list[notes.Checkpoint]) -> int:
+    """Print if the ledger of a later receipt begins with all records of the earlier ones."""
+    later, outcome = proof.checkpoint, UNKNOWN
+    for receipt in receipts:
+        if (receipt.origin, receipt.size) == (later.origin, proof.old) and receipt != later:
+            holds = proof.extends(receipt)
+            outcome = FAILS if not holds or outcome == FAILS else HOLDS
+            click.echo(
+                f"THE PROOF HOLDS: the {later.size:,} records begin with the {proof.old:,} of the "
+                f"other receipt." if holds else
+                f"THE PROOF DOES NOT HOLD: it does not show that the {later.size:,} records begin "
+                f"with the {proof.old:,} of the other receipt. Ask for another; if there is none, "
+                f"TWO LEDGERS WERE SHOWN."
+            )  # fmt: skip
+    if outcome == UNKNOWN:
+        click.echo(f"The proof is for a receipt of {proof.old:,} records: name that one too.")
+    return outcome
 
 
 def _print_receipts(
-    ledger: evidence.Evidence, receipts: list[records.Receipt], known: KnownKeys
+    ledger: evidence.Evidence, receipts: list[notes.Checkpoint], known: KnownKeys
 ) -> int:
     verdicts = verify_all(ledger, receipts, known)
     for verdict in verdicts:
@@ -259,12 +312,13 @@ def _print_receipts(
 def _print_ledger(
     ledger: evidence.Evidence, trusted: governance.Trusted, exported: ExportCheck
 ) -> int:
-    """Print if chain, signatures, anchors and actors of the ledger itself hold."""
+    """Print if records, signatures, anchors and actors of the ledger itself hold."""
     witnesses = governance.Witnesses(ledger, trusted)
     faults = [f"Record {seq:,}: {why}" for seq, why in ledger.unreadable.items()]
     for record, difference in evidence.walked(ledger):
         faults += [] if difference is None else [str(difference)]
         faults += map(str, witnesses.take(record))
+    faults += map(str, ledger.stored_faults())
     proved, unproved = witnesses.report()
     faults[:0] = exported.faults
     if exported.sentence:
@@ -273,9 +327,9 @@ def _print_ledger(
         click.echo("THE LEDGER DOES NOT HOLD.")
     else:
         click.echo(
-            f"THE LEDGER HOLDS IN ITSELF: its {len(ledger.records):,} records are a hash chain, "
-            f"and whoever acted, signatures and anchors fit them. Decisions are taken again by "
-            f"likewise replay."
+            f"THE LEDGER HOLDS IN ITSELF: its {len(ledger.records):,} records are as they were "
+            f"hashed, and whoever acted, signatures and anchors fit them. Decisions are taken "
+            f"again by likewise replay."
         )
     for fault in faults[: evidence.PRINTED]:
         click.echo(f"DOES NOT HOLD: {fault}")

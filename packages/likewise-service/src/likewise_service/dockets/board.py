@@ -15,6 +15,7 @@ from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, Revi
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import transaction
+from likewise_service.ledger.kinds import Comment
 
 # Statuses of reviews that have not ended, and of those that have.
 OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
@@ -44,6 +45,21 @@ class Review:
     def round(self) -> Round:
         return self.target.round
 
+    @property
+    def comments(self) -> list[Comment]:
+        """The comments that the member may see: their own, and once the panel closed all.
+
+        What members say of a round that is shown again stays with that review: it would tell.
+        """
+        again = self.seat.again is not None and not self.ended
+        closed = self.ended is not None and self.round.outcome is not None
+        own = self.seat.member
+        return [
+            comment
+            for comment in self.round.comments
+            if (closed and not comment.again) or (comment.member, comment.again) == (own, again)
+        ]
+
     def people(self, pair: Sequence[str]) -> tuple[str, str]:
         people = {alias: person for person, alias in self.aliases.items()}
         for alias in pair:
@@ -65,26 +81,28 @@ class ReviewBoard:
         self.docket = docket
 
     def listed(
-        self, member: str, statuses: Sequence[str], limit: int, before: int | None = None
+        self, member: str, statuses: Sequence[str], limit: int, after: int | None = None
     ) -> list[Review]:
         """Return a member's reviews of some statuses: the oldest first, ended ones the latest.
 
-        ``before`` leaves out those with that number of the member's own count, or above.
+        ``after`` is the number, by the member's own count, of the last one that is left out.
         """
         entry, moment = self._member(member), self.docket.moment()
+        latest_first = set(statuses) <= set(ENDED)
         # Those whose end is not recorded, by number.
         unended = (self._open(review, moment) for review in entry.opened.values())
         reviews = (
             review
             for review in unended
-            if review.status in statuses and (before is None or review.number < before)
+            if review.status in statuses
+            and (after is None or (review.number < after) == latest_first)
+            and review.number != after
         )
         ended = [status for status in statuses if status in ENDED]
         if not ended:
             return list(islice(reviews, limit))
         with self.docket.looking() as view:
-            rows = view.ended_reviews(member, ended, before, limit, entry.reviews)
-        latest_first = set(statuses) <= set(ENDED)
+            rows = view.ended_reviews(member, ended, after, limit, entry.reviews)
         everything = [*reviews, *self._ended(rows)]
         return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
 

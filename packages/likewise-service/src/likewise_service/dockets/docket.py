@@ -13,6 +13,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -24,18 +25,19 @@ from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
+from likewise_client.tree import Tree
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
-from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now, seconds_between
+from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
 from likewise_service.ledger import kinds, signatures
+from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.records import (
     Head,
     LedgerBroken,
     Payload,
-    Receipt,
     Record,
-    chained,
+    consecutive,
     sha256,
 )
 from likewise_service.ledger.store import Keyring, Store, introductions
@@ -127,7 +129,7 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
 
 # Seconds by which a ledger may be ahead of a clock before it says so.
 APART = 60.0
-FORMAT = "likewise-snapshot/2"
+FORMAT = "likewise-snapshot/3"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
@@ -159,7 +161,25 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "pairs_shown": projection.counts["pairs_shown"],
         "members_asked": projection.counts["members_asked"],
         "member_pairs": projection.counts["member_pairs"],
+        "appeals": projection.counts["appeals"],
+        "open_appeals": len(projection.appeals),
+        "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
+        "late_appeals": projection.counts["appeals_late"],
+        **_anchored(projection),
         **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
+    }
+
+
+def _anchored(projection: Projection) -> dict[str, float]:
+    """Return how far the ledger is anchored at every target and since when, and its own time."""
+    governance, states = projection.governance, projection.governance.anchors.values()
+    anchored = min((state.seq for state in states), default=0)
+    fixed = min((state.fixed for state in states), default="")
+    return {
+        "anchors_failing": sum(bool(state.failure) for state in states),
+        "unanchored_records": max(0, governance.busy - anchored),
+        "anchored_time_seconds": parse(fixed).timestamp() if fixed else 0.0,
+        "ledger_time_seconds": parse(projection.at).timestamp() if projection.at else 0.0,
     }
 
 
@@ -168,21 +188,21 @@ def _unseen(state: State) -> dict[str, float]:
     return {"": unseen.estimate, "_low": unseen.low, "_high": unseen.high}
 
 
-def sealed_snapshot(docket: str, head: Head, content: Any, key: signatures.PrivateKey) -> bytes:
-    """Return a snapshot as it is stored: bound to the record that it folds, and signed."""
+def sealed_snapshot(docket: str, tree: Tree, content: Any, key: signatures.PrivateKey) -> bytes:
+    """Return a snapshot as it is stored: bound to the records that it folds, and signed."""
     compressed = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
-    signature = key.sign("snapshot", _snapshot_statement(docket, head, compressed))
+    signature = key.sign("snapshot", _snapshot_statement(docket, tree, compressed))
     return signature.encode() + b"\n" + compressed
 
 
-def _snapshot_statement(docket: str, head: Head, compressed: bytes) -> bytes:
-    return f"{docket}:{head.seq}:{head.hash}:{sha256(compressed)}".encode()
+def _snapshot_statement(docket: str, tree: Tree, compressed: bytes) -> bytes:
+    return f"{docket}:{tree.size}:{tree.root.hex()}:{sha256(compressed)}".encode()
 
 
-def opened_snapshot(docket: str, head: Head, stored: bytes, keys: Keyring) -> Any:
+def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> Any:
     """Return the content of a snapshot; one that the installation did not sign is refused."""
     signature, _, compressed = stored.partition(b"\n")
-    statement = _snapshot_statement(docket, head, compressed)
+    statement = _snapshot_statement(docket, tree, compressed)
     public = [key.public for key in keys.listed() if key.compromised is None]
     if not any(key.verifies("snapshot", statement, signature.decode("ascii")) for key in public):
         raise LikewiseError("it is not signed by this installation's key: it was changed.")
@@ -191,22 +211,22 @@ def opened_snapshot(docket: str, head: Head, stored: bytes, keys: Keyring) -> An
 
 def restore(
     view: LedgerView, projection: Projection, seating: reviews.Seating, keys: Keyring
-) -> State | None:
-    """Start from the newest snapshot that fits, and return its state; None if there is none.
+) -> tuple[Tree, State] | None:
+    """Start from the newest snapshot that fits; return its tree and state, None if there is none.
 
     The projection and the seating must be new; where None comes back, they have to be made anew.
     """
     snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
-    head, stored = snapshot
+    tree, stored = snapshot
     try:
-        content = opened_snapshot(view.docket, head, stored, keys)
+        content = opened_snapshot(view.docket, tree, stored, keys)
         if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
-        return _restored(view, projection, seating, head, content)
+        return tree, _restored(view, projection, seating, tree.size, content)
     except UNFIT as error:
-        context = {"docket": view.docket, "record": head.seq, "why": str(error)}
+        context = {"docket": view.docket, "record": tree.size, "why": str(error)}
         LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
         return None
 
@@ -215,19 +235,20 @@ def _restored(
     view: LedgerView,
     projection: Projection,
     seating: reviews.Seating,
-    head: Head,
+    seq: int,
     content: dict[str, Any],
 ) -> State:
-    for record in chained(view.docket, view.records(0, 1)):
+    for record in consecutive(view.docket, view.records(0, 1)):
         projection.take(record, kinds.read_body(record))
-    if seq := content["learner_from"]:
-        for record in view.records(seq - 1, seq):
+    if begun := content["learner_from"]:
+        for record in view.records(begun - 1, begun):
             projection.take(record, kinds.read_body(record))
-    vars(projection).update(vars(_STANDING.validate_python(content)), head=head)
-    records = view.records_of([name for name, _, _ in content["opened"]], head.seq)
+    [last] = view.records(seq - 1, seq)
+    vars(projection).update(vars(_STANDING.validate_python(content)), head=last.head)
+    records = view.records_of([name for name, _, _ in content["opened"]], seq)
     for name, number, opened in content["opened"]:
-        begun = Round(name, number, opened, projection.settings.sensitivity)
-        projection.opened[name] = folded(begun, records[name])
+        round_ = Round(name, number, opened, projection.settings.sensitivity)
+        projection.opened[name] = folded(round_, records[name])
     seating.restore(_MEMBERS.validate_python(content["seating"]))
     return state_files.parse_state(content["state"].encode(), "a snapshot")
 
@@ -236,6 +257,14 @@ def _restored(
 PAGE = 2000
 # The most actors whose last record is in memory.
 ACTORS = 4096
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A record that somebody may know of, and the ledger's tree up to it."""
+
+    record: Record
+    tree: Tree
 
 
 class Docket:
@@ -251,7 +280,7 @@ class Docket:
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None
-        self._receipt: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
+        self._receipt: tuple[tuple[Tree, signatures.PublicKey], Checkpoint] | None = None
         with store.view(name) as view:
             secret = view.secret()
         if secret is None:
@@ -269,9 +298,9 @@ class Docket:
         self.seating = reviews.Seating(reviews.ReviewKey(self.seed, self.salt), self.projection)
         self._state: State | None = None
         self._snapshot = 0
-        self._committed = Head()
-        self._shown: Record | None = None
-        self._own: dict[str, Record] = {}
+        self._committed, self.tree = Head(), Tree()
+        self._shown: Shown | None = None
+        self._own: dict[str, Shown] = {}
 
     @property
     def state(self) -> State:
@@ -300,7 +329,7 @@ class Docket:
                     self._catch_up(view)
             return self.projection
 
-    def last_seen(self, actor: kinds.Actor) -> Record | None:
+    def last_seen(self, actor: kinds.Actor) -> Shown | None:
         """Return the last record whose time and number somebody may know; None for any.
 
         Who does not see the panel at work must not see it grow: their own records, and those that
@@ -308,19 +337,21 @@ class Docket:
         """
         if actor.sees_panel or self._shown is None:
             return None
-        return max(self._shown, self._own.get(actor.id, self._shown), key=lambda r: r.seq)
+        return max(self._shown, self._own.get(actor.id, self._shown), key=lambda s: s.tree.size)
 
-    def receipt(self) -> Receipt:
-        """Return a signed receipt for the actor, of the last record that was read and they may
-        know; the same within a second.
-        """
-        keys, seen = self.store.keys, self.last_seen(kinds.current_actor())
-        head = self.projection.head if seen is None else seen.head
-        if keys.public().text != self.projection.governance.key:
+    def receipt(self) -> Checkpoint:
+        """Return a receipt for the actor: the checkpoint of the last record that they may know."""
+        seen = self.last_seen(kinds.current_actor())
+        return self.checkpoint(self.tree if seen is None else seen.tree)
+
+    def checkpoint(self, tree: Tree) -> Checkpoint:
+        """Return a tree of this docket, signed."""
+        keys, governance = self.store.keys, self.projection.governance
+        if keys.public().text != governance.key:
             keys.forget()  # another process has changed it, as this ledger says
-        same = (head, keys.public(), compact(now()))
+        same = (tree, keys.public())
         if self._receipt is None or self._receipt[0] != same:
-            self._receipt = (same, keys.sign(Receipt(self.name, head)))
+            self._receipt = (same, keys.sign(governance.origin, tree))
         return self._receipt[1]
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
@@ -385,15 +416,16 @@ class Docket:
         try:
             with self.store.transaction(self.name) as transaction, self._through(transaction):
                 self._catch_up(transaction)
-                self._transaction = transaction
+                transaction.tree, self._transaction = self.tree, transaction
                 yield
                 # Fewer snapshots where many open rounds make them large.
                 interval = max(EVERY, 2 * len(self.projection.opened))
                 if self.projection.head.seq - self._snapshot >= interval:
                     content = content_of(self.projection, self.seating, self.state)
-                    head, key = self.projection.head, self.store.keys.current()
-                    sealed = sealed_snapshot(self.name, head, content, key)
-                    transaction.keep_snapshot(head, sealed)
+                    sealed = sealed_snapshot(
+                        self.name, self.tree, content, self.store.keys.current()
+                    )
+                    transaction.keep_snapshot(self.tree, sealed)
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
             self._committed = self.projection.head
@@ -410,7 +442,7 @@ class Docket:
             with self.archive.recording(transaction):
                 for record, body in work.added:
                     self._take(record, body, work.state)
-                    if isinstance(body, kinds.MemberAsked) or (
+                    if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
                         transaction.look_at(body.due)
@@ -428,19 +460,21 @@ class Docket:
         lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
         if len(self._own) >= ACTORS:  # they are told of their last record again once they act
             self._own.clear()
-        self._own[record.actor] = record
+        self.tree = self.tree.plus(record.entry)
+        shown = self._own[record.actor] = Shown(record, self.tree)
         if self._shown is None or not isinstance(body, kinds.UNSEEN):
-            self._shown = record
+            self._shown = shown
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
-        """Record the earliest deadline of an open panel, for the tick."""
+        """Record the earliest deadline of an open panel or an appeal, for the tick."""
         with self.unit_of_work() as work:
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            dues += [a.due for a in self.projection.appeals.values() if not a.overdue]
             work.transaction.set_due(min(dues, default=None))
 
     def _catch_up(self, view: LedgerView) -> None:
-        """Take in the records that memory lacks; they must continue the chain."""
+        """Take in the records that memory lacks; they must follow those that it has."""
         if view.head == self.projection.head:
             return
         try:
@@ -460,9 +494,11 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        self._state = restore(view, self.projection, self.seating, self.store.keys)
-        if self._state is None:
+        restored = restore(view, self.projection, self.seating, self.store.keys)
+        if restored is None:
             self._forget()
+        else:
+            self.tree, self._state = restored
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
@@ -480,6 +516,7 @@ class Docket:
             for record, body in zip(records, bodies, strict=True):
                 if self.projection.spec is None:  # the first record, from which the state starts
                     self.projection.take(record, body)
+                    self.tree = self.tree.plus(record.entry)
                     continue
                 try:
                     self._state = self._fold(body, contents, surrogates)
@@ -498,8 +535,8 @@ class Docket:
         return body.advance(self.state, contents, surrogates)
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
-        head = self.projection.head
-        return chained(self.name, view.records(head.seq, limit=PAGE), head)
+        seq = self.projection.head.seq
+        return consecutive(self.name, view.records(seq, limit=PAGE), seq)
 
 
 P = ParamSpec("P")
@@ -507,11 +544,11 @@ P = ParamSpec("P")
 
 def command(
     task: Callable[Concatenate[UnitOfWork, P], None],
-) -> Callable[Concatenate[Docket, P], Receipt]:
+) -> Callable[Concatenate[Docket, P], Checkpoint]:
     """Make a command of a task: all that it adds is recorded, or nothing; it returns a receipt."""
 
     @wraps(task)
-    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> Receipt:
+    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> Checkpoint:
         with docket.unit_of_work() as work:
             task(work, *args, **options)
         return docket.receipt()

@@ -2,7 +2,7 @@
 
 import math
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,19 @@ from likewise.people.schema import People
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Receipt, features_of, person_payload
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import features_of, person_payload
 from likewise_service.ledger.store import Store
 
 
-def erase(docket: Docket, round_id: str, person: str) -> Receipt:
+def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
     """Erase what is personal about somebody.
 
-    Features, reasons that name them (also those withdrawn), and the fingerprints of requests are
-    removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse surrogate
-    remains whom the class cannot tell from them, so that every decision can still be recomputed.
-    An attention that has learnt from their round begins anew; one that began after it need not.
+    Features, reasons that name them (also those withdrawn), comments on their round, and the
+    fingerprints of requests are removed; :meth:`Store.scrub` then empties the database's own files
+    of them. A coarse surrogate remains whom the class cannot tell from them, so that every decision
+    can still be recomputed. An attention that has learnt from their round begins anew; one that
+    began after it need not.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -38,6 +40,12 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
                 f"Nothing about {person!r} can be erased while the hold {hold!r} lasts. Lift it "
                 f"first, if nobody needs it any more.",
             )  # fmt: skip
+        if appeal := round_.open_appeal(person):
+            raise ServiceError(
+                "appeal-open", 409,
+                f"The appeal {appeal.id} of {person!r} is not decided yet. Decide on it first, or "
+                f"record that it is withdrawn.",
+            )  # fmt: skip
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
@@ -48,9 +56,11 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
-        # Reasons may have been given since; erasing again removes those.
-        for reason in round_.reasons_about(person):
-            work.transaction.erase(reason)
+        # Reasons may have been given since; erasing again removes those. A comment may be about
+        # anybody in the round.
+        comments = [comment.digest for comment in round_.comments]
+        for words in (*round_.reasons_about(person), *comments):
+            work.transaction.erase(words)
     docket.scrub()
     return docket.receipt()
 
@@ -118,12 +128,38 @@ LONGEST = 36_525.0
 LONGEST_WHY = 200
 
 
+@dataclass(frozen=True)
+class Preset:
+    """A period that a law asks for, at its longest in days, and in words with where it is asked."""
+
+    days: float
+    words: str
+
+
+PRESETS = {
+    "colorado": Preset(1096.0, "three years: Colorado, SB 26-189"),
+    "regulation-b": Preset(762.0, "25 months: Regulation B, 12 CFR 1002.12(b)"),
+    "regulation-b-business": Preset(366.0, "12 months, business credit: 12 CFR 1002.12(b)"),
+    "ai-act-logs": Preset(184.0, "six months: EU AI Act, Art. 19 and 26(6)"),
+}
+
+
+def preset_days(names: Iterable[str]) -> float:
+    """Return the longest of some periods by name, which fulfils the others too.
+
+    >>> preset_days(["ai-act-logs", "colorado"])
+    1096.0
+    """
+    if unknown := [name for name in names if name not in PRESETS]:
+        raise ParameterError(
+            "preset", f"must be one of {', '.join(PRESETS)}", unknown[0], "Or give days."
+        )
+    return max(PRESETS[name].days for name in names)
+
+
 @command
 def set_retention(work: UnitOfWork, features: float | None, reasons: float | None) -> None:
-    """Keep features and reasons some days after a round has closed; None keeps them always.
-
-    Regulation B asks for 25 months, which are 761 days at least.
-    """
+    """Keep features and reasons some days after a round has closed; None keeps them always."""
     for name, days in (("features", features), ("reasons", reasons)):
         if days is not None and not (math.isfinite(days) and 0 < days <= LONGEST):
             raise ParameterError(
@@ -137,7 +173,7 @@ def set_retention(work: UnitOfWork, features: float | None, reasons: float | Non
 
 def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
-) -> tuple[str, Receipt]:
+) -> tuple[str, Checkpoint]:
     """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
     if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
         raise ParameterError(
@@ -181,8 +217,9 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
             if expired.reasons < limit:
                 _erase_reasons(docket, round_id, expired)
     if governance.features_days is not None:
-        for round_id in _closed_by(docket, later(at, -DAY * governance.features_days)):
-            _erase_people(docket, round_id, expired, limit)
+        ended = later(at, -DAY * governance.features_days)
+        for round_id in _closed_by(docket, ended):
+            _erase_people(docket, round_id, ended, expired, limit)
             if expired.people >= limit:
                 break
     return expired
@@ -202,12 +239,17 @@ def has_periods(store: Store, docket: str) -> bool:
     return bool(records) and records[-1].body != {"features": None, "reasons": None}
 
 
-def _erase_people(docket: Docket, round_id: str, expired: Expired, limit: int) -> None:
+def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, limit: int) -> None:
+    """Erase the people of a round; the time of who appealed or was told begins after that."""
     round_ = docket.projection.round(round_id)
     for person in round_.people:
+        moments = [appeal.ended for appeal in round_.appeals_of(person)]
+        moments += [notice.given for notice in round_.notices.get(person, ())]
         if person in round_.erased or expired.people >= limit:
             continue
-        if docket.projection.governance.held(round_id, person) is not None:
+        if any(moment is not None and moment > ended for moment in moments):
+            continue
+        if None in moments or docket.projection.governance.held(round_id, person) is not None:
             expired.held += 1
             continue
         erase(docket, round_id, person)
@@ -218,10 +260,11 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
     """Remove the words of a round's reasons; their digests stay on record."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        payloads = work.transaction.payloads([*round_.reasons, *round_.explanations.values()])
+        payloads = work.transaction.payloads(round_.words)
         if not payloads:
             return
-        if work.projection.governance.held(round_id) is not None:
+        waiting = any(appeal.ended is None for appeal in round_.appeals.values())
+        if waiting or work.projection.governance.held(round_id) is not None:
             expired.held += 1
             return
         for digest in payloads:

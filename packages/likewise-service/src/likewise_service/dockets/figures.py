@@ -13,7 +13,7 @@ import numpy as np
 from likewise.learner.attention import Asking
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel import objections, rule_language
-from likewise.panel.agreement import Agreement, Consistency, consistency
+from likewise.panel.agreement import Agreement, Consistency, MemberAgreement, consistency
 from likewise.panel.reports import decisive
 from likewise_service.dockets.round import Round
 
@@ -261,6 +261,11 @@ class Tallies:
             total.same + later.same - earlier.same,
             total.both + later.both - earlier.both,
         )
+
+    def agreement(self, member: str) -> MemberAgreement:
+        """Return how often a member and the others responded the same, in audits that ended."""
+        months = (month.agreement.members.get(member) for month in self.months.values())
+        return sum((month for month in months if month), MemberAgreement())
 
     def latest(self, opened: Mapping[str, Round]) -> list[RoundFigures]:
         """Return the latest rounds; those under way are counted as they stand."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
@@ -12,85 +13,174 @@ from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
+from likewise_service.dockets.showing import shown_text
 from likewise_service.errors import ServiceError, passed, seconds_between
-from likewise_service.ledger import kinds, records, signatures
+from likewise_service.ledger import kinds, notes, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
 CLOCKS = 200.0
 
 
-@dataclass(frozen=True)
-class SignedAct:
-    """An act that a member signed: the review's id and names, the time, the salt of the reason."""
+# The most keys of a member that sign or wait.
+KEYS = 20
 
-    review: str
-    act: signatures.Act
-    at: str
+
+@dataclass(frozen=True)
+class Signature:
+    """A member's signature: by which key and when, the hash of what was shown, the reason's salt.
+
+    What else is signed the docket knows itself.
+    """
+
     key: str
+    at: str
+    shown: str
     signature: str
-    pair: tuple[str, str] | None = None
     salt: bytes = b""
 
 
 @command
-def set_member_key(
-    work: UnitOfWork, member: str, key: signatures.PublicKey, proof: str, consent: str | None
-) -> None:
-    """Record the key that a member signs with from now on; the key before it has to consent."""
-    content = signatures.possession(work.docket.name, member, key)
-    if not key.verifies("member-key", content, proof):
-        raise _bad("The new key did not sign that you take it into use. Send its own signature.")
-    current = work.projection.governance.keys.get(member)
-    if current == key.text:
+def enrol_key(
+    work: UnitOfWork, member: str, key: signatures.PublicKey, *, device: str = "",
+    proof: str | None = None, consent: str | None = None,
+) -> None:  # fmt: skip
+    """Record a key of a member; it signs at once if they have no other, or if one agrees.
+
+    ``proof`` is the new key's own signature, which is needed the first time; ``consent`` is that of
+    a key that signs for them.
+    """
+    keys, content = work.projection.governance.keys, _possession(work, member, key)
+    enrolled = keys.get(member, {}).get(key.id)
+    signing = kinds.signing_keys(keys, member)
+    if enrolled is None or (enrolled.state == "waits" and not signing):
+        if proof is None or not key.verifies("member-key", content, proof):
+            raise _bad("The new key did not sign that you take it into use. Send its signature.")
+        if sum(listed.state != "revoked" for listed in keys.get(member, {}).values()) >= KEYS:
+            raise _bad(f"You have {KEYS} keys. Revoke those that you do not use.")
+        work.add(kinds.MemberKeyEnrolled(member, key.text, device, proof))
+    elif enrolled.state == "revoked":
+        raise _bad(f"The key {key.id} was revoked, and does not come back. Make another one.")
+    if consent is not None and signing and key.id not in signing:
+        agreeing = _signer(signing, "member-key", content, consent)
+        work.add(kinds.MemberKeyAgreed(member, key.id, agreeing, consent))
+
+
+@command
+def revoke_key(work: UnitOfWork, member: str, key_id: str, signature: str | None = None) -> None:
+    """End a key of a member, who may have lost it: then nothing can sign that they do."""
+    keys = work.projection.governance.keys
+    enrolled = keys.get(member, {}).get(key_id)
+    if enrolled is None:
+        raise ServiceError("no-key", 404, f"You have no key {key_id!r}. List yours.")
+    if enrolled.state == "revoked":
         return
-    if current is not None and (
-        consent is None
-        or not signatures.PublicKey(current).verifies("member-key", content, consent)
-    ):
-        raise _bad(
-            f"You sign with the key {signatures.PublicKey(current).id}, which has to agree to "
-            f"another one. If you have lost it, leave the panel and join it under another name."
-        )
-    work.add(kinds.MemberKeySet(member, key.text, proof, consent))
+    if signature is not None:
+        content = signatures.revocation(work.docket.name, member, enrolled.public)
+        _signer(kinds.signing_keys(keys, member), "member-key-end", content, signature)
+    work.add(kinds.MemberKeyRevoked(member, key_id, signature))
+
+
+def _possession(work: UnitOfWork, member: str, key: signatures.PublicKey) -> bytes:
+    return signatures.possession(work.docket.name, member, key)
+
+
+def _signer(
+    keys: Mapping[str, signatures.PublicKey], purpose: str, content: bytes, signature: str
+) -> str:
+    for name, key in keys.items():
+        if key.verifies(purpose, content, signature):
+            return name
+    raise _bad(
+        f"None of your keys ({', '.join(keys) or 'none'}) signed that. Sign it with one of them, "
+        f"or revoke those that you have lost."
+    )
+
+
+def to_sign(docket: Docket, seat: reviews.Seat) -> dict[str, Any] | None:
+    """Return what a member's signature covers besides what they say; None if they do not sign."""
+    projection, key = docket.projection, docket.seating.key
+    if seat.member not in projection.governance.keys:
+        return None
+    target, review = seat.target(projection), key.review_id(seat)
+    names = key.aliases(review, target.round.shown(seat.member))
+    return {
+        "shown": _shown(docket, target, review),
+        "flags": kinds.flags_of(target.objections, names),
+    }
+
+
+def _shown(docket: Docket, target: reviews.ReviewTarget, review: str) -> str:
+    round_, guidelines = target.round, docket.projection.guidelines
+    text = shown_text(
+        docket.seating.key, review, target.member, round_, guidelines, docket.schema.features,
+        docket.payloads(round_.people.values()),
+    )  # fmt: skip
+    if text is None:
+        seq = docket.projection.head.seq
+        raise records.LedgerBroken(docket.name, seq, "features beside it are gone.")
+    return text
 
 
 def sign_act(
-    work: UnitOfWork,
-    member: str,
-    signed: SignedAct | None,
-    act: signatures.Act,
-    reason: records.Payload | None = None,
-    limit: int | None = None,
-) -> None:
+    work: UnitOfWork, seat: reviews.Seat, target: reviews.ReviewTarget, act: signatures.Act,
+    signed: Signature | None, pair: Pair | None = None,
+    objection: kinds.Objection = kinds.Objection(),  # noqa: B008 - a frozen value
+) -> None:  # fmt: skip
     """Record a member's signature before the record that it signs.
 
-    Once a member has a key, nothing of theirs is recorded without it.
+    Once a member has had a key, nothing of theirs is recorded without one.
     """
-    key = work.projection.governance.keys.get(member)
-    if signed is None:
-        if key is not None:
-            raise ServiceError(
-                "signature-needed", 409,
-                f"You sign with the key {signatures.PublicKey(key).id}, so nothing is taken "
-                f"without a signature. Use the client with that key.",
-            )  # fmt: skip
+    governance, member = work.projection.governance, seat.member
+    if member not in governance.keys:
+        if signed is not None:
+            raise _bad("You have no key here. Take yours into use first.")
         return
-    if key is None or signatures.PublicKey(key).id != signed.key or signed.act != act:
-        raise _bad(f"The key {signed.key} is not one that you have taken into use for this.")
+    keys = kinds.signing_keys(governance.keys, member)
+    if signed is None:
+        raise ServiceError(
+            "signature-needed", 409,
+            f"You sign what you say ({', '.join(keys) or 'all your keys are revoked'}), so nothing "
+            f"is taken without a signature. Sign in the browser that has the key, or make one for "
+            f"this browser under “Your signature”.",
+        )  # fmt: skip
+    if signed.key not in keys:
+        raise _bad(f"The key {signed.key} does not sign for you; {', '.join(keys) or 'none'} does.")
+    review = work.docket.seating.key.review_id(seat)
+    names = work.docket.seating.key.aliases(review, target.round.shown(member))
+    flags = kinds.flags_of(target.objections, names) if act == "finish" else None
+    people = None if pair is None else (names[pair.first], names[pair.second])
+    body = kinds.Signed(
+        member, signed.key, review, records.sha256(_shown(work.docket, target, review).encode()),
+        act, people, objection.reason, objection.limit, flags, signed.at, signed.signature,
+    )  # fmt: skip
+    _check_signed(work, body, signed.shown)
+    if not keys[signed.key].verifies(
+        "member", body.statement(work.projection.name), body.signature
+    ):
+        raise _bad(
+            "The signature is not one of what was sent, or what you have said here has changed. "
+            "Read the review again, and sign it."
+        )
+    work.add(body)
+
+
+def _check_signed(work: UnitOfWork, body: kinds.Signed, shown: str) -> None:
+    """Refuse what was signed at another time, or about something else than is shown now."""
     try:
-        apart = abs(seconds_between(signed.at, work.clock))
+        apart = abs(seconds_between(body.at, work.clock))
     except ValueError:
         apart = math.inf  # no such day, or hour
     if apart > CLOCKS:
-        raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
-    if signed.at <= work.projection.governance.signed.get(member, ""):
-        raise _bad("You signed something later already. Sign again, at this time.")
-    digest = None if reason is None else reason.digest
-    content = (signed.review, act, signed.pair, digest, signed.at)
-    statement = signatures.act_statement(work.projection.name, member, *content, limit)
-    if not signatures.PublicKey(key).verifies("member", statement, signed.signature):
-        raise _bad("The signature is not one of what was sent. Sign exactly that.")
-    work.add(kinds.Signed(member, signed.key, *content, signed.signature, limit))
+        sentence = f"You signed at {body.at}, and it is {work.clock}. Sign again"
+        raise ServiceError("signature-late", 409, f"{sentence}; if that fails, set your clock.")
+    if body.at <= work.projection.governance.signed.get(body.subject, ""):
+        raise _bad("You signed something later about the same already. Sign again, at this time.")
+    if body.shown != shown:
+        raise ServiceError(
+            "shown-changed", 409,
+            "What you were shown is not what is shown now: the guidelines have changed, or "
+            "somebody was erased. Look again, and sign that.",
+        )  # fmt: skip
 
 
 def _bad(sentence: str) -> ServiceError:
@@ -100,7 +190,7 @@ def _bad(sentence: str) -> ServiceError:
 @command
 def flag(
     work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
-    signed: SignedAct | None = None, *, limit: float | None = None, key: str | None = None,
+    signed: Signature | None = None, *, limit: float | None = None, key: str | None = None,
 ) -> None:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
@@ -117,10 +207,12 @@ def flag(
     if before == kinds.Objection(None, units) and not reason:
         return
     payload = reason_payload(reason, work.docket.reason_limit, signed)
-    sign_act(work, seat.member, signed, "flag", payload, units)
-    digest = None if payload is None else work.keep(payload)
+    objection = kinds.Objection(None if payload is None else payload.digest, units)
+    sign_act(work, seat, target, "flag", signed, flagged, objection)
+    if payload is not None:
+        work.keep(payload)
     _drop_reason(work, before)
-    work.add(*target.bodies("flag", flagged, kinds.Objection(digest, units)))
+    work.add(*target.bodies("flag", flagged, objection))
 
 
 def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
@@ -141,20 +233,40 @@ def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
 
 @command
 def withdraw(
-    work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
+    work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], signed: Signature | None = None, *,
     key: str | None = None,
 ) -> None:  # fmt: skip
     """Withdraw a member's objection, before the panel closes."""
     target, flagged = _target(work, seat, key, "withdraw"), Pair.of(pair)
     if target is not None and flagged in target.objections:
-        sign_act(work, seat.member, signed, "withdraw")
+        sign_act(work, seat, target, "withdraw", signed, flagged)
         _drop_reason(work, target.objections[flagged])
         work.add(*target.bodies("withdraw", flagged))
 
 
+# The most comments of one member on one round.
+COMMENTS = 100
+
+
+@command
+def comment(work: UnitOfWork, seat: reviews.Seat, text: str, *, key: str | None = None) -> None:
+    """Record a member's comment on a round: others see it once the panel has closed."""
+    if _came_before(work, seat, key):
+        return
+    round_ = seat.target(work.projection).round
+    if sum(comment.member == seat.member for comment in round_.comments) >= COMMENTS:
+        sentence = f"You have made {COMMENTS} comments on this round, and no more are taken."
+        raise ServiceError("too-many", 409, sentence)
+    payload = reason_payload(text.strip(), work.docket.reason_limit)
+    if payload is None:
+        raise ServiceError("no-words", 422, "A comment has words. Write some.")
+    again = seat.again is not None and work.docket.seating.drawn(seat)
+    work.add(kinds.Commented(round_.id, seat.member, work.keep(payload), again))
+
+
 @command
 def set_finished(
-    work: UnitOfWork, seat: reviews.Seat, signed: SignedAct | None = None, *, finished: bool,
+    work: UnitOfWork, seat: reviews.Seat, signed: Signature | None = None, *, finished: bool,
     key: str | None = None,
 ) -> None:  # fmt: skip
     """Finish a member's review, or reopen it before the panel closes.
@@ -164,7 +276,7 @@ def set_finished(
     act: signatures.Act = "finish" if finished else "reopen"
     target = _target(work, seat, key, act)
     if target is not None and target.finished != finished:
-        sign_act(work, seat.member, signed, act)
+        sign_act(work, seat, target, act, signed)
         work.add(*target.bodies(act))
         if finished and seat.again is None:
             _go_on(work, target.round, {seat.member: "finished"})
@@ -174,7 +286,7 @@ finish = partial(set_finished, finished=True)
 reopen = partial(set_finished, finished=False)
 
 
-def close_late_panels(docket: Docket) -> records.Receipt | None:
+def close_late_panels(docket: Docket) -> notes.Checkpoint | None:
     """Close the panels whose deadline has passed; return None if there are none."""
     if not _late(docket.refresh(), docket.moment()):
         return None
@@ -208,15 +320,23 @@ def _late(projection: Projection, at: str) -> list[Round]:
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
+def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> bool:
+    """Tell if a member sent a request with that key before; from now on they did."""
+    if key is None:
+        return False
+    request = f"{seat.member}:{key}"
+    if work.transaction.request(request) is not None:
+        return True
+    work.transaction.keep_request(request, "said", seat.round)
+    return False
+
+
 def _target(
     work: UnitOfWork, seat: reviews.Seat, key: str | None, act: signatures.Act
 ) -> reviews.ReviewTarget | None:
     """Return the open review of a seat; None if a request with that key came before."""
-    if key is not None:
-        request = f"{seat.member}:{key}"
-        if work.transaction.request(request) is not None:
-            return None
-        work.transaction.keep_request(request, "said", seat.round)
+    if _came_before(work, seat, key):
+        return None
     target = seat.target(work.projection)
     if passed(target.due, work.at):
         raise ServiceError(
@@ -259,11 +379,12 @@ def _check_pair(target: reviews.ReviewTarget, pair: Pair) -> None:
 
 
 def reason_payload(
-    reason: str | None, limit: int, signed: SignedAct | None = None
+    reason: str | None, limit: int, signed: Signature | None = None
 ) -> records.Payload | None:
     """Return the words of a reason, with the salt that was signed or a new one, if any."""
     if reason is not None and len(reason) > limit:
-        raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
+        sentence = f"What you write may have {limit} characters; shorten it."
+        raise ServiceError("too-long", 422, sentence)
     if not reason:
         return None
     content = {"text": reason}

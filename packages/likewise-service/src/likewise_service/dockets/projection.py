@@ -26,15 +26,16 @@ from likewise_service.ledger.transaction import EndedReview, LedgerView, Transac
 class Governance:
     """All that is not about rounds.
 
-    ``key`` is that of receipts; ``actors`` are those who can act, by id; ``keys`` are the members'
-    keys, and ``signed`` is when each of them last signed. ``ahead`` is how far the ledger's time
-    was ahead of a clock, as it says itself. ``busy`` is the number of the last record that is not
-    an anchor's.
+    ``origin`` is the name of the docket's log, and ``key`` signs its receipts; ``actors`` are those
+    who can act, by id; ``keys`` are the members' keys, and ``signed`` is when something was last
+    signed, by what it is about. ``ahead`` is how far the ledger's time was ahead of a clock, as it
+    says itself. ``busy`` is the number of the last record that is not an anchor's.
     """
 
+    origin: str = ""
     key: str = ""
     actors: dict[str, kinds.Introduction] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
+    keys: kinds.MemberKeys = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, kinds.AnchorState] = field(default_factory=dict)
     features_days: float | None = None
@@ -108,7 +109,8 @@ class Standing:
     ``learner_from`` is the record that gave an audit-only docket its learner, if one did, and
     ``decided_elsewhere`` the number of rounds before it. ``largest_name`` is the largest number
     in a round's id of the form r1, r2, …. ``turns`` counts how often members were asked, where they
-    are asked in turn. ``forgot`` is the time at which the attention last began anew.
+    are asked in turn. ``forgot`` is the time at which the attention last began anew. ``appeals``
+    are those that have not ended, by id, the oldest first.
     """
 
     at: str = ""
@@ -125,6 +127,8 @@ class Standing:
     governance: Governance = field(default_factory=Governance)
     turns: Turns = field(default_factory=Turns)
     forgot: str = ""
+    appeals: dict[str, kinds.Appeal] = field(default_factory=dict)
+    notices: kinds.NoticesSet | None = None
 
 
 class Projection(Standing):
@@ -150,6 +154,11 @@ class Projection(Standing):
         if self.spec is None:
             raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
+
+    @property
+    def appeal_days(self) -> float:
+        """The days within which an appeal has to be decided."""
+        return kinds.APPEAL_DAYS if self.notices is None else self.notices.days
 
     def find(self, round_id: str) -> Round | None:
         """Return the round of that id, open or closed, or None."""

@@ -8,7 +8,7 @@ from likewise.learner import fold
 from likewise.learner.state import State
 from likewise_service.dockets.docket import PAGE, UNFIT, Docket, content_of, opened_snapshot
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Record, chained
+from likewise_service.ledger.records import Record, consecutive
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import LedgerView
 
@@ -39,17 +39,17 @@ class Recomputation(Docket):
         with self.looking() as view:
             newest, last = view.newest_snapshot(), view.head.seq
             self._until = min(self.projection.head.seq + count, last)
-            if newest is not None and self.projection.head.seq < newest[0].seq <= self._until:
-                self._until = newest[0].seq
+            if newest is not None and self.projection.head.seq < newest[0].size <= self._until:
+                self._until = newest[0].size
             self._read(view)
-            if newest is not None and newest[0] == self.projection.head:
+            if newest is not None and newest[0] == self.tree:
                 self.differences += [self._until] * bool(self.compare(newest[1]))
         return self._until < last
 
     def compare(self, stored: bytes) -> tuple[str, ...]:
         """Return the parts of a snapshot of this record that are not what they should be."""
         try:
-            content = opened_snapshot(self.name, self.projection.head, stored, self.store.keys)
+            content = opened_snapshot(self.name, self.tree, stored, self.store.keys)
         except UNFIT:
             return ("content",)
         derived = json.loads(json.dumps(content_of(self.projection, self.seating, self.state)))
@@ -60,8 +60,8 @@ class Recomputation(Docket):
         """Wait until it is told to read."""
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
-        head = self.projection.head
-        return chained(self.name, view.records(head.seq, self._until, PAGE), head)
+        seq = self.projection.head.seq
+        return consecutive(self.name, view.records(seq, self._until, PAGE), seq)
 
     def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
         """Return those of everybody who was erased by now: their features are gone."""
@@ -82,13 +82,13 @@ class Recomputation(Docket):
 def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
     """Compare the snapshot from which a docket would start with the records.
 
-    Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
+    Returns None if no snapshot is of this ledger. It takes as long as a start without snapshots.
     """
     with store.view(docket) as view:
         snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
     recomputed = Recomputation(store, docket)
-    while recomputed.projection.head.seq < snapshot[0].seq:
-        recomputed.advance(snapshot[0].seq - recomputed.projection.head.seq)
-    return SnapshotCheck(snapshot[0].seq, recomputed.compare(snapshot[1]))
+    while recomputed.projection.head.seq < snapshot[0].size:
+        recomputed.advance(snapshot[0].size - recomputed.projection.head.seq)
+    return SnapshotCheck(snapshot[0].size, recomputed.compare(snapshot[1]))

@@ -41,7 +41,8 @@ class Round:
     finishing: the last member also ends the audit. ``last_finish`` is the last such record,
     (number, time, member). ``repeats`` are second reviews by member. ``explanations`` are the
     digests of the reasons of overrides, ``erased`` the times of erasures by person. ``asking`` is
-    what the panel is asked about, once the round is sealed.
+    what the panel is asked about, once the round is sealed. ``batches`` counts the people of each
+    batch. ``appeals`` are by id, ``notices`` by person.
     """
 
     id: str
@@ -69,7 +70,11 @@ class Round:
     explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, kinds.Repeat] = field(default_factory=dict)
+    comments: tuple[kinds.Comment, ...] = ()
     closed: str | None = None
+    batches: tuple[int, ...] = ()
+    appeals: Mapping[str, kinds.Appeal] = field(default_factory=dict)
+    notices: Mapping[str, tuple[kinds.Notice, ...]] = field(default_factory=dict)
 
     def changed(self, **changes: Any) -> Round:
         """Return the round with other values; every record passes here, so nothing is checked."""
@@ -237,15 +242,55 @@ class Round:
         done, _ = settled(as_rule(self.rule), votes, heard, members)
         return [pair for pair, known in zip(pairs, done.tolist(), strict=True) if not known]
 
+    def batch_of(self, person: str) -> int:
+        """Return the number of batches that were decided on before a person's."""
+        place, end = list(self.decisions).index(person), 0
+        for number, size in enumerate(self.batches):
+            end += size
+            if place < end:
+                return number
+        raise KeyError(person)
+
+    def appeals_of(self, person: str) -> list[kinds.Appeal]:
+        return [appeal for appeal in self.appeals.values() if appeal.person == person]
+
+    def open_appeal(self, person: str) -> kinds.Appeal | None:
+        """Return the appeal of a person that has not ended; there is at most one."""
+        return next((a for a in self.appeals_of(person) if a.ended is None), None)
+
+    def reconsidered(self, person: str) -> bool | None:
+        """Return what was decided on a person's last appeal, None where none was decided."""
+        decided = [a.approved for a in self.appeals_of(person) if a.approved is not None]
+        return decided[-1] if decided else None
+
+    def stands(self, person: str) -> bool:
+        """Tell the decision that stands: that on appeal, an override, or the first one."""
+        reconsidered = self.reconsidered(person)
+        if reconsidered is not None:
+            return reconsidered
+        return self.overrides.get(person, self.decisions[person].approved)
+
+    def words_for(self, person: str) -> list[str]:
+        """Return the digests of what a person asked for and was told."""
+        appeals = [(a.content, a.reason) for a in self.appeals_of(person)]
+        words = [digest for pair in appeals for digest in pair if digest is not None]
+        return [*words, *(notice.digest for notice in self.notices.get(person, ()))]
+
     def reasons_about(self, person: str) -> list[str]:
-        """Return the digests of all reasons that name a person, also of those withdrawn."""
+        """Return the digests of all words about a person, also of objections withdrawn."""
         reasons = [reason for reason, pair in self.reasons.items() if person in pair]
         for repeat in self.repeats.values():
             again = repeat.objections.items()
             reasons += [o.reason for pair, o in again if o.reason and person in pair]
         if person in self.explanations:
             reasons.append(self.explanations[person])
-        return reasons
+        return [*reasons, *self.words_for(person)]
+
+    @property
+    def words(self) -> list[str]:
+        """The digests of all that was written in the round: reasons, explanations, comments."""
+        comments = [comment.digest for comment in self.comments]
+        return [*self.reasons, *self.explanations.values(), *comments]
 
     @property
     def ended_by(self) -> str:

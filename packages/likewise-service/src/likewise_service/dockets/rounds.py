@@ -17,13 +17,14 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise_service.errors import ServiceError, due_after, now
-from likewise_service.ledger import kinds, records
+from likewise_service.ledger import kinds, notes, records
+from likewise_service.ledger.signatures import PublicKey
 from likewise_service.ledger.store import Store, introductions, tokens_for
 
 
 def open_docket(
     store: Store, name: str, spec: DocketSpec, seed: int | None = None
-) -> records.Receipt:
+) -> notes.Checkpoint:
     """Open a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
@@ -43,8 +44,8 @@ def open_docket(
         lacking = introductions(transaction.connection, actor, tokens, at)
         for body in (opened, *tokens.values(), *lacking):
             transaction.append(*kinds.write_body(body), at, actor.id)
-        receipt = records.Receipt(name, transaction.head)
-    return store.keys.sign(receipt)
+        tree = transaction.tree
+    return store.keys.sign(notes.origin_of(name, PublicKey(key)), tree)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Applicant:
 def open_round(
     docket: Docket, people: Sequence[Applicant], *, round_id: str | None = None,
     key: str | None = None, seal: bool = True,
-) -> tuple[Round, records.Receipt]:  # fmt: skip
+) -> tuple[Round, notes.Checkpoint]:  # fmt: skip
     """Open a round and decide on its people at once; by default, seal it too.
 
     A request that is sent again with the same key and the same people gets the same response.
@@ -86,7 +87,7 @@ def open_round(
 
 def add_people(
     docket: Docket, round_id: str, people: Sequence[Applicant], *, key: str | None = None
-) -> tuple[Round, records.Receipt]:
+) -> tuple[Round, notes.Checkpoint]:
     """Add people to a round that is not sealed, and decide on them at once."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -102,7 +103,7 @@ def add_people(
     return docket.projection.round(round_id), docket.receipt()
 
 
-def seal(docket: Docket, round_id: str) -> tuple[Round, records.Receipt]:
+def seal(docket: Docket, round_id: str) -> tuple[Round, notes.Checkpoint]:
     """Seal a round: nobody else joins it, and the panel is asked."""
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).sealed is None:
@@ -229,7 +230,13 @@ def override(
 ) -> None:
     """Record that a human decided otherwise, and why, if they say so."""
     payload = reason_payload(reason, work.docket.reason_limit)
-    if work.projection.round(round_id).overrides.get(person) is not approved:
+    round_ = work.projection.round(round_id)
+    if round_.reconsidered(person) not in (None, approved):
+        raise ServiceError(
+            "appealed", 409,
+            f"{person!r} was decided on by appeal, which stands. Open another appeal to change it.",
+        )  # fmt: skip
+    if round_.overrides.get(person) is not approved:
         if payload is not None:
             work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
         work.add(kinds.Overridden(round_id, person, approved))

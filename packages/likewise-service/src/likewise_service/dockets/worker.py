@@ -24,7 +24,7 @@ import httpx
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise_service.dockets import board, panel
+from likewise_service.dockets import appeals, board, panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import Recomputation
 from likewise_service.errors import ServiceError, later, now
@@ -294,6 +294,11 @@ class Workers:
     async def dockets(self) -> tuple[str, ...]:
         return await asyncio.to_thread(self.store.dockets)
 
+    @property
+    def count(self) -> int:
+        """The number of dockets in use."""
+        return len(self._workers)
+
     def loading(self) -> list[str]:
         return sorted(name for name, worker in self._workers.items() if worker.loading)
 
@@ -403,7 +408,7 @@ class Workers:
     async def _worker(self, docket: str) -> Worker:
         if docket not in self._workers:
             # Checked first, so that made-up names do not make threads.
-            if docket not in await self.dockets():
+            if not (await asyncio.to_thread(self.store.head, docket)).seq:
                 raise ServiceError(
                     "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
                 )
@@ -417,6 +422,7 @@ async def _pause(stop: asyncio.Event, seconds: float) -> None:
 
 
 def _tick(worker: Worker) -> None:
-    """Close the panels that are due, and record the next deadline."""
+    """Close the panels that are due, mark appeals that are, and record the next deadline."""
     panel.close_late_panels(worker.docket)
+    appeals.mark_overdue(worker.docket)
     worker.docket.settle_due()

@@ -7,15 +7,15 @@ verified and replayed by itself, and restored into either.
 import json
 import os
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise_client.tree import Tree
 from likewise_service.errors import StoreError, now
 from likewise_service.ledger.database import events, meta, metadata
-from likewise_service.ledger.records import Head, Receipt
 from likewise_service.ledger.store import Store
 
 # The rows that are copied at once, and the most in memory.
@@ -25,10 +25,10 @@ MANIFEST = "backup"
 
 @dataclass(frozen=True)
 class Manifest:
-    """The manifest of a backup: when it was made, and the heads of its ledgers."""
+    """The manifest of a backup: when it was made, and the sizes and roots of its ledgers' trees."""
 
     at: str
-    receipts: tuple[Receipt, ...]
+    trees: dict[str, tuple[int, str]]
 
 
 def backup(source: Store, path: Path) -> Manifest:
@@ -44,9 +44,9 @@ def backup(source: Store, path: Path) -> Manifest:
             target.changing() as writing,
         ):
             _copy(reading, writing)
-            manifest = Manifest(now(), _receipts(writing))
-            text = {"at": manifest.at, "receipts": [str(receipt) for receipt in manifest.receipts]}
-            writing.execute(meta.insert().values(key=MANIFEST, value=json.dumps(text)))
+            manifest = Manifest(now(), _trees(writing))
+            text = json.dumps(asdict(manifest))
+            writing.execute(meta.insert().values(key=MANIFEST, value=text))
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
@@ -63,7 +63,7 @@ def restore(path: Path, target: Store) -> Manifest:
         target.changing() as writing,
     ):
         manifest = _read_manifest(reading, path)
-        if manifest.receipts != _receipts(reading):
+        if manifest.trees != _trees(reading):
             raise StoreError(f"{path} was changed since it was written. Use another backup.")
         if writing.execute(sa.select(events.c.seq).limit(1)).first() is not None:
             raise StoreError(
@@ -71,7 +71,7 @@ def restore(path: Path, target: Store) -> Manifest:
                 f"ever overwritten."
             )
         _copy(reading, writing)
-        if _receipts(writing) != manifest.receipts:
+        if _trees(writing) != manifest.trees:
             raise StoreError(f"{path} could not be copied as it is. Nothing was written.")
     return manifest
 
@@ -88,13 +88,14 @@ def _copy(reading: sa.Connection, writing: sa.Connection) -> None:
             writing.execute(table.insert(), [dict(row) for row in partition])
 
 
-def _receipts(connection: sa.Connection) -> tuple[Receipt, ...]:
-    last = sa.select(events.c.docket, sa.func.max(events.c.seq).label("seq"))
-    heads = last.group_by(events.c.docket).subquery()
-    same = (events.c.docket == heads.c.docket) & (events.c.seq == heads.c.seq)
-    query = sa.select(events.c.docket, events.c.seq, events.c.hash).join(heads, same)
-    rows = connection.execute(query.order_by(events.c.docket))
-    return tuple(Receipt(row.docket, Head(row.seq, row.hash)) for row in rows)
+def _trees(connection: sa.Connection) -> dict[str, tuple[int, str]]:
+    """Return the trees as the records themselves have them."""
+    trees = dict[str, Tree]()
+    query = sa.select(events.c.docket, events.c.hash).order_by(events.c.docket, events.c.seq)
+    rows = connection.execution_options(yield_per=ROWS).execute(query)
+    for docket, hash_ in rows:
+        trees[docket] = trees.get(docket, Tree()).plus(bytes.fromhex(hash_))
+    return {docket: (tree.size, tree.root.hex()) for docket, tree in trees.items()}
 
 
 def _read_manifest(connection: sa.Connection, path: Path) -> Manifest:
@@ -105,4 +106,4 @@ def _read_manifest(connection: sa.Connection, path: Path) -> Manifest:
             f"database in use lacks what is in its log."
         )
     content = json.loads(text)
-    return Manifest(content["at"], tuple(map(Receipt.parse, content["receipts"])))
+    return Manifest(content["at"], {name: tuple(tree) for name, tree in content["trees"].items()})

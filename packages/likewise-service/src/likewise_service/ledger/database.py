@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import selectors
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from likewise_service.errors import StoreError, store_unavailable
-from likewise_service.ledger.records import GENESIS
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
@@ -201,18 +201,48 @@ def keep_private(path: str) -> None:
 
 def _postgresql(url: sa.URL) -> sa.Engine:
     try:
-        return sa.create_engine(
+        engine = sa.create_engine(
             url.set(drivername="postgresql+psycopg"),
-            pool_size=5, max_overflow=10, pool_pre_ping=True, hide_parameters=True,
+            pool_size=5, max_overflow=10, hide_parameters=True,
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise StoreError(
             "PostgreSQL needs the driver psycopg: pip install 'likewise-service[postgres]'."
         ) from error
+    _ping_after_a_pause(engine)
+    return engine
+
+
+# Seconds without use after which a connection is asked whether it still is one. Asking each time
+# would double what a busy server asks; a server that has ended has said so, and is heard before.
+IDLE = 1.0
+
+
+def _ping_after_a_pause(engine: sa.Engine) -> None:
+    @sa.event.listens_for(engine, "checkin")
+    def note(_: Any, record: Any) -> None:
+        record.info["idle_since"] = time.monotonic()
+
+    @sa.event.listens_for(engine, "checkout")
+    def ping(connection: Any, record: Any, _: Any) -> None:
+        moment = time.monotonic()
+        if moment - record.info.get("idle_since", moment) <= IDLE and not _has_spoken(connection):
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:  # the pool opens other connections
+            raise sa.exc.InvalidatePoolError from error
+
+
+def _has_spoken(connection: Any) -> bool:
+    """Tell if a server that was not asked anything has sent something: its farewell."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 2
+REVISION = 3
 
 metadata = sa.MetaData()
 
@@ -228,8 +258,16 @@ def _table(
 
 # The ledgers. Bodies are canonical JSON as text, so that what was hashed is what is stored.
 events = _table(
-    "events", ("docket",), ("at", "kind", "body", "nonce", "prev", "hash", "actor"),
+    "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+)  # fmt: skip
+
+# The roots of all complete subtrees of 256, 65,536, … records (level 1, 2, …) of a ledger's tree.
+subtrees = _table(
+    "subtrees", ("docket",), (),
+    sa.Column("level", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("root", sa.LargeBinary, nullable=False),
 )  # fmt: skip
 
 # Features and reasons; rows are removed when somebody is erased.
@@ -333,8 +371,6 @@ GUARDS = {
         # INSERT OR REPLACE would remove a row without asking the triggers above.
         "CREATE TRIGGER events_follow BEFORE INSERT ON events WHEN NEW.seq IS NOT "
         "(SELECT coalesce(max(seq), 0) + 1 FROM events WHERE docket = NEW.docket) "
-        "OR NEW.prev IS NOT coalesce((SELECT hash FROM events WHERE docket = NEW.docket "
-        f"ORDER BY seq DESC LIMIT 1), '{GENESIS}') "
         "BEGIN SELECT RAISE(ABORT, 'a record must follow the last one of its ledger'); END",
     ),
     "postgresql": (
@@ -345,11 +381,8 @@ GUARDS = {
         "CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events "
         "FOR EACH STATEMENT EXECUTE FUNCTION likewise_append_only()",
         "CREATE FUNCTION likewise_follow() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$DECLARE last record; BEGIN "
-        "SELECT seq, hash INTO last FROM events WHERE docket = NEW.docket "
-        "ORDER BY seq DESC LIMIT 1; "
-        "IF NEW.seq IS DISTINCT FROM coalesce(last.seq, 0) + 1 "
-        f"OR NEW.prev IS DISTINCT FROM coalesce(last.hash, '{GENESIS}') THEN "
+        "$$BEGIN IF NEW.seq IS DISTINCT FROM "
+        "(SELECT coalesce(max(seq), 0) + 1 FROM events WHERE docket = NEW.docket) THEN "
         "RAISE EXCEPTION 'a record must follow the last one of its ledger'; END IF; "
         "RETURN NEW; END$$",
         "CREATE TRIGGER events_follow BEFORE INSERT ON events "

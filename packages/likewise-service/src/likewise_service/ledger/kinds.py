@@ -25,8 +25,10 @@ from likewise.numerics.fixed_point import to_units
 from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
-from likewise_service.errors import due_after, later, passed, seconds_between
-from likewise_service.ledger.records import FORMAT, LedgerBroken, Receipt, Record, features_of
+from likewise_service.errors import due_after, is_moment, later, passed, seconds_between
+from likewise_service.ledger.notes import Checkpoint, origin_of
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Record, features_of
+from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
 
 if TYPE_CHECKING:
     from likewise_service.dockets.projection import Projection
@@ -195,39 +197,124 @@ class SignedOut(Body, kind="signed-out", by="service"):
         projection.governance.actors.pop(self.actor, None)
 
 
-class MemberKeySet(Body, kind="member-key-set", by="auditor"):
-    """A member signs with that key from now on, and says nothing without it.
+@dataclass(frozen=True)
+class EnrolledKey:
+    """A member's key: on which ``device``, since when, and if it signs, waits or is revoked."""
 
-    ``proof`` is the new key's own signature, ``consent`` that of the key before it.
-    """
+    key: str
+    device: str
+    at: str
+    state: Literal["signs", "waits", "revoked"]
+
+    @property
+    def public(self) -> PublicKey:
+        return PublicKey(self.key)
+
+
+# The keys that members have had, by name and the key's id. Who is in it says nothing unsigned.
+MemberKeys = dict[str, dict[str, EnrolledKey]]
+
+
+def signing_keys(keys: MemberKeys, member: str) -> dict[str, PublicKey]:
+    """Return the keys that speak for a member now, by id."""
+    listed = keys.get(member, {}).items()
+    return {name: enrolled.public for name, enrolled in listed if enrolled.state == "signs"}
+
+
+class MemberKeyBody(Body):
+    """A record about one key of a member."""
 
     member: str
-    key: str
-    proof: str
-    consent: str | None
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        raise NotImplementedError
 
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.keys[self.member] = self.key
+        self.change(projection.governance.keys, record.at)
+
+
+class MemberKeyEnrolled(MemberKeyBody, kind="member-key-enrolled", by="auditor"):
+    """A member has another key, which shows by ``proof`` that they have it.
+
+    It signs from now on if they have no other that does. Otherwise it waits for one to agree.
+    """
+
+    key: str
+    device: str
+    proof: str
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        state: Literal["signs", "waits"] = "waits" if signing_keys(keys, self.member) else "signs"
+        enrolled = EnrolledKey(self.key, self.device, at, state)
+        keys.setdefault(self.member, {})[enrolled.public.id] = enrolled
+
+
+class MemberKeyAgreed(MemberKeyBody, kind="member-key-agreed", by="auditor"):
+    """A key that signs for the member agrees (``consent``) to one that waited (``agreed``)."""
+
+    agreed: str
+    by_key: str
+    consent: str
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        listed = keys[self.member]
+        listed[self.agreed] = replace(listed[self.agreed], state="signs")
+
+
+class MemberKeyRevoked(MemberKeyBody, kind="member-key-revoked", by="auditor"):
+    """A member's key has ended; ``signature`` is one of their keys', None if they have none."""
+
+    revoked: str
+    signature: str | None
+
+    def change(self, keys: MemberKeys, at: str) -> None:
+        listed = keys[self.member]
+        listed[self.revoked] = replace(listed[self.revoked], state="revoked")
+
+
+# Seconds for which it is remembered what was signed; nothing older is taken.
+SIGNED_SECONDS = 900.0
 
 
 class Signed(Body, kind="signed", by="auditor"):
     """A member's own signature over what the next record says, in the words of their review.
 
-    ``limit`` is the one of a flag, in units, if they gave one.
+    The fields are those of :func:`~likewise_service.ledger.signatures.act_statement`.
     """
 
     member: str
     key: str
     review: str
-    act: Literal["flag", "withdraw", "finish", "reopen"]
+    shown: str
+    act: Act
     pair: tuple[str, str] | None
     reason: str | None
+    limit: int | None
+    flags: tuple[Flag, ...] | None
     at: str
     signature: str
-    limit: int | None
+
+    def statement(self, docket: str) -> bytes:
+        return act_statement(
+            docket, self.member, self.review, self.shown, self.act, self.pair, self.reason,
+            self.limit, self.flags, self.at,
+        )  # fmt: skip
+
+    @property
+    def subject(self) -> str:
+        """The review, or the pair of it, of which nothing older is taken any more."""
+        return ".".join((self.review, *sorted(self.pair or ())))
+
+    def remember(self, signed: dict[str, str]) -> None:
+        """Keep when it was signed, and forget what is too old to be taken anyway."""
+        ended = later(self.at, -SIGNED_SECONDS)
+        while signed and signed[next(iter(signed))] < ended:
+            del signed[next(iter(signed))]
+        signed.pop(self.subject, None)
+        signed[self.subject] = self.at
 
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.signed[self.member] = self.at
+        self.remember(projection.governance.signed)
 
 
 @dataclass(frozen=True)
@@ -278,7 +365,7 @@ class Anchored(Body, kind="anchored", by="service"):
     proof: str | None
 
     def apply(self, projection: Projection, record: Record) -> None:
-        seq = Receipt.parse(self.receipt).head.seq
+        seq = Checkpoint.parse(self.receipt).size
         projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
 
 
@@ -336,7 +423,7 @@ class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service")
     def check(self, replay: Replay) -> None:
         replay.reasonless.add(self.of_round)
         round_ = replay.projection.find(self.of_round)
-        for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
+        for digest in round_.words if round_ else ():
             if digest in (replay.evidence.payloads or {}):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
@@ -363,6 +450,7 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
             message = f"it has the format {self.format!r}, not {FORMAT!r}."
             raise LedgerBroken(projection.name, record.seq, message)
         projection.governance.key = self.key
+        projection.governance.origin = origin_of(projection.name, PublicKey(self.key))
         projection.open(self)
 
     def check(self, replay: Replay) -> None:
@@ -419,6 +507,24 @@ class GuidelinesSet(Body, kind="guidelines-set", by="operator"):
 
     def apply(self, projection: Projection, record: Record) -> None:
         projection.guidelines = self.text
+
+
+# The days within which somebody has to reconsider, where a docket does not say otherwise.
+APPEAL_DAYS = 30.0
+
+
+class NoticesSet(Body, kind="notices-set", by="operator"):
+    """The texts that applicants are told, and the days within which an appeal is decided.
+
+    ``before`` is for everybody, before they are decided on; ``after`` for who is rejected.
+    """
+
+    before: str
+    after: str
+    days: float
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.notices = self
 
 
 class LearnerGiven(Body, kind="learner-given", by="operator"):
@@ -688,6 +794,8 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
         round_ = replay.projection.round(self.round)
         if self.person not in round_.people:
             replay.differ("erasure", erased, "somebody of the round")
+        if appeal := round_.open_appeal(self.person):
+            replay.differ("erasure", erased, f"decided on first, as to the appeal {appeal.id!r}")
         learns = replay.unseeded.looking.learns
         if learns and replay.projection.learnt_from(round_) and not self.forgets:
             replay.differ("erasure", f"What was learnt from {self.person!r} is kept", "forgotten")
@@ -708,7 +816,7 @@ class PanelBody(RoundBody):
 
     member: str
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
         """Tell if the record says what was signed; ``names`` are the people's in the review."""
         raise NotImplementedError
 
@@ -740,7 +848,7 @@ class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
         del pairs[Pair.of(self.pair)]
         return round_.changed(objections={**round_.objections, self.member: pairs})
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
         return frozenset(signed.pair or ()) == _named(self.pair, names)
 
     def check(self, replay: Replay) -> None:
@@ -756,6 +864,17 @@ class Objection(Body):
 
     reason: str | None = None
     limit: int | None = None
+
+
+def flags_of(objections: Mapping[Pair, Objection], names: Mapping[str, str]) -> tuple[Flag, ...]:
+    """Return a member's objections as they sign them."""
+    named = {_pair_named(pair, names): objection for pair, objection in objections.items()}
+    return tuple((*pair, named[pair].reason, named[pair].limit) for pair in sorted(named))
+
+
+def _pair_named(pair: Pair, names: Mapping[str, str]) -> tuple[str, str]:
+    first, second = sorted(names.get(person, "") for person in pair)
+    return first, second
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
@@ -798,8 +917,10 @@ class Finished(PanelBody, kind="finished", by="auditor"):
         shown, objected = before.asked_of(self.member), before.objections.get(self.member, {})
         return turns.after(self.member, len(shown), len(objected), asked=0)
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
-        return signed.pair is None
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
+        standing = flags_of(round_.objections.get(self.member, {}), names)
+        flags = standing if self.seats[1] == "finished" else None
+        return signed.pair is None and signed.flags == flags
 
     def check(self, replay: Replay) -> None:
         """The seat was as it has to be before; then the next is asked, or the audit ends."""
@@ -879,9 +1000,12 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.repeated(self, round_, at)
 
-    def means(self, signed: Signed, names: Mapping[str, str]) -> bool:
-        if signed.act in ("finish", "reopen"):
-            return self.finished == (signed.act == "finish")
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
+        if signed.act == "finish":
+            listed = {Pair.of(o.pair): Objection(o.reason, o.limit) for o in self.objections}
+            return self.finished and signed.flags == flags_of(listed, names)
+        if signed.act == "reopen":
+            return not self.finished
         objections = {_named(o.pair, names): (o.reason, o.limit) for o in self.objections}
         pair = frozenset(signed.pair or ())
         if signed.act == "withdraw":
@@ -911,6 +1035,39 @@ def _check_limit(limit: int | None, pair: tuple[str, str], round_: Round, replay
         replay.differ("panel", f"The limit of {list(pair)} is {limit}", "one below their gap")
 
 
+@dataclass(frozen=True)
+class Comment:
+    """A member's comment: the digest of its words, and when; ``again`` in an open second review."""
+
+    member: str
+    digest: str
+    again: bool
+    at: str
+
+
+class Commented(RoundBody, kind="commented", by="auditor"):
+    """A member comments on a round, before or after its panel closed; it changes no outcome.
+
+    ``comment`` is the digest of the words. What was said while the round was shown ``again`` stays
+    with that review.
+    """
+
+    member: str
+    comment: str
+    again: bool
+
+    def after(self, round_: Round, record: Record) -> Round:
+        comment = Comment(self.member, self.comment, self.again, record.at)
+        return round_.changed(comments=(*round_.comments, comment))
+
+    def check(self, replay: Replay) -> None:
+        """By a member who was asked; whether its words are there is asked at the end."""
+        seat = replay.projection.round(self.round).seats.get(self.member, "unasked")
+        if seat == "unasked":
+            replay.differ("panel", f"{self.member!r} comments", "a member who was asked")
+        replay.reasons[self.comment] = replay.record
+
+
 class EventBody(RoundBody):
     """An event of the learner."""
 
@@ -926,7 +1083,9 @@ class Decided(EventBody, events.Decided, kind="decided", by="operator client"):
 
     def after(self, round_: Round, record: Record) -> Round:
         decisions = {decision.person: decision for decision in self.decisions}
-        return round_.changed(decisions={**round_.decisions, **decisions})
+        return round_.changed(
+            decisions={**round_.decisions, **decisions}, batches=(*round_.batches, len(decisions))
+        )
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
         projection.curves.set_gap(now.number, now.largest_gap)
@@ -1006,7 +1165,10 @@ class Overridden(EventBody, events.Overridden, kind="overridden", by="operator c
         projection.counts["overrides"] += 1
 
     def check(self, replay: Replay) -> None:
-        _check_once(self.person in replay.projection.round(self.round).overrides, replay)
+        round_ = replay.projection.round(self.round)
+        _check_once(self.person in round_.overrides, replay)
+        if round_.reconsidered(self.person) not in (None, self.approved):
+            replay.differ("appeal", f"{self.person!r} is decided on otherwise", "as on appeal")
 
 
 class Closed(
@@ -1019,6 +1181,217 @@ class Closed(
 
     def check(self, replay: Replay) -> None:
         _check_once(replay.projection.round(self.round).closed is not None, replay)
+
+
+class PersonBody(RoundBody):
+    """A record about one person in a round, which is not for the others in it."""
+
+    person: str
+
+
+class Redecided(Body):
+    """The decision that a person's policy and draw make of features that were corrected."""
+
+    approved: bool
+    score: int
+
+
+@dataclass(frozen=True)
+class Appeal:
+    """An applicant's request that a person reconsider a decision, and what became of it.
+
+    ``seq`` is the record that opened it. ``content`` is the digest of their words, and of their
+    features as they say that they should be (``corrects``); ``again`` is what the policy makes of
+    those, where that is known. ``ended`` is when it was decided or withdrawn; ``approved`` is the
+    reviewer's decision, and ``accepted`` says that the corrections are right.
+    """
+
+    id: str
+    seq: int
+    round: str
+    person: str
+    opened: str
+    due: str
+    content: str
+    corrects: bool
+    again: Redecided | None
+    reviewer: str | None = None
+    overdue: bool = False
+    ended: str | None = None
+    approved: bool | None = None
+    accepted: bool = False
+    reason: str | None = None
+
+    @property
+    def status(self) -> str:
+        """``open``, ``overdue``, ``decided`` or ``withdrawn``."""
+        if self.ended is None:
+            return "overdue" if self.overdue else "open"
+        return "withdrawn" if self.approved is None else "decided"
+
+
+class AppealBody(PersonBody):
+    """A record about an appeal."""
+
+    appeal: str
+
+    def changed(self, appeal: Appeal, record: Record) -> Appeal:
+        """Return the appeal after the record."""
+        raise NotImplementedError
+
+    def after(self, round_: Round, record: Record) -> Round:
+        appeal = self.changed(round_.appeals[self.appeal], record)
+        return round_.changed(appeals={**round_.appeals, self.appeal: appeal})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        """Keep the queue: an appeal that has ended leaves it."""
+        appeal = now.appeals[self.appeal]
+        if appeal.ended is None:
+            projection.appeals[self.appeal] = appeal
+        else:
+            del projection.appeals[self.appeal]
+
+    def check(self, replay: Replay) -> None:
+        """It is about an appeal of that person which has not ended."""
+        appeal = replay.projection.round(self.round).appeals.get(self.appeal)
+        if appeal is None or appeal.person != self.person or appeal.ended is not None:
+            replay.differ("appeal", f"{self.kind!r} of {self.appeal!r}", "an appeal that is open")
+
+
+class AppealOpened(AppealBody, kind="appeal-opened", by="operator client"):
+    """Somebody asks for correction or reconsideration; as in :class:`Appeal`."""
+
+    content: str
+    corrects: bool
+    again: Redecided | None
+    due: str
+
+    def after(self, round_: Round, record: Record) -> Round:
+        appeal = Appeal(
+            self.appeal, record.seq, self.round, self.person, record.at, self.due, self.content,
+            self.corrects, self.again,
+        )  # fmt: skip
+        return round_.changed(appeals={**round_.appeals, self.appeal: appeal})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        super().count(projection, before, now)
+        projection.counts["appeals"] += 1
+
+    def check(self, replay: Replay) -> None:
+        """One at a time, by somebody who was decided on, in the docket's time."""
+        round_, record = replay.projection.round(self.round), replay.record
+        due = due_after(record.at, 86_400 * replay.projection.appeal_days)
+        if self.person not in round_.decisions or self.person in round_.erased:
+            replay.differ("appeal", f"{self.person!r} appeals", "somebody who was decided on")
+        if round_.open_appeal(self.person) or self.appeal in round_.appeals:
+            replay.differ("appeal", f"{self.person!r} appeals again", "one appeal at a time")
+        if self.due != due:
+            replay.differ("appeal", f"It is due {self.due}", due)
+        replay.words[self.content] = record
+        replay.redecide(self)
+
+
+class AppealAssigned(AppealBody, kind="appeal-assigned", by="operator client"):
+    """A person is to reconsider."""
+
+    reviewer: str
+
+    def changed(self, appeal: Appeal, record: Record) -> Appeal:
+        return replace(appeal, reviewer=self.reviewer)
+
+
+class AppealOverdue(AppealBody, kind="appeal-overdue", by="service"):
+    """Nobody has decided on an appeal in time."""
+
+    def changed(self, appeal: Appeal, record: Record) -> Appeal:
+        return replace(appeal, overdue=True)
+
+    def check(self, replay: Replay) -> None:
+        super().check(replay)
+        appeal = replay.projection.round(self.round).appeals[self.appeal]
+        if appeal.overdue or not passed(appeal.due, replay.record.at):
+            replay.differ("appeal", "It is overdue", f"once, after {appeal.due}")
+
+
+class AppealDecided(AppealBody, kind="appeal-decided", by="operator client"):
+    """A person has reconsidered; ``reason`` is the digest of their words."""
+
+    reviewer: str
+    approved: bool
+    accepted: bool
+    reason: str
+
+    def changed(self, appeal: Appeal, record: Record) -> Appeal:
+        return replace(
+            appeal, ended=record.at, approved=self.approved, accepted=self.accepted,
+            reason=self.reason,
+        )  # fmt: skip
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        super().count(projection, before, now)
+        appeal = now.appeals[self.appeal]
+        projection.counts["appeals_decided"] += 1
+        projection.counts["appeals_changed"] += self.approved != before.stands(self.person)
+        projection.counts["appeals_late"] += passed(appeal.due, appeal.ended or "")
+
+    def check(self, replay: Replay) -> None:
+        """By whom it was assigned to: an operator decides in their own name."""
+        super().check(replay)
+        appeal = replay.projection.round(self.round).appeals[self.appeal]
+        for name in {appeal.reviewer, replay.operator or self.reviewer} - {self.reviewer}:
+            replay.differ("appeal", f"{self.reviewer!r} decided", f"{name!r}")
+        if self.accepted and not appeal.corrects:
+            replay.differ("appeal", "Corrections are accepted", "none, as there are none")
+        replay.words[self.reason] = replay.record
+        replay.findings.reconsidered += 1
+        replay.findings.entrusted += replay.operator is None
+
+
+class AppealWithdrawn(AppealBody, kind="appeal-withdrawn", by="operator client"):
+    """Somebody takes an appeal back."""
+
+    def changed(self, appeal: Appeal, record: Record) -> Appeal:
+        return replace(appeal, ended=record.at)
+
+
+Occasion = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A notice that an applicant was given: before or after the decision, when, its digest."""
+
+    occasion: Occasion
+    given: str
+    digest: str
+
+
+class NoticeGiven(PersonBody, kind="notice-given", by="operator client"):
+    """An applicant was given a notice, says the institution; ``digest`` is that of its words."""
+
+    occasion: Occasion
+    given: str
+    digest: str
+
+    def after(self, round_: Round, record: Record) -> Round:
+        notice = Notice(self.occasion, self.given, self.digest)
+        notices = (*round_.notices.get(self.person, ()), notice)
+        return round_.changed(notices={**round_.notices, self.person: notices})
+
+    def count(self, projection: Projection, before: Round, now: Round) -> None:
+        projection.counts[f"notices_{self.occasion}"] += 1
+
+    def check(self, replay: Replay) -> None:
+        """To somebody of the round, not in the future; of a rejection where it is one."""
+        round_, told = replay.projection.round(self.round), f"{self.person!r} was told"
+        if self.person not in round_.decisions or self.person in round_.erased:
+            replay.differ("notice", told, "somebody who was decided on")
+        elif self.occasion == "after" and round_.stands(self.person):
+            replay.differ("notice", f"{told} of a rejection", "somebody who was rejected")
+        if not is_moment(self.given) or self.given > replay.record.at:
+            replay.differ("notice", f"{told} at {self.given}", f"by {replay.record.at}")
+        replay.words[self.digest] = replay.record
+        replay.explain_again(self)
 
 
 def _check_once(repeated: bool, replay: Replay) -> None:
@@ -1097,7 +1470,7 @@ class Actor:
 
 # Roles that see the panel at work, and records that only they may notice, and whoever added them.
 SUPERVISORS = ("operator", "regulator")
-UNSEEN = (PanelBody, MemberAsked, Signed, SignedIn, SignedOut)
+UNSEEN = (PanelBody, Commented, MemberAsked, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
 _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 

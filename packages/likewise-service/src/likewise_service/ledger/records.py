@@ -1,12 +1,9 @@
-"""The hash chain: every record of a ledger carries the hash of the one before it.
+"""Records, and the hash by which each is an entry of the ledger's Merkle tree.
 
-    hash = SHA-256 of the canonical JSON of {actor, at, body, docket, kind, nonce, prev, seq}
+    hash = SHA-256 of the canonical JSON of {actor, at, body, docket, kind, nonce, seq}
 
-The nonce is random, so that nobody can find out by guessing what a hash stands for: an auditor who
-holds two receipts learns how many records lie between them, and nothing else.
-
-Whoever holds an old head, as every client and auditor does, can tell whether anything up to it was
-rewritten, even by somebody who rehashed all that follows.
+The nonce is random, so that nobody can find out by guessing what a hash stands for: whoever holds
+two receipts learns how many records lie between them, and nothing else.
 """
 
 from __future__ import annotations
@@ -14,10 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -57,12 +53,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-FORMAT = "likewise-ledger/1"
-GENESIS = "0" * 64
-_RECEIPT = re.compile(
-    r"likewise-receipt/1:(?P<docket>[^:]*):(?P<seq>[0-9]{1,40}):(?P<hash>[0-9a-f]{64})"
-    r"(?::(?P<at>[0-9]{8}T[0-9]{6}Z):(?P<key>[0-9a-f]{16}):(?P<signature>[^:]+))?\Z"
-)
+FORMAT = "likewise-ledger/2"
 
 
 class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
@@ -75,49 +66,10 @@ class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
 
 @dataclass(frozen=True)
 class Head:
-    """The last record of a ledger, by number and hash; before the first, 0 and zeros."""
+    """The last record of a ledger, by number and hash; before the first, 0 and nothing."""
 
     seq: int = 0
-    hash: str = GENESIS
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """A ledger's head as somebody was given it: proof of all that was recorded by then.
-
-    A signed receipt says when it was given (``at``), by which ``key``, and proves that to others.
-    Two receipts are equal if they are of the same head.
-
-    >>> str(Receipt("loans", Head(3, "ab" * 32)))[:24]
-    'likewise-receipt/1:loans'
-    """
-
-    docket: str
-    head: Head
-    at: str = field(default="", compare=False)
-    key: str = field(default="", compare=False)
-    signature: str = field(default="", compare=False)
-
-    @property
-    def statement(self) -> str:
-        """The text that is signed."""
-        return f"{self.docket}:{self.head.seq}:{self.head.hash}:{self.at}:{self.key}"
-
-    def __str__(self) -> str:
-        if self.signature:
-            return f"likewise-receipt/1:{self.statement}:{self.signature}"
-        return f"likewise-receipt/1:{self.docket}:{self.head.seq}:{self.head.hash}"
-
-    @classmethod
-    def parse(cls, text: str) -> Receipt:
-        match = _RECEIPT.match(text.strip())
-        if match is None:
-            raise LikewiseError(
-                f"{text!r} is not a receipt; one reads likewise-receipt/1:DOCKET:NUMBER:HASH:TIME:"
-                f"KEY:SIGNATURE, or ends after HASH if it was not signed. Copy the whole line."
-            )
-        docket, seq, hash_, *signed = match.groups(default="")
-        return cls(docket, Head(int(seq), hash_), *signed)
+    hash: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,24 +82,23 @@ class Record:
     kind: str
     body: Mapping[str, Any]
     nonce: str
-    prev: str
     hash: str
     actor: str
 
     @classmethod
     def following(
-        cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any], actor: str
+        cls, docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], actor: str
     ) -> Record:
+        """Return the record after number ``seq``."""
         text, nonce = canonical(body).decode(), secrets.token_hex(16)
-        plain, seq = json.loads(text), head.seq + 1
-        record = cls.of_text(docket, seq, at, kind, plain, text, nonce, head.hash, "", actor)
+        record = cls.of_text(docket, seq + 1, at, kind, json.loads(text), text, nonce, "", actor)
         record.__dict__["hash"] = record.content_hash
         return record
 
     @classmethod
     def of_text(
         cls, docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], body_text: str,
-        nonce: str, prev: str, hash: str, actor: str,
+        nonce: str, hash: str, actor: str,
     ) -> Record:  # fmt: skip
         """Return a record whose body's canonical JSON is given, and not computed again.
 
@@ -156,7 +107,7 @@ class Record:
         record = object.__new__(cls)
         values = {
             "docket": docket, "seq": seq, "at": at, "kind": kind, "body": body,
-            "body_text": body_text, "nonce": nonce, "prev": prev, "hash": hash, "actor": actor,
+            "body_text": body_text, "nonce": nonce, "hash": hash, "actor": actor,
         }  # fmt: skip
         object.__setattr__(record, "__dict__", values)
         return record
@@ -164,16 +115,16 @@ class Record:
     @classmethod
     def of_row(cls, docket: str, row: Any) -> Record:
         """Return a row of ``events`` as a record, if every byte of it is what would be written."""
-        name, at, kind, text, nonce, prev, hash_, actor, seq = row
+        name, at, kind, text, nonce, hash_, actor, seq = row
         try:
             body = json.loads(text)
             exact = isinstance(body, dict) and canonical_text(body) == text
-            "".join((text, name, at, kind, nonce, prev, hash_, actor)).encode()
+            "".join((text, name, at, kind, nonce, hash_, actor)).encode()
         except (ValueError, TypeError, RecursionError) as error:
             raise LedgerBroken(docket, seq, f"it cannot be read ({error}).") from error
         if not exact:
             raise LedgerBroken(docket, seq, "its body is not canonical JSON.")
-        return cls.of_text(name, seq, at, kind, body, text, nonce, prev, hash_, actor)
+        return cls.of_text(name, seq, at, kind, body, text, nonce, hash_, actor)
 
     @property
     def head(self) -> Head:
@@ -191,9 +142,17 @@ class Record:
         content = (
             f'{{"actor":{quoted(self.actor)},"at":{quoted(self.at)},"body":{self.body_text},'
             f'"docket":{quoted(self.docket)},"kind":{quoted(self.kind)},'
-            f'"nonce":{quoted(self.nonce)},"prev":{quoted(self.prev)},"seq":{seq}}}'
+            f'"nonce":{quoted(self.nonce)},"seq":{seq}}}'
         )
         return sha256(content.encode())
+
+    @property
+    def entry(self) -> bytes:
+        """The entry of the ledger's tree."""
+        try:
+            return bytes.fromhex(self.hash)
+        except (ValueError, TypeError):
+            return b""  # it was changed, as its hash says that it is none
 
     @cached_property
     def intact(self) -> bool:
@@ -207,11 +166,8 @@ class Record:
         return canonical(self.to_json())
 
 
-def link_fault(docket: str, record: Record, seq: int, prev: str | None) -> tuple[str, str] | None:
-    """Return how a record breaks the hash chain and what it should be, or None if it does not.
-
-    ``prev`` is the hash of the record before it, None where that cannot be read.
-    """
+def fault_of(docket: str, record: Record, seq: int) -> tuple[str, str] | None:
+    """Return how a record is not the one of that number and what it should be, or None if it is."""
     if record.seq != seq:
         return f"The record here has the number {record.seq}.", f"number {seq}."
     if record.docket != docket:
@@ -221,24 +177,15 @@ def link_fault(docket: str, record: Record, seq: int, prev: str | None) -> tuple
             f"Its content was changed: it has the hash {record.content_hash[:16]}….",
             f"{str(record.hash)[:16]}…, the hash that it carries.",
         )
-    if prev is not None and record.prev != prev:
-        before = "nothing" if prev == GENESIS else f"{prev[:16]}…"
-        return f"It follows {record.prev[:16]}….", f"{before}, the record before it."
     return None
 
 
-def chained(
-    docket: str,
-    records: Iterable[Record],
-    after: Head = Head(),  # noqa: B008 - a frozen value
-) -> Iterator[Record]:
-    """Yield the same records; one that does not continue the hash chain is refused."""
-    head = after
-    for record in records:
-        fault = link_fault(docket, record, head.seq + 1, head.hash)
+def consecutive(docket: str, records: Iterable[Record], after: int = 0) -> Iterator[Record]:
+    """Yield the same records; one that is not the next is refused, and one that was changed."""
+    for seq, record in enumerate(records, start=after + 1):
+        fault = fault_of(docket, record, seq)
         if fault is not None:
-            raise LedgerBroken(docket, head.seq + 1, f"{fault[0]} It should be: {fault[1]}")
-        head = record.head
+            raise LedgerBroken(docket, seq, f"{fault[0]} It should be: {fault[1]}")
         yield record
 
 
@@ -250,7 +197,7 @@ def parse_line(docket: str, number: int, line: bytes) -> Record:
         exact = record.line() == text
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
         raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
-    names = ("docket", "at", "kind", "nonce", "prev", "hash", "actor")
+    names = ("docket", "at", "kind", "nonce", "hash", "actor")
     texts = all(isinstance(getattr(record, name), str) for name in names)
     if not (exact and texts and type(record.seq) is int and isinstance(record.body, dict)):
         raise LedgerBroken(docket, number, "its line is not canonical JSON of a record.")

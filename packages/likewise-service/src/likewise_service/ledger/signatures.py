@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -72,8 +73,12 @@ class PublicKey:
         return sha256(bytes.fromhex(self.text))[:16]
 
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
+        return self.verifies_raw(_statement(purpose, content), unread_text(signature))
+
+    def verifies_raw(self, content: bytes, signature: bytes) -> bool:
+        """Check a signature in a format of others, which separates its purposes by itself."""
         try:
-            _loaded(self.text).verify(unread_text(signature), _statement(purpose, content))
+            _loaded(self.text).verify(signature, content)
         except (InvalidSignature, ValueError):
             return False
         return True
@@ -110,31 +115,41 @@ class PrivateKey:
         return PublicKey(self._key.public_key().public_bytes_raw().hex())
 
     def sign(self, purpose: str, content: bytes) -> str:
-        return text_of(self._key.sign(_statement(purpose, content)))
+        return text_of(self.sign_raw(_statement(purpose, content)))
+
+    def sign_raw(self, content: bytes) -> bytes:
+        return self._key.sign(content)
 
 
 Act = Literal["flag", "withdraw", "finish", "reopen"]
+# An objection in the names of a review: two people, the digest of the reason, the limit in units.
+Flag = tuple[str, str, str | None, int | None]
 
 
 def act_statement(
-    docket: str, member: str, review: str, act: Act, pair: tuple[str, str] | None,
-    reason: str | None, at: str, limit: int | None = None,
+    docket: str, member: str, review: str, shown: str, act: Act, pair: Sequence[str] | None,
+    reason: str | None, limit: int | None, flags: Sequence[Flag] | None, at: str,
 ) -> bytes:  # fmt: skip
     """Return the words of a member's act, which they sign for the purpose ``member``.
 
-    They know the people of a review by p1, p2, … and no other names. ``reason`` is the salted
-    digest of their words, so that these can be erased; ``limit`` is in units of 2^-20.
+    ``shown`` is the hash of what the member was shown. They know the people of a review by p1, p2,
+    … and no other names. ``reason`` is the salted digest of their words, so that these can be
+    erased; ``limit`` is in units of 2^-20. Who finishes signs all ``flags`` that stand: every other
+    pair that was shown is fine.
     """
-    content = {"docket": docket, "member": member, "review": review, "act": act, "at": at}
-    graded = {} if limit is None else {"limit": limit}
-    return canonical(
-        {**content, "pair": sorted(pair) if pair else None, "reason": reason, **graded}
-    )
+    content = {"docket": docket, "member": member, "review": review, "shown": shown, "act": act}
+    response = {"pair": sorted(pair) if pair else None, "reason": reason, "limit": limit}
+    return canonical({**content, **response, "flags": flags, "at": at})
 
 
 def possession(docket: str, member: str, key: PublicKey) -> bytes:
-    """Return the words by which a member takes a key into use; the key before it signs them too."""
+    """Return the words by which a member takes a key into use; a key before it signs them too."""
     return canonical({"docket": docket, "member": member, "key": key.text})
+
+
+def revocation(docket: str, member: str, key: PublicKey) -> bytes:
+    """Return the words by which a member ends a key, for any key of theirs to sign."""
+    return canonical({"docket": docket, "member": member, "revoked": key.text})
 
 
 def succession(key: PublicKey) -> bytes:

@@ -8,19 +8,25 @@ number of processes.
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
-from likewise_service.errors import ServiceError, StoreError, compact, now
+from likewise_client.tree import Tree
+from likewise_service.errors import LOG, ServiceError, StoreError, now, store_unavailable
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.key_places import KeyPlace, key_place
+from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Head, Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
@@ -120,10 +126,10 @@ class InstallationKey:
 
 
 class Keyring:
-    """The keys of one store."""
+    """The keys of one store; their private halves are in the database, or in a ``place``."""
 
-    def __init__(self, store: Store) -> None:
-        self._store, self._lock = store, threading.Lock()
+    def __init__(self, store: Store, place: KeyPlace | None = None) -> None:
+        self._store, self._place, self._lock = store, place, threading.Lock()
         self._cached: tuple[float, PrivateKey] | None = None
 
     def current(self) -> PrivateKey:
@@ -145,71 +151,122 @@ class Keyring:
     def locked(self, connection: sa.Connection) -> PrivateKey:
         """Return the key in use, which stays so until the transaction ends."""
         db.advisory_lock(connection, INSTALLATION)
-        key = _in_use(connection)
+        key = self._in_use(connection)
         assert key is not None  # noqa: S101 - there is one, and it is not removed
         return key
 
     def _stored(self) -> PrivateKey | None:
         with self._store.reading() as connection:
-            return _in_use(connection)
+            return self._in_use(connection)
+
+    def _in_use(self, connection: sa.Connection) -> PrivateKey | None:
+        """Return the key in use, from where it is: one that is missing is never made anew."""
+        row = _in_use(connection)
+        if row is not None and row.private and self._place is not None:
+            raise StoreError(
+                f"The installation's key {row.id} is in the database, and not in {self._place}. "
+                f"Take one from there into use: likewise key --rotate"
+            )
+        return None if row is None else self._private(row)
+
+    def _private(self, row: sa.Row[Any]) -> PrivateKey:
+        if row.private:
+            return PrivateKey(bytes(row.private))
+        if self._place is None:
+            raise StoreError(
+                f"The installation's key {row.id} is not in the database. Say where it is: "
+                f"LIKEWISE_INSTALLATION_KEY."
+            )
+        for key in self._place.read():
+            if key.public.id == row.id:
+                return key
+        raise StoreError(
+            f"The installation signs with the key {row.id}, which is not in {self._place}. Put it "
+            f"back. If there is no copy: likewise key --rotate --compromised"
+        )
+
+    def _unused(self, connection: sa.Connection) -> PrivateKey | None:
+        """Return a key of the place that the installation never had."""
+        listed = set(connection.execute(sa.select(db.keys.c.public)).scalars())
+        keys = () if self._place is None else self._place.read()
+        return next((key for key in keys if key.public.text not in listed), None)
+
+    def _create(self) -> PrivateKey:
+        return PrivateKey.fresh() if self._place is None else self._place.create()
 
     def _first(self) -> PrivateKey:
         try:
             with self._store.changing() as connection:
-                _insert(connection, PrivateKey.fresh())
+                key = PrivateKey.fresh() if self._place is None else self._unused(connection)
+                if key is None:
+                    raise StoreError(f"There is no key in {self._place}. Make one: {CREATE}")
+                self._insert(connection, key)
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
         key = self._stored()
         assert key is not None  # noqa: S101 - one of them was inserted
         return key
 
-    def sign(self, receipt: Receipt) -> Receipt:
-        """Return the same receipt, as of now and signed."""
-        key = self.current()
-        dated = replace(receipt, at=compact(now()), key=key.public.id)
-        return replace(dated, signature=key.sign("receipt", dated.statement.encode()))
+    def sign(self, origin: str, tree: Tree) -> Checkpoint:
+        """Return the checkpoint of a log, signed with the key in use."""
+        return Checkpoint.of(origin, tree).signed(self.current())
 
     def listed(self) -> list[InstallationKey]:
         """Return all keys that the installation has had, the oldest first; the last is in use."""
-        self.current()  # a store that has none gets one
+        query = sa.select(db.keys).order_by(db.keys.c.created, db.keys.c.id)
         with self._store.reading() as connection:
-            rows = connection.execute(sa.select(db.keys).order_by(db.keys.c.created, db.keys.c.id))
-            return [
+            keys = [
                 InstallationKey(PublicKey(r.public), r.created, r.retired, r.compromised)
-                for r in rows
+                for r in connection.execute(query)
             ]
+        if not keys:
+            self.current()  # a store that has none gets one
+            return self.listed()
+        return keys
 
     def rotate(self, *, compromised: bool = False) -> tuple[PublicKey, PublicKey]:
         """Take a new key into use, and say so in every ledger; return the old and the new one.
 
-        The old key signs the new one, unless it fell into other hands.
+        The old key signs the new one, unless it fell into other hands, or was lost. The new one is
+        that of the place which was never used, or else a fresh one. An ended key signs nothing, so
+        nothing of it is kept.
         """
-        self.current()  # a store that has none gets one
-        fresh, moment = PrivateKey.fresh(), now()
+        self.listed()  # a store that has none gets one
+        moment, consent = now(), None
         with self._store.changing() as connection:
-            old = self.locked(connection)
-            consent = None if compromised else old.sign("succession", succession(fresh.public))
-            body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
+            db.advisory_lock(connection, INSTALLATION)
+            old = _in_use(connection)
+            assert old is not None  # noqa: S101 - there is one, and it is not removed
+            before = None if compromised else self._private(old)
+            fresh = self._unused(connection) or self._create()
+            if before is not None:
+                consent = before.sign("succession", succession(fresh.public))
+            body = kinds.KeyPublished(fresh.public.text, old.id, consent, compromised)
             lost = moment if compromised else None
-            ended = {"in_use": None, "retired": moment, "compromised": lost}
-            connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
-            _insert(connection, fresh)
+            ended = {"in_use": None, "retired": moment, "compromised": lost, "private": b""}
+            connection.execute(db.keys.update().where(db.keys.c.id == old.id).values(ended))
+            self._insert(connection, fresh)
             notify(connection, None, body)
         self.forget()
-        return old.public, fresh.public
+        return PublicKey(old.public), fresh.public
+
+    def _insert(self, connection: sa.Connection, key: PrivateKey) -> None:
+        private = key.raw if self._place is None else b""
+        row = {"id": key.public.id, "public": key.public.text, "private": private}
+        connection.execute(db.keys.insert().values(**row, created=now(), in_use="yes"))
 
 
-def _in_use(connection: sa.Connection) -> PrivateKey | None:
-    query = sa.select(db.keys.c.private).where(db.keys.c.in_use.is_not(None))
-    private = connection.execute(query).scalar()
-    return None if private is None else PrivateKey(bytes(private))
+def _in_use(connection: sa.Connection) -> sa.Row[Any] | None:
+    return connection.execute(sa.select(db.keys).where(db.keys.c.in_use.is_not(None))).first()
 
 
-def _insert(connection: sa.Connection, key: PrivateKey) -> None:
-    row = {"id": key.public.id, "public": key.public.text, "private": key.raw}
-    connection.execute(db.keys.insert().values(**row, created=now(), in_use="yes"))
+CREATE = "likewise key --create PLACE, with what LIKEWISE_INSTALLATION_KEY names"
 
 
+# The bytes that are written to tell if a store can be written to, and those that a SQLite file's
+# disk needs besides: its journal may have room that the file has not.
+WRITTEN = 16_384
+SPARE = 1_048_576
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
 
@@ -217,7 +274,7 @@ SCRUBS = 40
 class Store:
     """A database with the ledgers of some dockets."""
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
+    def __init__(self, url: str, *, read_only: bool = False, key: str = "") -> None:
         try:
             self.url = sa.make_url(url)
         except sa.exc.ArgumentError as error:
@@ -234,15 +291,16 @@ class Store:
         self.begun = False
         self._readers, self._writers = db.engines(self.url, read_only=read_only)
         self._glances = db.glancing(self._readers)
-        self.keys = Keyring(self)
+        self.keys = Keyring(self, key_place(key))
 
     @classmethod
-    def open(cls, url: str, *, create: bool = True) -> Store:
+    def open(cls, url: str, *, create: bool = True, key: str = "") -> Store:
         """Open a database; an empty one becomes a store, one of another revision is refused.
 
-        Without ``create``, what is not a store already is refused and left as it is.
+        Without ``create``, what is not a store already is refused and left as it is. ``key`` is the
+        place of the installation's private key, where that is not the database.
         """
-        store = cls(url)
+        store = cls(url, key=key)
         with store._opening(create):
             stored = store._revision()
             store.begun = create and not stored
@@ -335,14 +393,17 @@ class Store:
             yield connection
 
     def try_writing(self) -> None:
-        """Write something and roll it back: a database may respond and yet be read-only."""
-        with (
-            db.translated(self.where),
-            self._writers.connect() as connection,
-            connection.begin() as attempt,
-        ):
-            connection.execute(db.meta.insert().values(key="writable", value="yes"))
-            attempt.rollback()
+        """Write as much as a round takes, and remove it: a database may respond, and yet be
+        read-only or without space. What is rolled back would not have needed any.
+        """
+        if self._on_sqlite and shutil.disk_usage(str(self.url.database)).free < SPARE:
+            LOG.error("The disk of %s has less than %d bytes left.", self.where, SPARE)
+            raise store_unavailable()
+        key, value = f"writable-{secrets.token_hex(8)}", secrets.token_hex(WRITTEN // 2)
+        with self.changing() as connection:
+            connection.execute(db.meta.insert().values(key=key, value=value))
+        with self.changing() as connection:
+            connection.execute(db.meta.delete().where(db.meta.c.key == key))
 
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:
@@ -361,6 +422,24 @@ class Store:
     def dockets(self) -> tuple[str, ...]:
         with self.reading() as connection:
             return tuple(connection.execute(_DOCKETS).scalars())
+
+    def listed(
+        self, after: str, limit: int, *, contains: str = "", only: str | None = None
+    ) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return names above ``after`` with the docket's settings at its beginning, in order.
+
+        Only names that hold ``contains`` are listed, or ``only`` one. None has to be opened.
+        """
+        names, first = db.dockets.c.docket, db.events.c.seq == 1
+        query = sa.select(names, db.events.c.body).join(
+            db.events, (db.events.c.docket == names) & first
+        )
+        query = query.where(names > after, names.contains(contains, autoescape=True))
+        if only is not None:
+            query = query.where(names == only)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(names).limit(limit)).all()
+        return [(name, json.loads(body)["spec"]) for name, body in rows]
 
     def due(self, moment: str) -> tuple[str, ...]:
         """Return the dockets whose panels have to be looked at by then."""

@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise_client.tree import Tree, leaf_hash
 from likewise_service.ledger import database as db
-from likewise_service.ledger.records import Head, Payload, Record, canonical
+from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, canonical
+from likewise_service.ledger.tiles import Log
 
 T = TypeVar("T")
 # Asked with every command, so in the driver's own words: nothing has to be compiled.
@@ -81,6 +83,41 @@ class LedgerView:
     @cached_property
     def head(self) -> Head:
         return head_of(self.connection, self.docket)
+
+    @cached_property
+    def tree(self) -> Tree:
+        return self.log().tree()
+
+    def log(self, size: int | None = None) -> Log:
+        """Return the Merkle tree of the records, or of the first of them, as it is stored."""
+        return Log(self.head.seq if size is None else size, self._hashes)
+
+    def _hashes(self, level: int, first: int, stop: int) -> list[bytes]:
+        if level == 0:
+            hashes = [leaf_hash(entry) for entry in self.entries(first, stop)]
+        else:
+            number, same = db.subtrees.c.number, db.subtrees.c.level == level
+            query = sa.select(db.subtrees.c.root).where(
+                self.of(db.subtrees), same, number >= first, number < stop
+            )
+            hashes = [bytes(root) for root in self.execute(query.order_by(number)).scalars()]
+        if len(hashes) != stop - first:
+            message = "the records and the tree over them were not written together."
+            raise LedgerBroken(self.docket, first + 1, message)
+        return hashes
+
+    def entries(self, first: int, stop: int) -> list[bytes]:
+        """Return entries of the tree: the hashes of the records above ``first``, up to ``stop``."""
+        query = sa.select(db.events.c.hash).where(
+            self.of(db.events), db.events.c.seq > first, db.events.c.seq <= stop
+        )
+        texts = self.execute(query.order_by(db.events.c.seq)).scalars()
+        return [bytes.fromhex(text) for text in texts]
+
+    def subtrees(self) -> dict[tuple[int, int], bytes]:
+        """Return the roots of all complete subtrees, by level and number."""
+        rows = self.execute(sa.select(db.subtrees).where(self.of(db.subtrees)))
+        return {(row.level, row.number): bytes(row.root) for row in rows}
 
     def execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
         return self.connection.execute(statement)
@@ -205,14 +242,16 @@ class LedgerView:
         content = self.execute(query).scalar()
         return None if content is None else bytes(content)
 
-    def newest_snapshot(self) -> tuple[Head, bytes] | None:
-        """Return the newest snapshot of a record which the ledger still has, and its content."""
-        same = (db.events.c.seq == db.snapshots.c.seq) & (db.events.c.hash == db.snapshots.c.hash)
-        query = sa.select(db.snapshots.c.seq, db.snapshots.c.hash, db.snapshots.c.content).where(
-            self.of(db.snapshots), self.of(db.events), same
+    def newest_snapshot(self) -> tuple[Tree, bytes] | None:
+        """Return the newest snapshot of a tree which the ledger still has, and its content."""
+        query = sa.select(db.snapshots).where(
+            self.of(db.snapshots), db.snapshots.c.seq <= self.head.seq
         )
-        row = self.execute(query.order_by(db.snapshots.c.seq.desc()).limit(1)).first()
-        return None if row is None else (Head(row.seq, row.hash), bytes(row.content))
+        for row in self.execute(query.order_by(db.snapshots.c.seq.desc())):
+            tree = self.log(row.seq).tree()
+            if tree.root.hex() == row.hash:
+                return tree, bytes(row.content)
+        return None
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
@@ -244,6 +283,7 @@ class Transaction(LedgerView):
     """
 
     head: Head
+    tree: Tree
 
     def __init__(self, connection: sa.Connection, docket: str) -> None:
         super().__init__(connection, docket)
@@ -256,7 +296,7 @@ class Transaction(LedgerView):
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Keep all that the block writes, or after an exception nothing of it."""
-        self._before, head = len(self._rows), self.head
+        self._before, head, tree = len(self._rows), self.head, self.tree
         try:
             with self._stack:
                 yield
@@ -264,7 +304,7 @@ class Transaction(LedgerView):
                     self.flush()
         except BaseException:
             del self._rows[self._before :]
-            self.head = head
+            self.head, self.tree = head, tree
             raise
         finally:
             self._before, self._begun = None, False
@@ -306,8 +346,11 @@ class Transaction(LedgerView):
             self.connection.exec_driver_sql(statement, values if len(values) > 1 else values[0])
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
-        record = Record.following(self.docket, self.head, at, kind, body, actor)
+        record = Record.following(self.docket, self.head.seq, at, kind, body, actor)
+        self.tree = self.tree.plus(record.entry)
         self._rows.append(("events", {**record.to_json(), "body": record.body_text}))
+        for level, number, root in self.tree.filled:
+            self._rows.append(("subtrees", {"level": level, "number": number, "root": root}))
         self.head = record.head
         return record
 
@@ -370,15 +413,15 @@ class Transaction(LedgerView):
         self.connection.exec_driver_sql(statement, values)
         self._due = None
 
-    def keep_snapshot(self, head: Head, content: bytes) -> None:
+    def keep_snapshot(self, tree: Tree, content: bytes) -> None:
         """Write a state to start from, and keep the one before it; older ones go.
 
         Another process may have written one of the same record.
         """
         table, newest = db.snapshots, sa.select(sa.func.max(db.snapshots.c.seq))
         older = table.c.seq < newest.where(self.of(table)).scalar_subquery()
-        self._change(table.delete().where(self.of(table), older | (table.c.seq == head.seq)))
-        row = {"docket": self.docket, "seq": head.seq, "hash": head.hash, "content": content}
+        self._change(table.delete().where(self.of(table), older | (table.c.seq == tree.size)))
+        row = {"docket": self.docket, "seq": tree.size, "hash": tree.root.hex(), "content": content}
         self._change(db.snapshots.insert().values(row))
 
     def drop_snapshots(self) -> None:
@@ -398,6 +441,7 @@ _INSERTS = {
     for dialect, placeholder in PLACEHOLDERS.items()
     for table in (
         db.events,
+        db.subtrees,
         db.payloads,
         db.requests,
         db.rounds,

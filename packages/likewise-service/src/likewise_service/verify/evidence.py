@@ -4,13 +4,19 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import sqlalchemy as sa
 
+from likewise.errors import LikewiseError
 from likewise.learner.state import State
 from likewise_service.errors import ServiceError, StoreError
-from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, link_fault
+from likewise_service.ledger.notes import Checkpoint, encoded, origin_of
+from likewise_service.ledger.records import LedgerBroken, Payload, Record, fault_of
+from likewise_service.ledger.signatures import PublicKey
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.tiles import WIDTH, Log
 
 # The most differences that are printed.
 PRINTED = 20
@@ -20,8 +26,8 @@ PRINTED = 20
 class Difference:
     """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
 
-    ``about`` is chain, seed, payload, order, decision, asking, lottery, panel, audit, erasure,
-    learner, receipt, actor, signature, anchor, time, export or snapshot.
+    ``about`` is record, tree, seed, payload, order, decision, asking, lottery, panel, audit,
+    erasure, learner, receipt, actor, signature, anchor, time, export or snapshot.
     """
 
     seq: int
@@ -42,14 +48,20 @@ class Replayed:
     ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
     ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
-    operator ended before the panel was done. ``erased``
+    operator ended before the panel was done; ``shown`` are the signed acts for which it was
+    computed again what the member was shown, and ``unshown`` those for which it could not be;
+    ``reconsidered`` are appeals that were decided, of which ``entrusted`` not by an operator in
+    their own name; ``redecided`` counts what the policy makes of corrections, and its reasons in
+    notices, as far as they were computed again, and ``unexplained`` those that could not be.
+    ``erased``
     are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
-    governance: keys, actors, members' signatures and anchors.
+    governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
+    ``kept_state`` after the record that was asked for, ``certificate`` that of the end.
     """
 
-    receipt: Receipt
+    receipt: Checkpoint
     differences: list[Difference] = field(default_factory=list)
     seed: str = "unknown"
     rounds: int = 0
@@ -64,9 +76,17 @@ class Replayed:
     audits: int = 0
     repeats: int = 0
     ended: int = 0
+    shown: int = 0
+    unshown: int = 0
     payloads: int = 0
     labels: int = 0
+    reconsidered: int = 0
+    entrusted: int = 0
+    redecided: int = 0
+    unexplained: int = 0
     state: State | None = None
+    kept_state: State | None = None
+    certificate: dict[str, Any] | None = None
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
 
@@ -78,8 +98,8 @@ class Replayed:
     def proved(self) -> list[str]:
         seeded = self.seed in ("held", "revealed")
         sentences = {
-            f"The {self.receipt.head.seq:,} records are a hash chain. That nothing was rewritten "
-            f"before that, an older receipt shows: likewise verify RECEIPT.": True,
+            f"The {self.receipt.size:,} records are those of the receipt above. That none was "
+            f"rewritten before it was made, an older receipt shows: likewise verify RECEIPT.": True,
             f"The panels were those that membership and rule prescribe, and {self.audits:,} "
             f"outcomes follow from the objections.": True,
             f"{self.turns:,} times a member was asked in turn: the one who followed, about what "
@@ -91,7 +111,13 @@ class Replayed:
             f"{self.repeats:,} records are about rounds that were shown again, each by the lottery "
             f"of hidden repeats.": self.repeats,
             f"{self.decisions:,} decisions, with their scores, were taken again.": self.decisions,
-        }
+            f"{self.reconsidered:,} appeals were decided, each by whom it was assigned to.":
+                self.reconsidered,
+            f"{self.redecided:,} times what the policy makes of corrected data, or its reasons in "
+            f"a notice, were computed again.": self.redecided,
+            f"What members were shown (people, features, scores, pairs, guidelines) is what they "
+            f"signed, in {self.shown:,} acts.": self.shown,
+        }  # fmt: skip
         return [sentence for sentence, shown in sentences.items() if shown] + self.kept
 
     @property
@@ -114,8 +140,15 @@ class Replayed:
                 self.ended,
             "That the seed was not chosen for its draws, or who arrives for them: its owner knows "
             "it. Hold a receipt from before the first round.": self.decisions or self.draws,
+            f"What members were shown in {self.unshown:,} signed acts: features of it are gone, or "
+            f"were not given here.": self.unshown,
             f"That {self.labels:,} labels are true: they are what the institution sent.":
                 self.labels,
+            f"That a person decided on {self.entrusted:,} appeals: the institution's own programs, "
+            f"or somebody at the machine, say who did.": self.entrusted,
+            f"{self.unexplained:,} times what the policy makes of corrected data, or its reasons "
+            f"in a notice, could not be computed again, or nobody had at the time.":
+                self.unexplained,
         }  # fmt: skip
         return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 
@@ -123,9 +156,9 @@ class Replayed:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        head = self.receipt.head
-        yield f"Docket {self.receipt.docket}: {head.seq:,} records, {self.rounds:,} rounds."
-        yield f"Receipt: {self.receipt}"
+        receipt = self.receipt
+        yield f"Docket {receipt.docket}: {receipt.size:,} records, {self.rounds:,} rounds."
+        yield f"Receipt: {receipt.origin}, {receipt.size:,} records, root {encoded(receipt.root)}"
         yield ""
         if self.holds:
             yield "THE LEDGER HOLDS."
@@ -147,7 +180,8 @@ class Replayed:
 class Evidence:
     """A docket's ledger; ``unreadable`` says why some records are not among it.
 
-    ``payloads`` is None where there are none to check; ``receipt`` is the one beside an export.
+    ``payloads`` is None where there are none to check; ``receipt`` is the one beside an export;
+    ``subtrees`` are the roots that a database keeps, by level and number.
     """
 
     docket: str
@@ -155,7 +189,36 @@ class Evidence:
     payloads: Mapping[str, Payload] | None = None
     secret: tuple[int, bytes] | None = None
     unreadable: Mapping[int, str] = field(default_factory=dict)
-    receipt: Receipt | None = None
+    receipt: Checkpoint | None = None
+    subtrees: Mapping[tuple[int, int], bytes] = field(default_factory=dict)
+
+    @cached_property
+    def log(self) -> Log:
+        """The Merkle tree over the records."""
+        return Log.of(record.entry for record in self.records)
+
+    @property
+    def origin(self) -> str:
+        """The name of the log, by the key in the first record; without one, by nothing."""
+        key = str(self.records[0].body.get("key")) if self.records else ""
+        try:
+            return origin_of(self.docket, PublicKey(key))
+        except LikewiseError:
+            return f"(unknown)/{self.docket}"
+
+    def checkpoint(self, size: int | None = None) -> Checkpoint:
+        """Return the size and the root of the first records, or of all; nobody has signed it."""
+        return Checkpoint.of(self.origin, self.log.tree(size))
+
+    def stored_faults(self) -> Iterator[Difference]:
+        """Compare the roots that a database keeps with the records: proofs are made from them."""
+        for (level, number), root in self.subtrees.items():
+            number_below, rest = divmod(number, WIDTH)
+            tile = self.log.tile(level, number_below)
+            if rest >= len(tile) or tile[rest] != root:
+                seq = (number + 1) * WIDTH**level
+                recorded = f"The stored root of {WIDTH**level:,} records is {root.hex()[:16]}…."
+                yield Difference(seq, "tree", recorded, "the one that follows from them.")
 
 
 @contextmanager
@@ -185,6 +248,7 @@ def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence
                     seq = error.seq if isinstance(error.seq, int) else len(records) + 1
                     unreadable[seq] = error.why
             payloads, secret = view.payloads() if personal else None, view.secret()
+            subtrees = view.subtrees()
     except sa.exc.DatabaseError as error:
         raise StoreError(f"{store.where} cannot be read: {error.orig}") from error
     if not records and not unreadable:
@@ -192,22 +256,20 @@ def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence
         raise ServiceError(
             "no-docket", 404, f"There is no docket {docket!r} in {store.where}; it has: {names}."
         )
-    return Evidence(docket, records, payloads, secret, unreadable)
+    return Evidence(docket, records, payloads, secret, unreadable, subtrees=subtrees)
 
 
 def walked(evidence: Evidence) -> Iterator[tuple[Record, Difference | None]]:
-    """Yield every record with what breaks the hash chain there, and go on after a fault.
+    """Yield every record with its own fault, and go on after it.
 
-    A record whose number has been there already is a fault and nothing else: what follows it is
-    compared with the record before it.
+    A record whose number has been there already is a fault and nothing else.
     """
-    head = Head()
+    last = 0
     for record in evidence.records:
-        seq = head.seq + 1
-        prev: str | None = head.hash
+        seq = last + 1
         while seq in evidence.unreadable:
-            seq, prev = seq + 1, None
-        fault = link_fault(evidence.docket, record, seq, prev)
-        yield record, None if fault is None else Difference(seq, "chain", *fault)
+            seq += 1
+        fault = fault_of(evidence.docket, record, seq)
+        yield record, None if fault is None else Difference(seq, "record", *fault)
         if record.seq >= seq:
-            head = record.head
+            last = record.seq

@@ -2,7 +2,7 @@
 
 ledger.jsonl     one record a line; the line's number is the record's
 events.csv       the same for spreadsheets (not for proofs)
-receipt.txt      the ledger's head
+checkpoint.txt   the ledger's receipt: its size, and the root of its tree
 payloads.jsonl   features and reasons: personal, only if asked for
 seed.json        the seed and its salt: only if published, or asked for by its owner
 keys.jsonl       the installation's public keys, since when and until when
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise_service.ledger import records, signatures
+from likewise_service.ledger import notes, records, signatures
 from likewise_service.ledger.store import Keyring
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
@@ -47,7 +47,7 @@ def _digest(path: Path) -> str:
 
 
 def write_manifest(
-    folder: Path, files: Iterable[Path], receipt: records.Receipt, key: signatures.PrivateKey
+    folder: Path, files: Iterable[Path], receipt: notes.Checkpoint, key: signatures.PrivateKey
 ) -> Path:
     digests = {path.name: _digest(path) for path in files}
     content = {"format": EXPORT, "receipt": str(receipt), "files": digests}
@@ -83,7 +83,7 @@ def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
     return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
 
 
-LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "receipt.txt"
+LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "checkpoint.txt"
 PAYLOADS, SEED, KEYS = "payloads.jsonl", "seed.json", "keys.jsonl"
 _COLUMNS = ("seq", "at", "kind", "round", "person", "member", "body", "hash")
 
@@ -100,11 +100,11 @@ def write_export(
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise LikewiseError(f"{folder} is not empty; an export needs a folder of its own.")
-    receipt = keys.sign(records.Receipt(evidence.docket, evidence.records[-1].head))
+    receipt = keys.sign(evidence.origin, evidence.log.tree())
     files = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
         _write_csv(folder / EVENTS, evidence.records),
-        _write(folder / RECEIPT, [str(receipt).encode()]),
+        _write(folder / RECEIPT, [str(receipt).encode().removesuffix(b"\n")]),
     ]
     if personal and evidence.payloads is not None:
         lines = (
@@ -139,7 +139,7 @@ def read_export(folder: Path) -> Evidence:
                 unreadable[number] = error.why
     docket = _docket(folder, entries)
     text = folder / RECEIPT
-    receipt = records.Receipt.parse(text.read_text(encoding="utf-8")) if text.is_file() else None
+    receipt = notes.Checkpoint.parse(text.read_text(encoding="utf-8")) if text.is_file() else None
     payloads, secret = _payloads(folder / PAYLOADS), _seed(folder / SEED)
     return Evidence(docket, entries, payloads, secret, unreadable, receipt)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import APART
-from likewise_service.errors import later, seconds_between
+from likewise_service.errors import later, moment_of, seconds_between
 from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.records import LedgerBroken, Receipt, Record
+from likewise_service.ledger.notes import Checkpoint, Verifier, signatures_in
+from likewise_service.ledger.records import LedgerBroken, Record
 from likewise_service.verify.evidence import Difference, Evidence
 
 # Kinds of record that a member adds for themselves.
@@ -139,14 +140,18 @@ TOLERANCE = 300.0
 class AnchorChecks:
     """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities.
 
+    ``witnesses`` are keys of those who sign that they saw the ledger grow, ``seen`` is the last
+    record that each of them has seen.
+
     ``covered`` is the last record that an anchor fixes, by the time ``last``; ``widest`` is the
     longest time between two anchors, in minutes. ``ahead`` is how far the ledger's time was ahead
     of a clock, ``doubtful`` are the records that say so, and by how many seconds.
     """
 
-    docket: str
-    records: Sequence[Record]
+    evidence: Evidence
     roots: list[Any] = field(default_factory=list)
+    witnesses: Sequence[Verifier] = ()
+    seen: dict[str, int] = field(default_factory=dict)
     anchors: int = 0
     stamped: int = 0
     failures: int = 0
@@ -177,7 +182,7 @@ class AnchorChecks:
 
     def _anchored(self, record: Record, body: kinds.Anchored) -> Iterator[Difference]:
         try:
-            receipt = Receipt.parse(body.receipt)
+            receipt = Checkpoint.parse(body.receipt)
             latest = later(body.fixed, TOLERANCE + self.ahead.by(record.at))
             fault = self._fault(record, receipt) or self._stamp_fault(body)
         except (LikewiseError, ValueError, OverflowError) as error:
@@ -186,26 +191,30 @@ class AnchorChecks:
             yield Difference(record.seq, "anchor", fault, "a head of this ledger.")
             return
         self.anchors += 1
-        head = self.records[receipt.head.seq - 1]
+        head = self.evidence.records[receipt.size - 1]
         if head.at > latest:
             expected = f"{body.fixed} or earlier: it was anchored then, and is post-dated."
             yield Difference(head.seq, "time", f"It has the time {head.at}.", expected)
         minutes = seconds_between(self.last or self._began, body.fixed) / 60
         self.widest = max(self.widest, minutes)
-        self.last, self.covered = max(self.last, body.fixed), receipt.head.seq
+        self.last, self.covered = max(self.last, body.fixed), receipt.size
         self._bound = later(self.last, -TOLERANCE)
 
-    def _fault(self, record: Record, receipt: Receipt) -> str:
-        seq = receipt.head.seq
-        if receipt.docket != self.docket or not 0 < seq < record.seq or seq > len(self.records):
-            return f"It anchors record {seq:,} of {receipt.docket!r}."
-        if self.records[seq - 1].hash != receipt.head.hash:
-            return f"Record {seq:,} is not the one that was anchored: it was rewritten."
+    def _fault(self, record: Record, receipt: Checkpoint) -> str:
+        seq, ledger = receipt.size, self.evidence
+        if receipt.origin != ledger.origin or not 0 < seq < record.seq or seq > ledger.log.size:
+            return f"It anchors record {seq:,} of {receipt.origin!r}."
+        if ledger.log.tree(seq).root != receipt.root:
+            return (
+                f"The records up to {seq:,} are not those that were anchored: some were rewritten."
+            )
         return ""
 
     def _stamp_fault(self, body: kinds.Anchored) -> str:
         if body.proof is None:
             return ""
+        if body.target.startswith("witness:"):
+            return self._cosignature_fault(body, body.proof)
         stamp, content = signatures.TimeStamp.parse(body.proof), body.receipt.encode()
         if not stamp.covers(content):
             return "The time-stamp is of something else."
@@ -218,7 +227,28 @@ class AnchorChecks:
             self.stamped += 1
         return ""
 
+    def _cosignature_fault(self, body: kinds.Anchored, proof: str) -> str:
+        checkpoint = Checkpoint.parse(body.receipt).plus(*signatures_in(proof))
+        for witness in self.witnesses:
+            if not (seconds := checkpoint.seen_at(witness)):
+                continue
+            if (at := moment_of(seconds)) != body.fixed:
+                return f"The witness saw it at {at}, and the record says {body.fixed}."
+            self.stamped, self.seen[witness.name] = self.stamped + 1, checkpoint.size
+        return ""
+
     def report(self, proved: list[str], unproved: list[str]) -> None:
+        for witness in self.witnesses:
+            if seq := self.seen.get(witness.name):
+                proved.append(
+                    f"The witness {witness.name} saw the ledger grow up to record {seq:,}, and has "
+                    f"seen no other."
+                )
+            else:
+                unproved.append(
+                    f"That the witness {witness.name} has seen this ledger: it signed nothing in "
+                    f"it. Compare with the checkpoint that the witness itself publishes."
+                )
         if self.doubtful:
             seq, seconds = max(self.doubtful, key=lambda item: item[1])
             unproved.append(
@@ -226,7 +256,7 @@ class AnchorChecks:
                 f"was wrong, the furthest by {seconds / 60:,.1f} minutes (record {seq:,}): the "
                 f"ledger's own time does not go back. Anchors bound them all the same."
             )
-        if not self.anchors and self.records:
+        if not self.anchors and self.evidence.records:
             unproved.append(
                 "When records were written: nothing was anchored outside, so all times are the "
                 "operator's, and what follows the last receipt that anybody holds can be rewritten."
@@ -239,7 +269,7 @@ class AnchorChecks:
             f"{self.last}, and times are bounded to within {self.widest + TOLERANCE / 60:,.1f} "
             f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
         )
-        minutes = seconds_between(self.last, max(self.records[-1].at, self.last)) / 60
+        minutes = seconds_between(self.last, max(self.evidence.records[-1].at, self.last)) / 60
         unproved.append(
             f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
             f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
@@ -248,7 +278,8 @@ class AnchorChecks:
         if not self.stamped:
             unproved.append(
                 "That the anchors' times are true: compare the file or the receiver's own copies "
-                "(likewise verify FILE), or name the authority's certificates (--authority)."
+                "(likewise verify FILE), or name the authority's certificates (--authority) or the "
+                "witnesses (--witness)."
             )
         if self.failures:
             unproved.append(f"{self.failures:,} times an anchor failed; it was tried again.")
@@ -303,25 +334,31 @@ class KeyChecks:
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
 ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
-STATEMENTS = MEMBER_ACTS - {"member-key-set"}
+# A comment is none of them: it changes no outcome, and nobody signs it.
+STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
 
 @dataclass
 class MemberChecks:
     """Members' keys, and the signature that the next record has to fit.
 
-    ``published`` are keys that members publish elsewhere, by name: in a ledger that has another
-    one, somebody speaks for them.
+    ``published`` are keys that members publish elsewhere, by name: in a ledger in which another
+    one began to sign, and none of theirs agreed, somebody speaks for them. ``first`` is the record
+    from which on a member signs, ``doubts`` are sentences on keys that only the operator vouches
+    for.
     """
 
     docket: str
-    published: dict[str, str] = field(default_factory=dict)
-    keys: dict[str, tuple[signatures.PublicKey, int]] = field(default_factory=dict)
+    published: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    keys: kinds.MemberKeys = field(default_factory=dict)
+    first: dict[str, int] = field(default_factory=dict)
+    doubts: list[str] = field(default_factory=list)
     signed: int = 0
     unsigned: Counter[tuple[str, str]] = field(default_factory=Counter)
     ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
     _pending: kinds.Signed | None = None
     _last: dict[str, str] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
 
     def passes(self, record: Record) -> bool:
         """Tell at once that the record needs no signature, and none waits for it."""
@@ -337,13 +374,12 @@ class MemberChecks:
             yield f"It is {record.kind!r}.", f"{ACTS[signed.act]!r}, which was signed."
         if isinstance(body, kinds.ClockBehind):
             self.ahead = body.ahead(record)
-        elif isinstance(body, kinds.MemberKeySet):
-            key = signatures.PublicKey(body.key)
-            fault = self._key_fault(body, key)
+        elif isinstance(body, kinds.MemberKeyBody):
+            fault = self._key_fault(record, body)
             if fault:
-                yield fault, "a key that its owner took into use."
-            first = self.keys[body.member][1] if body.member in self.keys else record.seq
-            self.keys[body.member] = (key, first)
+                yield fault, "a key that its owner took into use, or ended."
+            else:
+                body.change(self.keys, record.at)
         elif isinstance(body, kinds.Signed):
             fault = self._fault(record, body)
             if fault:
@@ -359,7 +395,7 @@ class MemberChecks:
         if signed is None and member not in self.keys:
             self.unsigned[member, record.actor] += 1
         if signed is None and member in self.keys:
-            since = f"one, since they sign from record {self.keys[member][1]:,} on."
+            since = f"one, since they sign from record {self.first[member]:,} on."
             yield f"{member!r} speaks without a signature.", since
         elif signed is not None and signed.member != member:
             yield f"It is of {member!r}.", f"of {signed.member!r}."
@@ -372,34 +408,69 @@ class MemberChecks:
         earliest = later(record.at, -TOLERANCE - self.ahead.by(record.at) - APART)
         if not earliest <= body.at <= later(record.at, TOLERANCE):
             return f"It was signed at {body.at}, and recorded at {record.at}."
-        key = self.keys[body.member][0] if body.member in self.keys else None
-        if key is None or key.id != body.key:
-            return f"It is signed by {body.key}, which is not {body.member!r}'s key."
-        if body.at <= self._last.get(body.member, ""):
+        key = kinds.signing_keys(self.keys, body.member).get(body.key)
+        if key is None:
+            return f"It is signed by {body.key}, which does not sign for {body.member!r}."
+        if body.at <= self._last.get(body.subject, "") or body.signature in self._used:
             return f"It was signed at {body.at}, not after the one before: it is used again."
-        self._last[body.member] = body.at
-        statement = signatures.act_statement(
-            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at,
-            body.limit,
-        )  # fmt: skip
-        if not key.verifies("member", statement, body.signature):
+        if not key.verifies("member", body.statement(self.docket), body.signature):
             return "The signature is not that of what is recorded."
+        body.remember(self._last)
+        self._used.add(body.signature)
         return ""
 
-    def _key_fault(self, body: kinds.MemberKeySet, key: signatures.PublicKey) -> str:
-        content = signatures.possession(self.docket, body.member, key)
+    def _key_fault(self, record: Record, body: kinds.MemberKeyBody) -> str:
+        if isinstance(body, kinds.MemberKeyEnrolled):
+            return self._enrolment_fault(record, body)
+        listed, signing = self.keys.get(body.member, {}), kinds.signing_keys(self.keys, body.member)
+        if isinstance(body, kinds.MemberKeyAgreed):
+            waiting, key = listed.get(body.agreed), signing.get(body.by_key)
+            if waiting is None or waiting.state != "waits" or key is None:
+                return f"{body.by_key} agrees to {body.agreed}, of which one is not there for that."
+            content = signatures.possession(self.docket, body.member, waiting.public)
+            agreed = key.verifies("member-key", content, body.consent)
+            return "" if agreed else "The key before it did not agree."
+        assert isinstance(body, kinds.MemberKeyRevoked)  # noqa: S101 - there are no others
+        ended = listed.get(body.revoked)
+        if ended is None or ended.state == "revoked":
+            return f"The key {body.revoked} ends, which is not there."
+        if body.signature is None:
+            if ended.state == "signs":
+                self.doubts.append(
+                    f"That {body.member!r} revoked the key {body.revoked} (record {record.seq:,}): "
+                    f"no key of theirs signed it."
+                )
+            return ""
+        content = signatures.revocation(self.docket, body.member, ended.public)
+        signed = any(
+            key.verifies("member-key-end", content, body.signature) for key in signing.values()
+        )
+        return "" if signed else "No key of the member signed that it ends."
+
+    def _enrolment_fault(self, record: Record, body: kinds.MemberKeyEnrolled) -> str:
+        key, member = signatures.PublicKey(body.key), body.member
+        content = signatures.possession(self.docket, member, key)
         if not key.verifies("member-key", content, body.proof):
             return "The new key did not sign that it is taken into use."
-        if self.published.get(body.member, body.key) != body.key:
-            return f"{body.member!r} publishes another key than {key.id}."
-        if body.member not in self.keys:
-            return ""
-        before = self.keys[body.member][0]
-        agreed = before.verifies("member-key", content, body.consent or "")
-        return "" if agreed else "The key before it did not agree."
+        listed, signing = self.keys.get(member, {}), kinds.signing_keys(self.keys, member)
+        if key.id in listed and (signing or listed[key.id].state == "revoked"):
+            return f"The key {key.id} is there already."
+        if signing:
+            return ""  # it waits until one of them agrees
+        if body.key not in self.published.get(member, (body.key,)):
+            return f"{member!r} publishes another key than {key.id}."
+        self.first.setdefault(member, record.seq)
+        if member in self.keys and member not in self.published:
+            self.doubts.append(
+                f"That the key {key.id} is {member!r}'s, from record {record.seq:,} on: their keys "
+                f"before it were revoked, and none agreed to it. Compare it with what they "
+                f"publish: --member-key."
+            )
+        return ""
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
-        keys = ", ".join(f"{name!r} with {key.id}" for name, (key, _) in sorted(self.keys.items()))
+        ids = {name: kinds.signing_keys(self.keys, name) for name in sorted(self.keys)}
+        keys = ", ".join(f"{n!r} with {' and '.join(k) or 'none any more'}" for n, k in ids.items())
         compared = ", ".join(sorted(set(self.keys) & set(self.published)))
         rest = ", ".join(sorted(set(self.keys) - set(self.published)))
         done = f" Compared with what they publish: {compared}." if compared else ""
@@ -409,11 +480,12 @@ class MemberChecks:
                 f"{self.signed:,} acts were signed by members themselves, who sign with keys of "
                 f"their own: {keys}.{done}{open_}"
             )
-        for member, (_, seq) in sorted(self.keys.items()):
+        for member in sorted(self.keys):
             unproved.append(
-                f"What {member!r} said before record {seq:,}, where their key is first named; and "
-                f"that the key was theirs, unless you compared it."
+                f"What {member!r} said before record {self.first[member]:,}, where their key is "
+                f"first named; and that the key was theirs, unless you compared it."
             )
+        unproved += self.doubts
         for member in sorted(set(self.published) - set(self.keys)):
             unproved.append(
                 f"That {member!r} said what the ledger has them say: they publish a key, and there "
@@ -426,10 +498,11 @@ _READ = {kind for kind, body in kinds.KINDS.items() if not issubclass(body, kind
 
 @dataclass(frozen=True)
 class Trusted:
-    """Knowledge from elsewhere: members' keys by name, and certificates of an authority."""
+    """Knowledge from elsewhere: members' keys by name, certificates of an authority, witnesses."""
 
-    member_keys: dict[str, str] = field(default_factory=dict)
+    member_keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
     authorities: list[Any] = field(default_factory=list)
+    witnesses: Sequence[Verifier] = ()
 
 
 class Witnesses:
@@ -440,7 +513,7 @@ class Witnesses:
         self.actors = ActorChecks()
         self.members = MemberChecks(evidence.docket, dict(trust.member_keys))
         self.members.unsigned = self.actors.unsigned  # the one counts, the other says whose
-        self.anchors = AnchorChecks(evidence.docket, evidence.records, list(trust.authorities))
+        self.anchors = AnchorChecks(evidence, list(trust.authorities), trust.witnesses)
         self._all = (KeyChecks(), self.actors, self.members, self.anchors)
 
     def take(

@@ -5,27 +5,25 @@ hash, by which whoever has the ledger finds them.
 """
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.learner import events, players
 from likewise.learner.settings import Learner
-from likewise.learner.state import State, located
-from likewise.numerics.fixed_point import ONE, from_units
-from likewise.people.features import Feature
+from likewise.learner.state import State
+from likewise.numerics.fixed_point import from_units
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.explanations import PastPolicy, Reason, letter
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, parse
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Payload, Receipt, Record, canonical, features_of, sha256
+from likewise_service.ledger.notes import InclusionProof
+from likewise_service.ledger.records import Payload, Record, canonical, features_of, sha256
 from likewise_service.verify.evidence import Evidence
-from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
+from likewise_service.verify.receipts import KnownKeys
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,11 @@ class DecisionHistory:
         return self.payloads.get(digest or "")
 
     @property
-    def batch(self) -> int:
-        """The number of batches of the round that were decided on before the person's."""
-        decided = [record.seq for record in self.records if record.kind == "decided"]
-        return decided.index(self.decided.seq)
+    def past(self) -> PastPolicy | None:
+        """The policy that decided, where it is known."""
+        if self.policy is None:
+            return None
+        return PastPolicy.of(self.round, self.person, self.policy, self.learner)
 
 
 def _decided(records: Iterable[Record], round_id: str, person: str) -> Record:
@@ -78,7 +77,8 @@ def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
         kept = view.policy(round_id)
     decided = _decided(records, round_id, person)
     elsewhere = projection.audit_only or decided.seq < projection.learner_from
-    digests = [round_.people[person], *round_.reasons_about(person)]
+    comments = [comment.digest for comment in round_.comments]
+    digests = [round_.people[person], *round_.reasons_about(person), *comments]
     policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
     return DecisionHistory(
         docket.name, head.seq, projection.settings, person, round_, records, decided,
@@ -123,96 +123,21 @@ def history_of(
     )  # fmt: skip
 
 
-GRID = 32
-# The most reasons in a letter, as Regulation B's commentary advises.
-NAMED = 4
-
-
-@dataclass(frozen=True)
-class Reason:
-    """One feature's part in a chance; ``best`` is the most that another value would have given."""
-
-    feature: str
-    title: str
-    value: str
-    moved: float
-    best: float
-    best_value: str
-
-    @property
-    def words(self) -> str:
-        name = f"{self.title} ({self.value})"
-        if self.moved == 0 and self.best == 0:
-            return f"{name} had no influence."
-        verb = "lowered" if self.moved < 0 else "raised"
-        more = f" With {self.best_value} it would have been {100 * self.best:.1f} points higher."
-        return (
-            f"{name} {verb} the chance by {abs(100 * self.moved):.1f} percentage points, compared "
-            f"with the average over all values that it may have." + (more if self.best > 0 else "")
-        )
-
-
-def values_of(feature: Feature, value: float) -> list[float]:
-    """Return the values that a feature may have, up to a grid, with its own among them.
-
-    >>> values_of(Feature("purpose", "category", levels=("car", "home")), 1.0)
-    [0.0, 1.0]
-    >>> len(values_of(Feature("score", "integer", 300, 850), 310.0))
-    33
-    """
-    low, high = feature.limits
-    if feature.kind in ("category", "flag"):
-        values = [float(level) for level in range(int(high) + 1)]
-    elif math.isfinite(high - low):
-        steps = [low + (high - low) * step / (GRID - 1) for step in range(GRID)]
-        values = [float(round(v)) if feature.kind == "integer" else v for v in steps]
-    else:
-        values = [end for end in (low, high) if math.isfinite(end)]
-    if feature.missing is not None:
-        values.append(math.nan)
-    included = any(v == value or (math.isnan(v) and math.isnan(value)) for v in values)
-    return values if included else [*values, value]
-
-
 def chances(history: DecisionHistory, rows: Sequence[tuple[float, ...]]) -> list[int]:
-    """Return the scores that people with these features would have had in the person's batch.
-
-    They come from the same draws as those of the batch itself, so that only features differ.
-    """
-    learner, policy = history.learner, history.policy
-    if policy is None:
+    """Return the scores that people with these features would have had in the person's batch."""
+    if history.past is None:
         raise LikewiseError(f"The policy of round {history.round.id!r} is not known.")
-    people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
-    number = history.round.number - policy.elsewhere
-    points, draws = located(learner, people), players.Draws(policy.draws, history.batch)
-    frozen = policy.frozen(number, learner)
-    return learner.primal.estimates(learner.hypotheses, frozen, points, draws).scores
+    return history.past.chances(rows)
 
 
 def reasons_of(history: DecisionHistory) -> list[Reason]:
     """Return every feature's part in somebody's chance, those that lowered it most first."""
-    if history.policy is None or history.payload is None:
+    if history.past is None or history.payload is None:
         return []
-    schema, x = history.learner.hypotheses.schema, features_of(history.payload.content)
-    grids = [values_of(schema[name], x[column]) for column, name in enumerate(schema.names)]
-    rows = [(*x[:c], value, *x[c + 1 :]) for c, grid in enumerate(grids) for value in grid]
-    score, *rest = chances(history, [x, *rows])
-    scores, reasons = iter(rest), []
-    for value, name, grid in zip(x, schema.names, grids, strict=True):
-        column = list(islice(scores, len(grid)))
-        feature, top = schema[name], max(column)
-        moved = (score - sum(column) / len(column)) / ONE
-        best = feature.say(grid[column.index(top)])
-        reason = Reason(name, feature.title, feature.say(value), moved, (top - score) / ONE, best)
-        reasons.append(reason)
-    return sorted(reasons, key=lambda reason: (reason.moved, -reason.best, reason.feature))
+    return history.past.reasons(features_of(history.payload.content))
 
 
-def letter(reasons: Sequence[Reason]) -> list[str]:
-    return [reason.words for reason in reasons if reason.moved < 0][:NAMED]
-
-
-FORMAT = "likewise-packet/2"
+FORMAT = "likewise-packet/3"
 ROLE = (
     "A learned policy gave a chance of approval, and a draw with that chance decided. A panel of "
     "people may object to pairs of people whom they find similar and who were treated differently; "
@@ -249,7 +174,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
             "chance": from_units(decision.score), "score": decision.score,
             "overridden": override,
             "override_reason": _words(history, round_.explanations.get(person)),
-            "stands": decision.approved if override is None else override,
+            "reconsidered": round_.reconsidered(person), "stands": round_.stands(person),
         },
         "chance_from": None if history.elsewhere else _origin(history),
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
@@ -260,14 +185,45 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
             "seats": dict(round_.seats) if supervises else None,
         },
         "objections": _objections(history) if supervises else None,
+        **_comments(history, supervises),
         "outcome": round_.outcome, "reported": _reported(history),
+        "notices": _notices(history), "appeals": _appeals(history),
         "label": round_.labels.get(person),
         "records": [
             {"seq": r.seq, "kind": r.kind, "at": r.at, "hash": r.hash, "actor": r.actor}
             for r in history.records
             if supervises or not issubclass(kinds.KINDS[r.kind], kinds.UNSEEN)
+            if not issubclass(kinds.KINDS[r.kind], kinds.PersonBody) or r.body["person"] == person
         ],
     }  # fmt: skip
+
+
+def _notices(history: DecisionHistory) -> list[dict[str, Any]]:
+    notices = history.round.notices.get(history.person, ())
+    return [
+        {"occasion": n.occasion, "given": n.given, "text": _words(history, n.digest)}
+        for n in notices
+    ]
+
+
+def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
+    """Return what the person asked for, what the policy makes of it, and what was decided."""
+    schema, appeals = history.learner.hypotheses.schema, list[dict[str, Any]]()
+    for appeal in history.round.appeals_of(history.person):
+        payload, again = history.payloads.get(appeal.content), appeal.again
+        content = {} if payload is None else payload.content
+        features = features_of(content) if "features" in content else ()
+        corrected = {name: features[schema.place(name)] for name in content.get("corrected", ())}
+        appeals.append({
+            "opened": appeal.opened, "due": appeal.due, "text": content.get("text"),
+            "corrections": {schema[n].title: schema[n].say(v) for n, v in corrected.items()},
+            "again": None if again is None else {
+                "approved": again.approved, "chance": from_units(again.score)},
+            "ended": appeal.ended, "status": appeal.status, "reviewer": appeal.reviewer,
+            "approved": appeal.approved, "accepted": appeal.accepted,
+            "reason": _words(history, appeal.reason),
+        })  # fmt: skip
+    return appeals
 
 
 def _pairs_asked(history: DecisionHistory) -> int:
@@ -342,6 +298,17 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
     return objections
 
 
+def _comments(history: DecisionHistory, supervises: bool) -> dict[str, Any]:
+    """Return what members wrote about the round, for those who see the panel's work."""
+    if not (supervises and history.round.comments):
+        return {}
+    comments = [
+        {"member": comment.member, "at": comment.at, "reason": _words(history, comment.digest)}
+        for comment in history.round.comments
+    ]
+    return {"comments": comments}
+
+
 def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
     names = _pseudonyms(history)
     return [
@@ -354,61 +321,83 @@ def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
 def give_packet(
     docket: Docket, round_id: str, person: str, role: str = "operator"
 ) -> dict[str, Any]:
-    """Give somebody of a role the packet of a decision, signed; its hash is recorded."""
+    """Give somebody of a role the packet of a decision.
+
+    Its hash is in the record that it is ``given``, of which it carries the ``proof``.
+    """
     with docket.unit_of_work() as work:
         content = packet_content(history_in(docket, round_id, person), role)
-        keys = docket.store.keys
-        content["receipt"] = str(keys.sign(Receipt(docket.name, work.projection.head)))
-        packet = sign_document("packet", content, keys.current())
-        work.add(kinds.PacketGiven(round_id, person, sha256(canonical(packet))))
-    return packet
+        content["key"] = docket.store.keys.public().text
+        work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
+        record, _ = work.added[-1]
+    with docket.looking() as view:
+        hashes = view.log(record.seq).inclusion(record.seq - 1, record.seq)
+    proof = InclusionProof(record.seq - 1, tuple(hashes), docket.checkpoint(docket.tree))
+    return {**content, "given": record.to_json(), "proof": str(proof)}
 
 
-def read_packet(text: str) -> dict[str, Any]:
+def read_document(text: str) -> dict[str, Any]:
+    """Read what was given as JSON; one that cannot have been signed is refused."""
     try:
-        document = json.loads(text)
+        document: dict[str, Any] = json.loads(text)
         canonical(document)
     except (ValueError, RecursionError, LikewiseError) as error:
-        raise LikewiseError(f"This is not a packet: it is no JSON ({error}).") from error
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise LikewiseError(f"This is not a packet: it does not say that it is {FORMAT}.")
+        raise LikewiseError(f"This is no signed document: it is no JSON ({error}).") from error
     return document
 
 
 def check_packet(
     packet: Mapping[str, Any], keys: KnownKeys | None = None, evidence: Evidence | None = None
 ) -> list[str]:
-    """Return the faults of a packet: its signature, parts that do not follow from the ledger."""
-    try:
-        fault = document_fault("packet", packet, keys)
-    except LikewiseError as error:
-        fault = str(error)
+    """Return the faults of a packet: of its proof, and parts that do not follow from the ledger.
+
+    Without keys that the verifier names, the packet's own is taken: that shows that nothing was
+    changed since, and the key has to be compared with the one that is published.
+    """
+    fault = _proof_fault(packet, keys or KnownKeys.named([str(packet["key"])]))
     if fault:
         return [fault]
-    proof = packet.get("payload")
-    if proof is not None:
-        digest = Payload(bytes.fromhex(proof["salt"]), proof["content"]).digest
-        if digest != proof["digest"]:
+    features = packet.get("payload")
+    if features is not None:
+        digest = Payload(bytes.fromhex(features["salt"]), features["content"]).digest
+        if digest != features["digest"]:
             return ["Its features are not those whose hash was recorded."]
     return [] if evidence is None else _differences(packet, evidence)
 
 
+def _proof_fault(packet: Mapping[str, Any], keys: KnownKeys) -> str:
+    """Return why a packet is not shown to be in the ledger; nothing if it is."""
+    content = {name: part for name, part in packet.items() if name not in ("given", "proof")}
+    try:
+        record, proof = Record(**packet["given"]), InclusionProof.parse(str(packet["proof"]))
+        recorded, digest = (record.kind, record.body["digest"]), sha256(canonical(content))
+    except (LikewiseError, KeyError, TypeError) as error:
+        return f"It has not the parts that a packet has ({type(error).__name__}: {error})."
+    if recorded != ("packet-given", digest):
+        return "It was changed: it is not the one whose hash was recorded."
+    if not record.intact or proof.index != record.seq - 1 or not proof.places(record.entry):
+        return "Its proof does not show that it was recorded."
+    return "" if keys.judge(proof.checkpoint) == "signed" else keys.sentence(proof.checkpoint)
+
+
 def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    until = int(packet["until"])
-    last = evidence.records[until - 1] if 0 < until <= len(evidence.records) else None
-    if last is None or Receipt.parse(packet["receipt"]).head != last.head:
-        return [f"The ledger has another record {packet['until']} than the packet's receipt."]
+    until, checkpoint = int(packet["until"]), InclusionProof.parse(packet["proof"]).checkpoint
+    if checkpoint.size > evidence.log.size:
+        return [f"The ledger ends before record {checkpoint.size:,}, by which it was given."]
+    if evidence.checkpoint(checkpoint.size) != checkpoint:
+        return [f"The ledger has other records up to {checkpoint.size:,} than the packet's proof."]
     try:
         history = history_of(evidence, str(packet["round"]), str(packet["person"]), until)
         content = packet_content(history, str(packet["for"]))
     except LikewiseError as error:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
-    unknown = set() if evidence.payloads is not None else {"features", "payload", "objections"}
+    personal = {"features", "payload", "objections", "comments", "notices", "appeals"}
+    unknown = set() if evidence.payloads is not None else set(personal)
     if history.policy is None:
         unknown |= {"reasons", "letter", "chance_from"}
     if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
-        unknown |= {"features", "payload", "reasons", "letter", "objections"}
+        unknown |= personal | {"reasons", "letter"}
     return [
         f"{name!r} does not follow from the ledger."
         for name in content
@@ -448,9 +437,11 @@ SEATS = {
 
 def packet_words(packet: Mapping[str, Any]) -> str:
     sections = (
-        _heading, _decision, _origin_in_words, _features_in_words, _reasons, _panel, _verification,
+        _heading, _decision, _origin_in_words, _features_in_words, _reasons, _panel,
+        _appeals_in_words, _verification,
     )  # fmt: skip
-    return "\n\n".join("\n".join(section(packet)) for section in sections) + "\n"
+    texts = ("\n".join(section(packet)) for section in sections)
+    return "\n\n".join(text for text in texts if text) + "\n"
 
 
 def _heading(packet: Mapping[str, Any]) -> Iterator[str]:
@@ -480,6 +471,9 @@ def _decision(packet: Mapping[str, Any]) -> Iterator[str]:
     decider = "The institution" if packet["chance_from"] is None else "The system"
     verdict, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
     yield f"The decision: {_word(decision['stands'])}."
+    if decision["reconsidered"] is not None:
+        yield f"{decider} had {verdict}, at a chance of {chance}. A person then reconsidered."
+        return
     if decision["overridden"] is None:
         yield f"{decider} {verdict}, at a chance of approval of {chance}. Nobody decided otherwise."
         return
@@ -527,7 +521,9 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {reason['words']}" for reason in packet["reasons"])
     if decision["stands"]:
         return
-    if decision["approved"]:
+    if decision["reconsidered"] is not None:
+        yield "The rejection is that of whoever reconsidered; their reason is below."
+    elif decision["approved"]:
         yield (
             "The rejection is not the system's, which had approved. Its reason is that of whoever "
             "decided otherwise, above."
@@ -564,6 +560,9 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
             f"  {objection['member']} objected that you and {objection['other']} are similar and "
             f"were treated differently.{why}{back}"
         )
+    for comment in packet.get("comments") or ():
+        words = comment["reason"] or "the words were erased"
+        yield f"  {comment['member']} commented on the round {_when(comment['at'])}: {words}"
     if panel["looked_at"] and packet["outcome"]:
         yield OUTCOMES[packet["outcome"]]
     elif panel["looked_at"]:
@@ -575,12 +574,39 @@ def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
         yield f"As it turned out later, says the institution, an approval would be {right}."
 
 
+def _appeals_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
+    """List what the person was told, and what they asked for."""
+    told = {"before": "that a system takes part", "after": "of the rejection"}
+    for notice in packet["notices"]:
+        moment = _when(notice["given"])
+        yield f"You were told {told[notice['occasion']]} {moment}, says the institution."
+    for appeal in packet["appeals"]:
+        yield f"You asked that a person reconsider {_when(appeal['opened'])}."
+        for title, value in appeal["corrections"].items():
+            yield f"  {title} should be: {value}"
+        if appeal["again"] is not None:
+            again = appeal["again"]
+            yield (
+                f"  With that, the same policy and draw would have {_word(again['approved'])}, at "
+                f"a chance of {100 * again['chance']:.1f} %."
+            )
+        if appeal["approved"] is not None:
+            why = appeal["reason"] or "erased"
+            yield f"  {appeal['reviewer']} decided {_when(appeal['ended'])}: " + (
+                f"{_word(appeal['approved'])}. The reason: {why}."
+            )
+        elif appeal["ended"] is not None:
+            yield f"  You took this back {_when(appeal['ended'])}."
+        else:
+            yield f"  It is to be decided by a person, {_when(appeal['due'])} at the latest."
+
+
 def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
     count, until = len(packet["records"]), packet["until"]
     yield "How to verify this file:"
     yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."
-    yield "  Anybody can check its signature: likewise verify packet.json --key KEY, with"
-    yield "  the key that the institution publishes. Whoever has the ledger adds --export FOLDER,"
-    yield "  and every part is derived again."
-    yield f"  Receipt: {packet['receipt']}"
+    yield f"  That it was given is record {packet['given']['seq']:,}, and packet.json has the proof"
+    yield "  of that. Anybody can check it: likewise verify packet.json --key KEY, with the key"
+    yield "  that the institution publishes. Whoever has the ledger adds --export FOLDER, and every"
+    yield "  part is derived again."
     yield f"  Key: {packet['key']}"

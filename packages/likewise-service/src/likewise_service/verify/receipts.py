@@ -1,4 +1,4 @@
-"""Receipts: is a ledger still the one whose head somebody was given, and everybody else?"""
+"""Receipts: is a ledger still the one whose checkpoint somebody was given, and everybody else?"""
 
 from __future__ import annotations
 
@@ -9,69 +9,57 @@ from itertools import combinations
 from typing import Any, Literal
 
 from likewise.errors import LikewiseError
-from likewise_service.errors import compact, later
-from likewise_service.ledger.records import GENESIS, Receipt, Record, canonical
+from likewise_service.ledger.notes import Checkpoint, Verifier
+from likewise_service.ledger.records import Record, canonical
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
-from likewise_service.ledger.store import InstallationKey
-from likewise_service.verify.evidence import Evidence, walked
+from likewise_service.verify.evidence import Difference, Evidence, walked
 
-Signature = Literal["signed", "not signed", "forged", "foreign", "compromised", "retired"]
+Signature = Literal["signed", "forged", "foreign", "compromised", "retired"]
 
 SENTENCES: dict[Signature, str] = {
     "signed": "It is signed by the installation's key {key}.",
-    "not signed": "It is not signed: it proves something to those who were given it, and nothing "
-    "to others.",
     "forged": "Its signature is not that of the key {key}: it was forged, or changed.",
-    "foreign": "It is signed by the key {key}, which is none of those that were named. Get the "
-    "installation's keys from where they are published, and name them: --key.",
+    "foreign": "It is signed by none of the keys that were named. Get the installation's keys from "
+    "where they are published, and name them: --key.",
     "compromised": "It is signed by the key {key} after that fell into other hands.",
     "retired": "It is signed by the key {key} after another had taken its place, so the server did "
     "not give it.",
 }
-# After every time.
-NEVER = "99991231T235959Z"
-# Seconds for which a running process may not know yet that the key was changed.
-OVERLAP = 60.0
 
 
 @dataclass(frozen=True)
 class KnownKeys:
-    """Public keys by id, and since when some of them are not to be believed.
+    """Public keys by id, and the record from which on some of them are not to be believed.
 
     A key is ``compromised`` when it has fallen into other hands, ``retired`` when another has taken
-    its place, at a time and at a record; who names keys without a ledger knows neither.
+    its place; who names keys without a ledger knows neither.
     """
 
     keys: Mapping[str, PublicKey]
-    compromised: Mapping[str, str] = field(default_factory=dict)
-    retired: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    compromised: Mapping[str, int] = field(default_factory=dict)
+    retired: Mapping[str, int] = field(default_factory=dict)
 
-    def judge(self, receipt: Receipt) -> Signature:
-        if not receipt.signature:
-            return "not signed"
-        key = self.keys.get(receipt.key)
-        if key is None:
-            return "foreign"
-        if not key.verifies("receipt", receipt.statement.encode(), receipt.signature):
-            return "forged"
-        if receipt.at >= self.compromised.get(receipt.key, NEVER):
-            return "compromised"
-        at, seq = self.retired.get(receipt.key, (NEVER, 0))
-        return "retired" if receipt.at >= at and receipt.head.seq >= seq else "signed"
+    def judge(self, receipt: Checkpoint) -> Signature:
+        return self._judged(receipt)[0]
 
-    def sentence(self, receipt: Receipt) -> str:
-        return SENTENCES[self.judge(receipt)].format(key=receipt.key)
+    def sentence(self, receipt: Checkpoint) -> str:
+        judgement, key = self._judged(receipt)
+        return SENTENCES[judgement].format(key=key)
 
-    @classmethod
-    def installed(cls, listed: Iterable[InstallationKey]) -> KnownKeys:
-        """Return the keys of an installation, as it knows them itself."""
-        keys = {key.public.id: key for key in listed}
-        return cls(
-            {name: key.public for name, key in keys.items()},
-            {name: compact(key.compromised) for name, key in keys.items() if key.compromised},
-            {name: (compact(later(key.retired, OVERLAP)), 0) for name, key in keys.items()
-             if key.retired},
-        )  # fmt: skip
+    def _judged(self, receipt: Checkpoint) -> tuple[Signature, str]:
+        """Return what the log's own signature is worth, and the id of the key."""
+        for name, key in self.keys.items():
+            try:
+                if not receipt.signed_by(Verifier(receipt.origin, key)):
+                    continue
+            except LikewiseError:
+                return "forged", name
+            if 0 < self.compromised.get(name, 0) <= receipt.size:
+                return "compromised", name
+            if 0 < self.retired.get(name, 0) <= receipt.size:
+                return "retired", name
+            return "signed", name
+        return "foreign", ""
 
     @classmethod
     def named(cls, texts: Iterable[str]) -> KnownKeys:
@@ -83,24 +71,21 @@ class KnownKeys:
 def keys_in(records: Iterable[Record]) -> KnownKeys:
     """Return the installation's keys as a ledger names them.
 
-    A receipt is signed by the key that the ledger names by then, whatever the clocks say. A ledger
-    that was rewritten may name others than those that were published.
+    A ledger that was rewritten may name others than those that were published.
     """
     keys: dict[str, PublicKey] = {}
-    compromised: dict[str, str] = {}
-    retired: dict[str, tuple[str, int]] = {}
+    compromised: dict[str, int] = {}
+    retired: dict[str, int] = {}
     for record in records:
         if record.kind not in ("docket-opened", "key-published"):
             continue
         try:
-            key, since = PublicKey(record.body["key"]), compact(record.at)
-        except (LikewiseError, KeyError, ValueError, OverflowError):
-            continue  # no key or no time, so nothing is signed by it; replay names the record
+            key = PublicKey(record.body["key"])
+        except (LikewiseError, KeyError):
+            continue  # no key, so nothing is signed by it; replay names the record
         keys[key.id] = key
-        before = str(record.body.get("replaces"))
-        retired[before] = ("", record.seq)
-        if record.body.get("compromised"):
-            compromised[before] = since
+        ended = compromised if record.body.get("compromised") else retired
+        ended[str(record.body.get("replaces"))] = record.seq
     return KnownKeys(keys, compromised, retired)
 
 
@@ -135,10 +120,10 @@ class Verified:
     proves nothing about anybody.
     """
 
-    receipt: Receipt
+    receipt: Checkpoint
     finding: Finding
     sentence: str
-    signature: Signature = "not signed"
+    signature: Signature = "foreign"
 
     @property
     def holds(self) -> bool:
@@ -147,72 +132,64 @@ class Verified:
 
     @property
     def counts(self) -> bool:
-        return self.signature in ("signed", "not signed")
+        return self.signature == "signed"
 
 
 def verify_all(
-    evidence: Evidence, receipts: Sequence[Receipt], keys: KnownKeys | None = None
+    evidence: Evidence, receipts: Sequence[Checkpoint], keys: KnownKeys | None = None
 ) -> list[Verified]:
     """Check a ledger against any number of receipts, of any number of people.
 
     Signatures are judged by the keys that are named or, if none are, by those of the ledger.
     """
     keys = keys_in(evidence.records) if keys is None else keys
-    last = max((receipt.head.seq for receipt in receipts), default=0)
-    hashes, fault = [GENESIS], ""
-    for record, difference in walked(evidence):
-        if record.seq > last:
-            break
-        if difference is not None:
-            fault = str(difference)
-            break
-        hashes.append(record.hash)
+    last = max((receipt.size for receipt in receipts), default=0)
+    faults = (difference for record, difference in walked(evidence) if record.seq <= last)
+    fault = next(filter(None, faults), None)
     return [
-        Verified(receipt, *_finding(evidence, receipt, hashes, fault), keys.judge(receipt))
+        Verified(receipt, *_finding(evidence, receipt, fault), keys.judge(receipt))
         for receipt in receipts
     ]
 
 
 def _finding(
-    evidence: Evidence, receipt: Receipt, hashes: Sequence[str], fault: str
+    evidence: Evidence, receipt: Checkpoint, fault: Difference | None
 ) -> tuple[Finding, str]:
-    """Return the verdict; ``hashes`` are those of the records up to the first fault, by number."""
-    seq, docket = receipt.head.seq, evidence.docket
-    if receipt.docket != docket:
+    """Return the verdict; ``fault`` is the first one of a record."""
+    size = receipt.size
+    if receipt.docket != evidence.docket:
         return (
             "another docket",
-            f"The receipt is one of the docket {receipt.docket!r}; this is {docket!r}.",
+            f"The receipt is one of the docket {receipt.docket!r}; this is {evidence.docket!r}.",
         )
-    if seq >= len(hashes) and fault:
-        return "broken", f"The ledger was changed before the receipt's record {seq:,}. {fault}"
-    if unreadable := [number for number in evidence.unreadable if number <= seq]:
+    if unreadable := [number for number in evidence.unreadable if number <= size]:
         return "broken", f"Record {unreadable[0]:,} cannot be read; the ledger was changed."
-    if seq >= len(hashes):
+    if fault is not None and fault.seq <= size:
+        return "broken", f"The ledger was changed before the receipt's record {size:,}. {fault}"
+    if size > evidence.log.size:
         return (
             "too short",
-            f"The receipt is for {seq:,} records, but there are only {len(hashes) - 1:,}: records "
-            f"have been removed, or this is an older copy.",
+            f"The receipt is for {size:,} records, but there are only {evidence.log.size:,}: "
+            f"records have been removed, or this is an older copy.",
         )
-    if hashes[seq] != receipt.head.hash:
+    if evidence.log.tree(size).root != receipt.root:
         return (
             "rewritten",
-            f"The ledger was rewritten: its record {seq:,} has the hash {hashes[seq][:16]}…, and "
-            f"the receipt {receipt.head.hash[:16]}…. At least one record up to {seq:,} is not what "
-            f"it was when the receipt was given.",
+            f"The ledger was rewritten: at least one record up to {size:,} is not what it was when "
+            f"the receipt was given.",
         )
     return (
         "found",
-        f"The {seq:,} records up to the receipt are those that were there when it was given.",
+        f"The {size:,} records up to the receipt are those that were there when it was given.",
     )
 
 
-def contradictions(receipts: Sequence[Receipt]) -> list[tuple[Receipt, Receipt]]:
-    """Return pairs of receipts of one number and two hashes: of two ledgers, for two people."""
+def contradictions(receipts: Sequence[Checkpoint]) -> list[tuple[Checkpoint, Checkpoint]]:
+    """Return pairs of receipts of one size and two roots: of two ledgers, for two people."""
     return [
         (first, second)
         for first, second in combinations(receipts, 2)
-        if (first.docket, first.head.seq) == (second.docket, second.head.seq)
-        and first.head.hash != second.head.hash
+        if (first.origin, first.size) == (second.origin, second.size) and first.root != second.root
     ]
 
 
@@ -220,7 +197,7 @@ ACKNOWLEDGEMENT = "likewise-acknowledgement/1"
 
 
 def acknowledge(
-    member: str, reviews: Sequence[Mapping[str, Any]], receipt: Receipt, key: PrivateKey
+    member: str, reviews: Sequence[Mapping[str, Any]], receipt: Checkpoint, key: PrivateKey
 ) -> dict[str, Any]:
     content = {
         "format": ACKNOWLEDGEMENT, "docket": receipt.docket, "member": member,
@@ -229,13 +206,13 @@ def acknowledge(
     return sign_document("acknowledgement", content, key)
 
 
-def check_acknowledgement(text: str, keys: KnownKeys | None = None) -> tuple[Receipt, str]:
+def check_acknowledgement(text: str, keys: KnownKeys | None = None) -> tuple[Checkpoint, str]:
     """Return the receipt of an acknowledgement, and its fault if it has one."""
     try:
         document = json.loads(text)
         if not isinstance(document, dict) or document.get("format") != ACKNOWLEDGEMENT:
             raise LikewiseError(f"it does not say that it is {ACKNOWLEDGEMENT}.")
-        receipt = Receipt.parse(str(document.get("receipt")))
+        receipt = Checkpoint.parse(str(document.get("receipt")))
         return receipt, document_fault("acknowledgement", document, keys)
     except (ValueError, RecursionError, LikewiseError) as error:
         raise LikewiseError(f"This is not an acknowledgement: {error}") from error

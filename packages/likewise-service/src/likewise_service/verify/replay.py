@@ -1,8 +1,8 @@
 """Replay: the learner is rebuilt from the ledger, and all that follows from it is derived anew.
 
-The hash chain, the payloads' digests and the seed's commitment are checked; every decision, every
-panel, what it was asked and every outcome is computed again and compared. Each kind of
-record says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
+Every record's hash, the payloads' digests and the seed's commitment are checked; every decision,
+every panel, what it was asked and every outcome is computed again and compared. Each kind of record
+says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
 goes on with what should have been.
 """
 
@@ -21,26 +21,34 @@ from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.turns import Turns
 from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.docket import features_known
+from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Round
+from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.dockets.showing import shown_text
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Head, LedgerBroken, Receipt, Record
+from likewise_service.ledger.records import LedgerBroken, Record, features_of, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
 from likewise_service.verify.governance import Trusted, Witnesses
 
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
-    """Replay evidence; ``trusted`` is what the verifier has from elsewhere."""
-    return Replay(evidence, trusted).run()
+def replay_evidence(
+    evidence: Evidence, trusted: Trusted | None = None, *, keep: int = 0
+) -> Replayed:
+    """Replay evidence; ``trusted`` is what the verifier has from elsewhere.
+
+    The learner after the record ``keep`` is among the findings.
+    """
+    return Replay(evidence, trusted).run(keep)
 
 
 class Replay:
     """One replay: the projection as it was recorded, the learner as it should have been.
 
     ``record`` is the one being checked. ``surrogates`` are the digests that stand for erased
-    people, ``reasons`` the records whose words have to be there at the end, ``reasonless`` the
+    people, ``reasons`` and ``words`` (of appeals and notices) the records whose words have to be
+    there at the end, ``reasonless`` the
     rounds whose words were erased. ``unseeded`` is the learner, whose seed may not be known.
     """
 
@@ -51,11 +59,15 @@ class Replay:
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
-        self.findings = Replayed(Receipt(evidence.docket, Head()))
+        self.findings = Replayed(evidence.checkpoint())
         self.bodies = [kinds.readable(record) for record in evidence.records]
         self.surrogates = kinds.surrogates_in(self.bodies)
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
+        self.words: dict[str, Record] = {}
+        told = (kinds.AppealOpened, kinds.NoticeGiven)
+        self._asked_again = {b.round for b in self.bodies if isinstance(b, told)}
+        self._policies: dict[str, KeptPolicy] = {}
         self.reasonless: set[str] = set()
         # Those who have arrived as surrogates, and are erased by a later record only, by round; and
         # whether the attention has learnt from such people.
@@ -65,9 +77,11 @@ class Replay:
         self.seating: reviews.Seating | None = None
         self.learner: Learner | None = None
         self._changed: set[str] = set()
+        self._last = 0
         self._expected: tuple[str, str] | None = None
         self._repeated: tuple[int, str, kinds.Body] | None = None
         self._signed: kinds.Signed | None = None
+        self._shown: tuple[tuple[str, str, int] | None, str | None] = (None, None)
         self._review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
 
     @cached_property
@@ -83,27 +97,31 @@ class Replay:
                     return None
         return None
 
-    def run(self) -> Replayed:
+    def run(self, keep: int = 0) -> Replayed:
         findings = self.findings
         for seq, why in self.evidence.unreadable.items():
-            self._note(seq, "chain", f"It cannot be read: {why}", "JSON.")
+            self._note(seq, "record", f"It cannot be read: {why}", "JSON.")
         self._check_payloads()
         for (record, fault), body in zip(walked(self.evidence), self.bodies, strict=True):
             if fault is not None:
                 findings.differences.append(fault)
-            if record.seq > findings.receipt.head.seq:
+            if record.seq > self._last:
                 findings.differences += self.witnesses.take(record, body)
                 self.record = record
                 self._take(body)
-                findings.receipt = Receipt(self.evidence.docket, record.head)
+                self._last = record.seq
+                if record.seq == keep:
+                    findings.kept_state = self.state
+        findings.differences += self.evidence.stored_faults()
         if not self.evidence.records:
-            self._note(1, "chain", "There is none.", "docket-opened.")
+            self._note(1, "record", "There is none.", "docket-opened.")
         self._check_end()
         findings.kept, findings.unkept = self.witnesses.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         findings.labels = self.projection.counts["labels"]
         # What was changed comes before what follows from it.
-        findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
+        order = {"record": 0, "tree": 2}
+        findings.differences.sort(key=lambda d: (order.get(d.about, 1), d.seq))
         return findings
 
     def differ(self, about: str, recorded: object, expected: object) -> None:
@@ -123,6 +141,48 @@ class Replay:
     def may(self, roles: frozenset[str]) -> bool:
         """Tell if whoever added the record may do what those roles do."""
         return self.witnesses.actors.role(self.record) in {*roles, "machine"}
+
+    @property
+    def operator(self) -> str | None:
+        """The name of the operator who added the record; None where it was somebody else."""
+        introduction = self.witnesses.actors.introduced.get(self.record.actor)
+        if introduction is None or introduction[1].role != "operator":
+            return None
+        return introduction[1].name
+
+    def _past(self, body: kinds.PersonBody) -> PastPolicy | None:
+        """Return the policy that decided on a person, where it can be known."""
+        kept, learner = self._policies.get(body.round), self.learner
+        if kept is None or learner is None:
+            return None
+        return PastPolicy.of(self.projection.round(body.round), body.person, kept, learner)
+
+    def redecide(self, body: kinds.AppealOpened) -> None:
+        """Compute again what the policy makes of corrected features."""
+        policy, content = self._past(body), self.contents.get(body.content, {})
+        if body.again is None or policy is None or "features" not in content:
+            self.findings.unexplained += body.corrects
+            return
+        expected = policy.decide(features_of(content))
+        self.findings.redecided += 1
+        if body.again != expected:
+            self.differ("appeal", f"With what was corrected: {body.again}", expected)
+
+    def explain_again(self, body: kinds.NoticeGiven) -> None:
+        """Compute the reasons again that a notice says are the policy's."""
+        content = self.contents.get(body.digest, {})
+        if content.get("source") != "policy":
+            return
+        round_, policy = self.projection.round(body.round), self._past(body)
+        features = self.contents.get(round_.people[body.person] or "")
+        if policy is None or features is None:
+            self.findings.unexplained += 1
+            return
+        score = round_.decisions[body.person].score
+        expected = rejection(score, policy.reasons(features_of(features)))
+        self.findings.redecided += 1
+        if content.get("reasons") != expected:
+            self.differ("notice", f"The reasons given are {content.get('reasons')}", expected)
 
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
         spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
@@ -230,6 +290,7 @@ class Replay:
                 self._check_signed(signed, body)
             self._check_order(body)
             body.check(self)
+            counts = dict(self.projection.counts) if self._opens(body) else None
             round_ = self.projection.take(self.record, body)
         except _BROKEN as error:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
@@ -240,12 +301,23 @@ class Replay:
             self._start()
         elif not isinstance(body, kinds.Decided):
             self._fold(body)
+        if counts is not None and self.state is not None and not self.projection.audit_only:
+            opened = self.state.open[self.record.body["round"]]
+            self._policies[opened.id] = KeptPolicy.of(opened, counts)
         if isinstance(body, kinds.Audited):
             self._follow_kappa(body)
         if isinstance(body, kinds.LearnerGiven):
             self.unseeded = self.projection.settings.make_learner(0)
             self._kappa = self.unseeded.margins.kappa
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
+
+    def _opens(self, body: kinds.Body) -> bool:
+        """Tell if a record opens a round whose policy is asked again later."""
+        return (
+            isinstance(body, kinds.PeopleArrived)
+            and body.round in self._asked_again
+            and self.projection.find(body.round) is None
+        )
 
     def _follow_kappa(self, body: kinds.Audited) -> None:
         round_ = self.projection.round(body.round)
@@ -278,8 +350,28 @@ class Replay:
         review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
-        elif not body.means(signed, self._review_key.aliases(review, round_.shown(body.member))):
+            return
+        names = self._review_key.aliases(review, round_.shown(body.member))
+        if not body.means(signed, names, round_):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
+        self._check_shown(signed, round_)
+
+    def _check_shown(self, signed: kinds.Signed, round_: Round) -> None:
+        """Compute again what the member was shown, unless somebody was erased since."""
+        assert self._review_key is not None  # noqa: S101 - it was looked at before
+        same = (signed.review, self.projection.guidelines, len(round_.erased))
+        if same != self._shown[0]:  # of one review several acts are signed
+            text = shown_text(
+                self._review_key, signed.review, signed.member, round_, self.projection.guidelines,
+                self.unseeded.hypotheses.schema.features, self.evidence.payloads or {},
+            )  # fmt: skip
+            self._shown = (same, None if text is None else sha256(text.encode()))
+        shown = self._shown[1]
+        self.findings.shown += shown is not None
+        self.findings.unshown += shown is None
+        if shown is not None and shown != signed.shown:
+            people = "People, features, scores, pairs or guidelines are"
+            self.differ("signature", f"{people} not those that {signed.member!r} signed", "those")
 
     def _check_order(self, body: kinds.Body) -> None:
         """The docket opens once, time never goes back, and what is expected comes at once."""
@@ -346,26 +438,38 @@ class Replay:
 
     def _check_end(self) -> None:
         """Nothing is expected, objections have their reasons, and an export's receipt fits."""
-        last = self.findings.receipt
         for round_ in self.projection.history():
             if round_.id not in self.reasonless:
                 self._check_reasons(round_)
+            self._check_words(round_)
         if self._expected is not None:
             kind, round_id = self._expected
-            self._note(last.head.seq + 1, "order", "There is none.", f"{kind} of {round_id}.")
+            self._note(self._last + 1, "order", "There is none.", f"{kind} of {round_id}.")
         receipt = self.evidence.receipt
-        if receipt is not None and receipt != last:
-            seq = max(receipt.head.seq, last.head.seq)
-            recorded = f"The export's own receipt is {receipt}."
-            self._note(seq, "receipt", recorded, f"{last}, its last record.")
+        if receipt is not None and receipt != self.findings.receipt:
+            recorded = f"The export's own receipt is of other records, {receipt.size:,} of them."
+            self._note(max(receipt.size, self._last), "receipt", recorded, "one of its records.")
 
     def _check_reasons(self, round_: Round) -> None:
+        if not round_.erased:
+            for comment in round_.comments:
+                self.record = self.reasons[comment.digest]
+                self.payload(comment.digest, "The words of a comment")
         for objections in round_.objections.values():
             for pair, objection in objections.items():
                 erased = any((round_.id, person) in self.surrogates for person in pair)
                 if objection.reason is not None and not erased:
                     self.record = self.reasons[objection.reason]
                     self.payload(objection.reason, "The words of a reason")
+
+    def _check_words(self, round_: Round) -> None:
+        """Appeals and notices have their words, unless the person was erased."""
+        people = {appeal.person for appeal in round_.appeals.values()} | round_.notices.keys()
+        for person in sorted(people):
+            for digest in round_.words_for(person):
+                if (round_.id, person) not in self.surrogates and digest in self.words:
+                    self.record = self.words[digest]
+                    self.payload(digest, "The words of an appeal or a notice")
 
     def _refuse(self, about: str, recorded: str) -> None:
         self.differ(about, recorded, "a record that follows from those before it")

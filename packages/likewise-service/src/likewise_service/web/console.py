@@ -3,22 +3,31 @@
 import asyncio
 import json
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import Path, Query
 from fastapi.responses import JSONResponse, Response
+from pydantic import TypeAdapter, ValidationError
 
 from likewise.panel.objections import Pair
-from likewise_service.api.reviews import review_list, review_response
+from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
 from likewise_service.verify.receipts import acknowledge
 from likewise_service.web import practice, queue, rendering
-from likewise_service.web.dependencies import Auditor, PageRequest, file_response, page_router
+from likewise_service.web.dependencies import (
+    Auditor,
+    PageRequest,
+    acts,
+    file_response,
+    page_router,
+)
 
 router = page_router("/console")
 
@@ -99,6 +108,18 @@ async def rounds_page(request: Auditor) -> Response:
     return await request.show("console/rounds.html", values)
 
 
+@router.get("/rounds/{key}/to-sign.json")
+async def to_sign(request: Auditor, key: Key) -> Response:
+    """Return what a signature on a review covers, as it is now."""
+    member = request.caller.name
+
+    def task(worker: Worker) -> Response:
+        content = panel.to_sign(worker.docket, worker.board.find(member, key).seat)
+        return JSONResponse(queue.signing_data(worker, member, {key: content}))
+
+    return await request.run(task)
+
+
 @router.get("/rounds/{key}")
 async def review_page(request: Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
@@ -106,10 +127,31 @@ async def review_page(request: Auditor, key: Key) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         review = worker.board.find(request.caller.name, key)
         fines = queue.read_fines(worker.store, worker.name, [key])[key]
-        left = len(queue.awaiting(review, fines))
-        return {"review": review_response(worker.docket, review), "fines": fines, "left": left}
+        left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
+        response = review_response(worker.docket, review)
+        signing = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
+        return {
+            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": signing,
+        }  # fmt: skip
 
     return await request.show("console/review.html", values)
+
+
+def _once(form: Mapping[str, str]) -> str | None:
+    """Return a request's key: one that is sent again has the same."""
+    key = form.get("key")
+    if key is not None and not _KEY.match(key):
+        raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
+    return key
+
+
+def _check_seat(request: PageRequest, form: Mapping[str, str]) -> None:
+    """Refuse a form that speaks for another seat than the browser does by now."""
+    if form.get("seat", request.caller.id) != request.caller.id:
+        raise ServiceError(
+            "other-seat", 403,
+            "In this browser you speak for another seat by now. Choose the one you spoke for.",
+        )  # fmt: skip
 
 
 class _Response(NamedTuple):
@@ -121,12 +163,7 @@ class _Response(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """The request's key: one that is sent again has the same."""
-        key = self.form.get("key")
-        if key is not None and not _KEY.match(key):
-            sentence = "This form has a key that is none. Load the page again."
-            raise ServiceError("bad-key", 422, sentence)
-        return key
+        return _once(self.form)
 
     @property
     def limit(self) -> float | None:
@@ -143,30 +180,72 @@ class _Response(NamedTuple):
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
         return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
+    @property
+    def signatures(self) -> dict[str, panel.Signature]:
+        """The member's signatures by what they sign: an act may need several, or none."""
+        try:
+            sent = _SIGNATURES.validate_json(self.form.get("signatures", "{}"), strict=True)
+        except ValidationError as error:
+            sentence = "This form has signatures that are none. Load the page again."
+            raise ServiceError("bad-signature", 422, sentence) from error
+        return {act: signature.parsed for act, signature in sent.items()}
+
     def write(self, worker: Worker, member: str) -> bool:
         """Record it, and hand the review in once every pair has a response; tell if it is."""
-        docket, key = worker.docket, self.key
+        docket, key, signed = worker.docket, self.key, self.signatures
         if self.act == "finish":
-            panel.finish(docket, worker.board.find(member, self.review).seat, key=key)
+            seat = worker.board.find(member, self.review).seat
+            panel.finish(docket, seat, signed.get("finish"), key=key)
             return True
         review, people = self.find(worker, member)
         if self.act == "flag":
-            reason = self.form.get("reason", "").strip()
-            panel.flag(docket, review.seat, people, reason, limit=self.limit, key=key)
+            reason, flagged = self.form.get("reason", "").strip(), signed.get("flag")
+            panel.flag(docket, review.seat, people, reason, flagged, limit=self.limit, key=key)
         else:
             if self.act == "undo" and review.target.finished:
-                panel.reopen(docket, review.seat, key=key and f"{key}:reopen")
-            panel.withdraw(docket, review.seat, people, key=key)
-        return hand_in(worker, worker.board.find(member, self.review))
+                reopening = key and f"{key}:reopen"
+                panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
+            panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
+        return hand_in(worker, worker.board.find(member, self.review), signed.get("finish"))
 
 
-def hand_in(worker: Worker, review: board.Review) -> bool:
-    """Finish a review in which every pair has a response; tell if it is handed in."""
+# An act needs another signature: the page shows what there is now, and the member signs again.
+SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signature")
+_SIGNATURES = TypeAdapter(dict[Literal["flag", "withdraw", "finish", "reopen"], SignatureBody])
+
+
+def hand_in(worker: Worker, review: board.Review, signed: panel.Signature | None = None) -> bool:
+    """Finish a review in which every pair has a response; tell if it is handed in.
+
+    Where the member signs, and has not signed this, it waits for them.
+    """
     fines = queue.read_fines(worker.store, worker.name, [review.id])[review.id]
-    if review.status == "asked" and not queue.awaiting(review, fines):
-        panel.finish(worker.docket, review.seat)
-        return True
-    return review.status != "asked"
+    if review.status != "asked" or queue.awaiting(review, fines):
+        return review.status != "asked"
+    try:
+        panel.finish(worker.docket, review.seat, signed)
+    except ServiceError as error:
+        if error.code not in SIGN_AGAIN:
+            raise
+        return False
+    return True
+
+
+@router.post("/rounds/{key}/comment")
+async def comment_on_round(
+    request: Annotated[PageRequest, acts(kinds.Commented, "/console")], key: Key
+) -> Response:
+    """Record a comment on a round, which other members see once the panel has closed."""
+    form = await request.form()
+    _check_seat(request, form)
+    text, once = form.get("comment", ""), _once(form)
+
+    def task(worker: Worker) -> None:
+        seat = worker.board.find(request.caller.name, key).seat
+        panel.comment(worker.docket, seat, text, key=once)
+
+    await request.run(task)
+    return request.go(f"/rounds/{key}#comments")
 
 
 @router.post("/rounds/{key}/{act}")
@@ -174,11 +253,7 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
     response, handed_in = _Response(act, key, form), False
-    if form.get("seat", request.caller.id) != request.caller.id:
-        raise ServiceError(
-            "other-seat", 403,
-            "In this browser you speak for another seat by now. Choose the one you spoke for.",
-        )  # fmt: skip
+    _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
         done, said = (
             practice.practised(form.get("pair", "")),
@@ -227,15 +302,16 @@ async def guidelines(request: Auditor) -> Response:
 
 @router.get("/history")
 async def history(
-    request: Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, before)
+        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
         return {
             "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
+            "agreement": worker.docket.projection.tallies.agreement(request.caller.name),
         }
 
     return await request.show("console/history.html", values)

@@ -2,43 +2,75 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Query
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from likewise_client import responses
 from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dependencies import LARGEST, PersonBody
-from likewise_service.api.dockets import docket_list, docket_response
+from likewise_service.api.dockets import AfterDocket, PartOfName, docket_list, docket_response
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
+from likewise_service.verify import certificates
 from likewise_service.web import rendering
 from likewise_service.web.dependencies import PageRequest, Supervisor, file_response, page_router
 
 router = page_router("/dashboard")
 
 LISTED = 100
+
+
+async def certificate_file(request: PageRequest) -> Response:
+    """Return the certificate as it is signed, for likewise verify."""
+    return JSONResponse((await ledger.get_certificate(request)).certificate)
+
+
 FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
     "ledger.jsonl": ledger.export_jsonl,
     "ledger.csv": ledger.export_csv,
     "agreement.csv": ledger.get_agreement,
+    "certificate.json": certificate_file,
+    "assessment.md": ledger.get_assessment_text,
+    "assessment.html": ledger.get_assessment_page,
+}
+# The rounds that a figure counts, by its name; the others are named by their outcome.
+HAVING: dict[str, Callable[[Round], bool]] = {
+    "": lambda _: True,
+    "open": lambda _: True,
+    "seen": lambda round_: round_.looked_at,
+    "changed": lambda round_: bool(round_.overrides),
+    "missing": lambda round_: (
+        round_.closed is not None and not round_.people.keys() <= round_.labels.keys()
+    ),
 }
 
 
 @router.get("/")
-async def dockets(request: Supervisor) -> Response:
+async def dockets(
+    request: Supervisor, after: AfterDocket = "", contains: PartOfName = ""
+) -> Response:
     """List the dockets; a single one is shown at once."""
-    docket = request.caller.docket
-    names = (docket,) if docket else await request.app.workers.dockets()
-    if len(names) == 1:
-        return RedirectResponse(f"/dashboard/{names[0]}/", 303)
-    listed = await asyncio.to_thread(docket_list, request.app.store, names)
-    return rendering.html("dashboard/dockets.html", request.page(), dockets=listed.dockets)
+    only = request.caller.docket
+    page = await asyncio.to_thread(
+        docket_list, request.app.store, after=after, limit=LISTED, contains=contains, only=only
+    )
+    if len(page.dockets) == 1 and not after and not contains:
+        return RedirectResponse(f"/dashboard/{page.dockets[0].name}/", 303)
+    return rendering.html("dashboard/dockets.html", request.page(), page_of=page, contains=contains)
 
 
 @router.get("/{docket}/")
-async def dashboard(request: Supervisor) -> Response:
+async def dashboard(request: Supervisor, wrong_reports: ledger.WrongReports = 0) -> Response:
+    def certificate(docket: Docket) -> str | None:
+        if not certificates.is_certified(docket):
+            return None
+        content = certificates.certificate_content(docket.state, wrong_reports=wrong_reports)
+        return certificates.certificate_words(content)
+
     def values(worker: Worker) -> dict[str, Any]:
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
@@ -47,6 +79,8 @@ async def dashboard(request: Supervisor) -> Response:
             "docket": docket_response(worker.docket, all_features=True),
             "metrics": metrics.measure(worker, with_panel=True),
             "rounds": page.rounds,
+            "certificate": certificate(worker.docket),
+            "wrong_reports": wrong_reports,
         }
 
     return await request.show("dashboard/dashboard.html", values)
@@ -62,20 +96,20 @@ async def data(request: Supervisor) -> metrics.MetricsResponse:
 async def rounds_page(
     request: Supervisor,
     after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
-    outcome: Annotated[str, Query(pattern="^(report|quiet|unaudited|open)?$")] = "",
+    having: Literal["", "report", "quiet", "unaudited", "open", "seen", "changed", "missing"] = "",
 ) -> Response:
-    """List a hundred rounds by number, the latest without ``after``; of one outcome, if any."""
+    """List a hundred rounds by number, the latest without ``after``; those of a figure, if any."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        count = worker.docket.projection.counts["rounds"]
-        first = max(0, count - LISTED) if after is None else after
+        number = worker.docket.projection.counts["rounds"]
+        first = max(0, number - LISTED) if after is None and not having else after or 0
         page = rounds.round_list(
-            worker.docket, status=None, after=first, limit=LISTED, with_panel=True
-        )
-        listed = [r for r in page.rounds if outcome in ("", r.outcome or "open")]
+            worker.docket, status="open" if having == "open" else None, after=first, limit=LISTED,
+            with_panel=True, having=HAVING.get(having, lambda round_: round_.outcome == having),
+        )  # fmt: skip
         return {
-            "rounds": listed, "outcome": outcome, "first": first, "count": count,
-            "following": page.next, "earlier": max(0, first - LISTED) if first else None,
+            "page_of": page, "having": having, "first": first, "number": number,
+            "earlier": max(0, first - LISTED) if first else None,
         }  # fmt: skip
 
     return await request.show("dashboard/rounds.html", values)

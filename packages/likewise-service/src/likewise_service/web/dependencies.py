@@ -18,7 +18,7 @@ from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.kinds import Actor
+from likewise_service.ledger.kinds import MAY, Actor, Body
 from likewise_service.web.rendering import PageContext, html
 
 SESSION, RETURN = "likewise_session", "likewise_return"
@@ -55,7 +55,7 @@ class PageRequest(DocketAccess):
         return session_cookie(self.request)
 
     async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
-        """Render a page of the docket, with values that are computed in its thread."""
+        """Render a page of the docket, with values (also ``status``) computed in its thread."""
 
         def task(worker: Worker) -> Response:
             docket = worker.docket
@@ -76,7 +76,10 @@ class PageRequest(DocketAccess):
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
         caller = self.caller
-        return PageContext(self.base, self.session.csrf, title, caller.name, receipt, caller.id)
+        may = frozenset(kind for kind, roles in MAY.items() if caller.role in roles)
+        return PageContext(
+            self.base, self.session.csrf, title, caller.name, receipt, caller.id, may=may
+        )
 
     def go(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.base}{path}", 303)
@@ -132,6 +135,12 @@ Auditor = Annotated[PageRequest, Depends(_signed_in("/console", "auditor"))]
 Supervisor = Annotated[
     PageRequest, Depends(_signed_in("/dashboard/{docket}", "operator", "regulator"))
 ]
+
+
+def acts(kind: type[Body], path: str = "/dashboard/{docket}") -> Any:
+    """Admit those who may add that kind of record, as the API does."""
+    roles = (role for role in sign_ins.PEOPLE if role in MAY[kind.kind])
+    return Depends(_signed_in(path, *roles))
 
 
 def page_router(prefix: str = "") -> APIRouter:

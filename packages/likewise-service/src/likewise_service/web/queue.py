@@ -13,10 +13,12 @@ from likewise.panel.objections import Pair
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api.reviews import review_response
+from likewise_service.dockets import panel
 from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
 from likewise_service.ledger import database as db
+from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.web import practice, rendering
 
@@ -40,12 +42,14 @@ class Queue:
 
     ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
     have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded.
+    ``signing`` is what the browser of a member who signs has to know.
     """
 
     pairs: Sequence[QueuedPair]
     left: Mapping[str, int] = field(default_factory=dict)
     complete: int = 0
     practice: bool = False
+    signing: Mapping[str, Any] | None = None
 
 
 def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
@@ -67,11 +71,30 @@ def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD)
     risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
     risks.sort(key=lambda risk: (-risk[0], reviews[risk[1]].number, risk[2]))
     places = [f"{id_}.{name}" for _, id_, name in risks[:ahead]]
+    pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
+    complete = [name for name, pairs_left in left.items() if not pairs_left]
+    to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
+    to_sign |= {name: panel.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]}
     return Queue(
-        _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places]))),
-        {name: len(pairs) for name, pairs in left.items() if pairs},
-        sum(not pairs for pairs in left.values()),
-    )
+        pairs, {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left},
+        len(complete), signing=signing_data(worker, member, to_sign, complete[:ahead]),
+    )  # fmt: skip
+
+
+def signing_data(
+    worker: Worker, member: str, to_sign: Mapping[str, Mapping[str, Any] | None],
+    complete: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the browser of a member signs, by review; ``signs`` tells if they do."""
+    keys = worker.docket.projection.governance.keys
+    return {
+        "docket": worker.name,
+        "member": member,
+        "signs": member in keys,
+        "keys": list(kinds.signing_keys(keys, member)),
+        "complete": list(complete),
+        "reviews": {name: content for name, content in to_sign.items() if content is not None},
+    }
 
 
 def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
@@ -143,6 +166,7 @@ def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
         "left": dict(queue.left),
         "complete": queue.complete,
         "practice": queue.practice,
+        "signing": queue.signing,
         "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
     }
 

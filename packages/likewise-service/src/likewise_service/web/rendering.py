@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from likewise.panel import rule_language, rules
+from likewise.panel.agreement import MemberAgreement
 from likewise_client import responses
 from likewise_service.api import metrics
 from likewise_service.errors import now, parse, seconds_between
@@ -166,6 +167,23 @@ def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
     )
 
 
+SEATS = {
+    "unasked": "not asked yet",
+    "asked": "asked, no response yet",
+    "finished": "has responded",
+    "absent": "did not respond in time",
+}
+
+
+def seat_words(seat: str) -> str:
+    """Say where a member is with a round.
+
+    >>> seat_words("absent")
+    'did not respond in time'
+    """
+    return SEATS[seat]
+
+
 def interval(unseen: metrics.UnseenResponse) -> str:
     """Write between which numbers unseen reports are, and how certain that is.
 
@@ -208,6 +226,28 @@ def apart(over: float, under: float) -> str:
     return f"{count(gap, 'percentage point') if gap else 'less than 1 percentage point'} apart"
 
 
+def agreed_words(review: responses.ReviewResponse) -> str:
+    """Say on how many pairs of a closed round a member and the panel agreed."""
+    if review.outcome not in ("report", "quiet") or review.status != "closed" or not review.pairs:
+        return ""
+    reported = {pair_key(pair) for pair in review.reported}
+    same = sum(pair.flagged == (pair_key(pair) in reported) for pair in review.pairs)
+    return f"You and the panel agreed on {same} of {count(len(review.pairs), 'pair')}."
+
+
+def agreement_words(agreement: MemberAgreement) -> str:
+    """Say how often a member and the others responded the same.
+
+    >>> agreement_words(MemberAgreement(40, 31)).replace(THIN, " ")
+    'Other members responded 40 times to pairs that you responded to: 31 times the same (78 %).'
+    """
+    share = percent(agreement.share or 0.0)
+    return (
+        f"Other members responded {count(agreement.compared, 'time')} to pairs that you responded "
+        f"to: {count(agreement.same, 'time')} the same ({share})."
+    )
+
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -234,7 +274,8 @@ class PageContext:
     """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
 
     ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
-    in) and ``seat`` the id of their token, ``receipt`` the head of the ledger.
+    in) and ``seat`` the id of their token, ``receipt`` the head of the ledger; ``may`` are the
+    kinds of records that the reader may add.
     """
 
     base: str
@@ -243,6 +284,7 @@ class PageContext:
     who: str = ""
     receipt: str = ""
     seat: str = ""
+    may: frozenset[str] = frozenset()
     now: str = field(default_factory=now)
 
 
@@ -256,8 +298,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     filters = (
-        by_id, interval, metrics.evenly_spread, moment, pair_key, percent, person_name, rounded,
-        rule_words, share, span,
+        agreed_words, agreement_words, by_id, interval, metrics.evenly_spread, moment, pair_key,
+        percent, person_name, rounded, rule_words, seat_words, share, span,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})

@@ -13,12 +13,11 @@ import numpy as np
 
 from likewise import __version__
 from likewise.errors import LikewiseError
-from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.panels import MetricAuditor, Panel
-from likewise.people.schema import People
 from likewise.validation import instance, integer, text
 
 if TYPE_CHECKING:
+    from likewise.audits.large import Rows
     from likewise.audits.survey import Survey
 
 
@@ -28,7 +27,8 @@ class Basis:
 
     ``panel`` has every metric and weight and the rule, ``schema`` every feature. ``hashes`` are
     SHA-256 of data (the schema's own hash, ids, features), scores and labels as arrays of
-    little-endian floats, and of files that were read. ``left_out`` says how many rows, and why.
+    little-endian floats, people in the order of their ids (shorter ones first), and of files that
+    were read. ``left_out`` says how many rows, and why.
     """
 
     model: str
@@ -53,22 +53,20 @@ class Basis:
 
 
 def basis_of(
-    people: People,
-    chances: FloatArray,
-    labels: IntArray | None,
-    panel: Panel | Survey,
-    model: str,
-    left_out: Mapping[str, int] | None,
-    counts: IntArray | None = None,
+    rows: Rows, panel: Panel | Survey, model: str, left_out: Mapping[str, int] | None
 ) -> Basis:
     """The record of what the audit rests on; kinds of people are hashed with their counts."""
+    people, counts, labels = rows.people, rows.counts, rows.labels
     instance("left_out", {} if left_out is None else left_out, Mapping, "Write {'no score': 3}.")
     reasons = {
         text("left_out", why, "A reason is text."): integer("left_out", n, 0, None, "Count rows.")
         for why, n in (left_out or {}).items()
     }
     data = [people.schema.digest, *people.ids]
-    hashes = {"data": _sha256("\n".join(data).encode(), people.x), "scores": _sha256(b"", chances)}
+    hashes = {
+        "data": _sha256("\n".join(data).encode(), people.x),
+        "scores": _sha256(b"", rows.chances),
+    }
     hashes |= {} if counts is None else {"counts": _sha256(b"", counts)}
     hashes = hashes if len(people) else {}  # rows that were read block by block
     hashes |= {} if labels is None else {"labels": _sha256(b"", labels)}

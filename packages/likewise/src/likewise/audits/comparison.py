@@ -91,8 +91,8 @@ class Comparison:
             who = "Both audits are of the same people: changes are counted."
         elif self._named and {p.id for p in before.people} == {p.id for p in after.people}:
             who = (
-                "The ids are the same, their features or their order are not: intervals of 95 % "
-                "are for people such as these."
+                "The ids are the same, their features are not: intervals of 95 % are for people "
+                "such as these."
             )
         else:
             who = "The people differ: intervals of 95 % are for people such as these."

@@ -45,6 +45,7 @@ SETTLED = 0.05
 """A panel is settled when nine in ten of its distances are known to within this."""
 SURE = 0.9
 CHAINS, KEPT, PRIOR = 32, (16, 26, 36), 100.0
+TEMPER = 0.5
 PAIRS = 2000
 
 
@@ -227,7 +228,8 @@ class _Chains:
 
         def density(x: FloatArray) -> Any:
             t = x if of_t else self.draws[:, -1]
-            return self.likelihood(z + (x - start)[:, None] * column, t).sum(axis=1) - x / PRIOR
+            logs = self.likelihood(z + (x - start)[:, None] * column, t).sum(axis=1)
+            return TEMPER * logs - x / PRIOR
 
         self.draws[:, place] = _slice(density, start, self.rng)
         self.z = z + (self.draws[:, place] - start)[:, None] * column
@@ -238,7 +240,7 @@ class _Chains:
 
         def density(x: FloatArray) -> Any:
             logs = self.likelihood(self.z * x[:, None], t * x).sum(axis=1)
-            return logs - x * total + (size - 1) * np.log(x)
+            return TEMPER * logs - x * total + (size - 1) * np.log(x)
 
         factors = _slice(density, np.ones(CHAINS), self.rng)[:, None]
         self.draws, self.z = self.draws * factors, self.z * factors

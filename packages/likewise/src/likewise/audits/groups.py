@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,80 +104,143 @@ def _percent(rate: Interval | None) -> str:
     return "" if rate is None else rate.percent(1)
 
 
-def group_rates(
-    traits: Traits, chances: FloatArray, labels: IntArray | None, pairs: tuple[GroupPairs, ...] = ()
-) -> GroupRates | None:
+FINE = 1 << 40
+
+
+@dataclass(frozen=True)
+class GroupCounts:
+    """People by cell, which is a group by every trait and a label; and the sums of their scores.
+
+    Sums are integers of 2^-40, so that they are the same in whatever order and pieces people come.
+    """
+
+    traits: tuple[str, ...]
+    cells: Mapping[tuple[Any, ...], tuple[int, int]]
+
+    @classmethod
+    def of(
+        cls, traits: Traits, chances: FloatArray, labels: IntArray | None, counts: IntArray | None
+    ) -> GroupCounts:
+        """The counts of some people, each of whom may stand for several."""
+        coded = codes_of(traits)
+        codes = [codes for _, codes in coded.values()]
+        if labels is not None:
+            codes.append(labels)
+        table = np.array(codes, dtype=np.int64).reshape(len(codes), len(chances))
+        different, which = np.unique(table, axis=1, return_inverse=True)
+        many = np.ones(len(chances), dtype=np.int64) if counts is None else counts
+        fine = np.rint(chances * FINE).astype(np.int64)
+        # In two parts, so that no sum leaves 64 bits.
+        sums = np.zeros((3, different.shape[1]), dtype=np.int64)
+        for row, values in zip(sums, (1, fine >> 20, fine & 0xFFFFF), strict=True):
+            np.add.at(row, which.ravel(), many * values)
+        words = [groups for groups, _ in coded.values()]
+        cells = {}
+        for column, (size, high, low) in zip(different.T.tolist(), sums.T.tolist(), strict=True):
+            names = [groups[code] for groups, code in zip(words, column, strict=False)]
+            label = None if labels is None else column[-1]
+            cells[*names, label] = size, (high << 20) + low
+        return cls(tuple(traits), cells)
+
+    def joined(self, other: GroupCounts) -> GroupCounts:
+        """The counts of these people and of others."""
+        cells = dict(self.cells)
+        for cell, (size, total) in other.cells.items():
+            before = cells.get(cell, (0, 0))
+            cells[cell] = before[0] + size, before[1] + total
+        joined = GroupCounts(self.traits, cells)
+        for name in self.traits:
+            _check_few(name, joined.groups(name))
+        return joined
+
+    def groups(self, trait: str) -> list[str]:
+        """The groups of a trait, in order."""
+        place = self.traits.index(trait)
+        return sorted({cell[place] for cell in self.cells})
+
+    def select(self, places: Sequence[int], group: str, label: int | None = None) -> _Total:
+        """The people of a group by some traits; those with a label, where one is named."""
+        chosen = [
+            total for cell, total in self.cells.items()
+            if " and ".join(cell[place] for place in places) == group
+            and (label is None or cell[-1] == label)
+        ]  # fmt: skip
+        return _Total(*(sum(column) for column in zip((0, 0), *chosen, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Total:
+    """A number of people, and the sum of their scores."""
+
+    count: int
+    sum: int
+
+    @property
+    def rate(self) -> Interval:
+        """The mean score."""
+        return share(min(self.sum / FINE, self.count), self.count)
+
+
+def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> GroupRates | None:
     """Selection rates and impact ratios of groups; None where no group is named."""
-    if not traits:
+    if not counts.traits:
         return None
-    every = {name: list(values) for name, values in traits.items()}
-    if len(traits) > 1:
-        joined = zip(*traits.values(), strict=True)
-        every[" and ".join(traits)] = [" and ".join(values) for values in joined]
-    rates = [
-        rate
-        for by, values in every.items()
-        for rate in _compared(by, np.array(values, dtype=object), chances, labels)
-    ]
-    return GroupRates(tuple(rates), pairs, _notes(traits, rates))
+    every = {name: [place] for place, name in enumerate(counts.traits)}
+    if len(counts.traits) > 1:
+        every[" and ".join(counts.traits)] = list(range(len(counts.traits)))
+    rates = [rate for by, places in every.items() for rate in _compared(by, places, counts)]
+    return GroupRates(tuple(rates), pairs, _notes(counts, rates))
 
 
-def _compared(
-    by: str, values: Any, chances: FloatArray, labels: IntArray | None
-) -> list[GroupRate]:
+def _compared(by: str, places: Sequence[int], counts: GroupCounts) -> list[GroupRate]:
     """The rates of a trait's groups, each beside the one that is their reference."""
-    members = {str(group): values == group for group in sorted(set(values.tolist()))}
-    sizes = {group: int(inside.sum()) for group, inside in members.items()}
-    rates = {group: _mean(chances[inside]) for group, inside in members.items()}
-    enough = [group for group in members if sizes[group] >= FEWEST_PEOPLE] or list(members)
-    highest = max(rates[group].value for group in enough)
+    names = sorted({" and ".join(cell[place] for place in places) for cell in counts.cells})
+    totals = {group: counts.select(places, group) for group in names}
+    enough = [group for group in names if totals[group].count >= FEWEST_PEOPLE] or names
+    highest = max(totals[group].rate.value for group in enough)
     return [
         GroupRate(
-            by, group, sizes[group], rate,
-            tpr=_rate_of(chances, labels, 1, members[group]),
-            fpr=_rate_of(chances, labels, 0, members[group]),
-            impact_ratio=rate.value / highest if highest > 0 else 1.0,
-            small=sizes[group] < FEWEST_PEOPLE,
+            by, group, total.count, total.rate,
+            *(_rate_of(counts.select(places, group, label)) for label in (1, 0)),
+            impact_ratio=total.rate.value / highest if highest > 0 else 1.0,
+            small=total.count < FEWEST_PEOPLE,
         )
-        for group, rate in rates.items()
+        for group, total in totals.items()
     ]  # fmt: skip
 
 
-def _mean(chances: FloatArray) -> Interval:
-    return share(min(float(chances.sum()), len(chances)), len(chances))
+def _rate_of(total: _Total) -> Interval | None:
+    """The mean score of some people of a group; None where there are none."""
+    return total.rate if total.count else None
 
 
-def _rate_of(
-    chances: FloatArray, labels: IntArray | None, label: int, group: Any
-) -> Interval | None:
-    """The mean score of the people of a group with a label; None where there are none."""
-    if labels is None or not (inside := group & (labels == label)).any():
-        return None
-    return _mean(chances[inside])
-
-
-def codes_of(traits: Traits) -> dict[str, tuple[list[str], IntArray]]:
-    """By trait its groups in order, and everybody's place among them."""
+def codes_of(
+    traits: Traits, groups: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, tuple[Sequence[str], IntArray]]:
+    """By trait its groups in order, or those that are known, and everybody's place among them."""
     coded = {}
     for name, values in traits.items():
-        groups = sorted(set(values))
-        places = {group: place for place, group in enumerate(groups)}
-        coded[name] = groups, np.array([places[value] for value in values])
+        known = sorted(set(values)) if groups is None else groups[name]
+        places = {group: place for place, group in enumerate(known)}
+        if odd := set(values) - {*known}:
+            raise PeopleError(f"groups: {name!r} has {odd.pop()!r}, and had not when it was read.")
+        coded[name] = known, np.array([places[value] for value in values], dtype=np.int64)
     return coded
 
 
-def between_groups(traits: Traits, counts: IntArray, estimate: Any) -> tuple[GroupPairs, ...]:
+def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple[GroupPairs, ...]:
     """Reported pairs by the groups of both; ``estimate`` turns counts into those of all pairs."""
     listed = []
-    for (name, (groups, codes)), table_ in zip(codes_of(traits).items(), counts, strict=True):
-        sizes = np.bincount(codes).tolist()
-        for (i, j), count in np.ndenumerate(table_[: len(groups), : len(groups)]):
+    for place, (name, reported) in enumerate(zip(counts.traits, table, strict=True)):
+        groups = counts.groups(name)
+        sizes = [counts.select([place], group).count for group in groups]
+        for (i, j), count in np.ndenumerate(reported[: len(groups), : len(groups)]):
             of = sizes[i] * (sizes[i] - 1) // 2 if i == j else sizes[i] * sizes[j]
             listed.append(GroupPairs(name, groups[i], groups[j], estimate(int(count)), of))
     return tuple(listed)
 
 
-def _notes(traits: Traits, rates: Iterable[GroupRate]) -> tuple[str, ...]:
+def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
     """Remarks on how ratios are meant, and on columns that had better be cut into bands."""
     notes = [
         f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people"
@@ -187,8 +250,8 @@ def _notes(traits: Traits, rates: Iterable[GroupRate]) -> tuple[str, ...]:
             else "."
         )
     ]
-    for name, values in traits.items():
-        different = set(values) - {"missing"}
+    for name in counts.traits:
+        different = {*counts.groups(name)} - {"missing"}
         if same := alike(sorted(different)):
             notes.append(
                 f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
@@ -223,12 +286,16 @@ def read_traits(people: People, groups: Iterable[str] | Mapping[str, Any]) -> Tr
             for name, v in groups.items()
         }
     for name, values in chosen.items():
-        if len(set(values)) > MOST_GROUPS:
-            raise PeopleError(
-                f"groups: {name!r} has {len(set(values))} different values; at most {MOST_GROUPS} "
-                f"groups can be compared. Cut it into bands."
-            )
+        _check_few(name, set(values))
     return chosen
+
+
+def _check_few(name: str, groups: Collection[str]) -> None:
+    if len(groups) > MOST_GROUPS:
+        raise PeopleError(
+            f"groups: {name!r} has {len(groups)} different values; at most {MOST_GROUPS} groups "
+            f"can be compared. Cut it into bands."
+        )
 
 
 def _feature_values(people: People, name: str) -> list[str]:
@@ -237,11 +304,17 @@ def _feature_values(people: People, name: str) -> list[str]:
             f"groups: {name!r} is not among the features ({', '.join(people.schema.names)}). Give "
             f"its values in the order of the people: groups={{{name!r}: frame[{name!r}]}}."
         )
-    feature = people.schema[name]
-    return [feature.say(value) for value in people.column(name).tolist()]
+    values, places = np.unique(people.column(name), return_inverse=True)
+    words = np.array([people.schema[name].say(v) for v in values.tolist()], dtype=object)
+    return list(words[places.ravel()])
 
 
 def _listed_values(people: People, name: str, values: Any) -> list[str]:
-    listed = column_values(f"groups: {name!r}", values, people).tolist()
-    texts = ["" if is_missing(value) else str(value).strip() for value in listed]
-    return [text or "missing" for text in texts]
+    return list(map(group_word, column_values(f"groups: {name!r}", values, people).tolist()))
+
+
+def group_word(value: Any) -> str:
+    """A group as text; 1.0 is that of 1, since a column has floats where one of it is missing."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return "missing" if is_missing(value) else str(value).strip() or "missing"

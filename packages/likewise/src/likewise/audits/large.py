@@ -11,17 +11,19 @@ block, and paired with the anchors; people in the worst pairs so far are paired 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.audits import pairs as counting
+from likewise.audits.groups import GroupCounts, Traits, codes_of, group_word, read_traits
 from likewise.audits.pairs import Block, Question, Tally
-from likewise.audits.scores import read_scores, score_units
-from likewise.errors import AuditError, ParameterError
+from likewise.audits.scores import favourable_among, read_labels, read_scores, score_units
+from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.metrics import Masked, Ratings
 from likewise.panel.panels import Panel
@@ -36,10 +38,11 @@ from likewise.people.scans import (
     Lazy,
     Scan,
     Table,
+    distinct,
     id_texts,
 )
 from likewise.people.schema import People
-from likewise.validation import instance
+from likewise.validation import instance, items
 
 # As often as all rows are read in search of the worst pairs, after the anchors' turn.
 EXCHANGES = 2
@@ -47,101 +50,171 @@ EXCHANGES = 2
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """People with their scores; of kinds also how many people each stands for."""
+    """People with their scores, labels and groups; of kinds also how many each stands for."""
 
     people: People
     chances: FloatArray
+    labels: IntArray | None = None
+    traits: Traits = field(default_factory=dict)
     counts: IntArray | None = None
 
     @property
     def units(self) -> IntArray:
         return score_units(self.chances)
 
+    def take(self, places: IntArray) -> Rows:
+        """Those at some places."""
+        return Rows(
+            self.people.take(places), self.chances[places],
+            None if self.labels is None else self.labels[places],
+            {name: [values[p] for p in places.tolist()] for name, values in self.traits.items()},
+            None if self.counts is None else self.counts[places],
+        )  # fmt: skip
+
+    def by_id(self) -> Rows:
+        """The same people in the order of their ids, shorter ones first."""
+        ids = self.people.ids
+        order = sorted(range(len(ids)), key=lambda place: (len(ids[place]), ids[place]))
+        return self.take(np.array(order, dtype=np.int64))
+
+    @property
+    def groups(self) -> GroupCounts:
+        """How many people are in each group, and their scores."""
+        return GroupCounts.of(self.traits, self.chances, self.labels, self.counts)
+
 
 @dataclass(frozen=True)
 class Reader:
-    """Rows of a table as people with scores, here or on a worker of a cluster."""
+    """Rows of a table as people with scores, here or on a worker of a cluster.
+
+    ``words`` has the favourable value of columns whose values are two, which a block of them need
+    not both have.
+    """
 
     encoder: Encoder
     score: str
+    label: str | None = None
+    groups: tuple[str, ...] = ()
     favourable: Any = None
+    words: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns beside the features."""
+        return (self.score, *([] if self.label is None else [self.label]), *self.groups)
 
     def read(
         self, table: Table, names: Sequence[str] | None = None, *, repeated: bool = False
     ) -> Rows:
         """People with their scores; each once, unless they may be ``repeated``."""
-        return self._scored(self.encoder.people(table, names, repeated=repeated), table)
+        return self._described(self.encoder.people(table, names, repeated=repeated), table)
 
     def read_unnamed(self, table: Table) -> Rows:
         """The same people under numbers, which takes less time; an error names them."""
         try:
-            return self._scored(self.encoder.unnamed(table), table)
-        except AuditError:
+            return self._described(self.encoder.unnamed(table), table)
+        except LikewiseError:
             return self.read(table)
 
-    def _scored(self, people: People, table: Table) -> Rows:
-        column = table[self.score]
+    def count_groups(self, table: Table) -> GroupCounts:
+        """How many people of a block are in each group, and their scores."""
+        return self.read_unnamed(table).groups
+
+    def without_groups(self) -> Reader:
+        """A reader of scores alone."""
+        return replace(self, label=None, groups=())
+
+    def _described(self, people: People, table: Table) -> Rows:
+        scores = read_scores(people, self._values(table, self.score), self.favourable)
+        traits = {name: self._trait(people, table, name) for name in self.groups}
+        if self.label is None:
+            return Rows(people, scores, None, traits)
+        labels = read_labels(people, self._values(table, self.label), self.favourable)
+        return Rows(people, scores, labels, traits)
+
+    def _values(self, table: Table, name: str) -> Any:
+        column = table[name]
+        if name in self.words and not column.null_count:
+            values, places = distinct(name, column)
+            return np.array([value == self.words[name] for value in values])[places]
         plain = column.null_count == 0 and str(column.type) in ("double", "float")
-        values = column.to_numpy() if plain else column
-        return Rows(people, read_scores(people, values, self.favourable))
+        return column.to_numpy() if plain else column
+
+    def _trait(self, people: People, table: Table, name: str) -> Sequence[str]:
+        if name in people.schema.names:
+            return read_traits(people, [name])[name]
+        values, places = distinct(name, table[name])
+        words = np.array([group_word(value) for value in values], dtype=object)
+        return read_traits(people, {name: words[places].tolist()})[name]
 
 
-def reader_of(scan: Scan, scores: Any, panel: Any, favourable: Any) -> Reader:
-    """The reader of an audit, which names the column of scores."""
-    if not isinstance(scores, str):
-        remedy = "Name their column: audit(schema.scan(…), 'score', …)."
-        raise ParameterError("scores", "must be a column of the rows", scores, remedy)
+def reader_of(
+    scan: Scan, scores: Any, labels: Any, groups: Any, panel: Any, favourable: Any
+) -> Reader:
+    """The reader of an audit, which names the columns of scores, labels and groups."""
+    remedy = "Name their column: audit(schema.scan(…), 'score', …)."
     instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
     _refuse_names(panel)
-    return Reader(scan.encoder, scan.check_column(scores), favourable)
+    listed = items("groups", groups, "Name columns: groups=['sex'].")
+    for parameter, name in (
+        ("scores", scores), *(() if labels is None else (("labels", labels),)),
+        *(("groups", name) for name in listed),
+    ):  # fmt: skip
+        if not isinstance(name, str):
+            raise ParameterError(parameter, "must be a column of the rows", name, remedy)
+        if scan.check_column(name) == scan.encoder.ids:
+            raise ParameterError(parameter, "must not be the ids", name, "Name another column.")
+    return Reader(scan.encoder, scores, labels, tuple(dict.fromkeys(listed)), favourable)
 
 
-def gathered(
-    scan: Scan, reader: Reader, labels: Any, groups: Any, most: int
-) -> tuple[People, Any, Any, Any, IntArray | None]:
-    """People, scores, labels and groups where all rows fit into a block, or the kinds.
+def with_words(scan: Scan, reader: Reader) -> Reader:
+    """The reader of blocks, which knows the favourable value of columns of two values."""
+    words: dict[str, Any] = {}
+    for name in dict.fromkeys(filter(None, (reader.score, reader.label))):
+        table = None if reader.favourable is None else scan.source.kinds([name], None, 3)
+        values = [] if table is None else [v for v in table[name].to_pylist() if v is not None]
+        words |= zip([name], favourable_among(values, reader.favourable), strict=False)
+    return replace(reader, favourable=None, words=words)
 
-    With the kinds comes how many people each stands for. Nobody is returned where there are more
-    people than that, of too many kinds.
-    """
-    named = [name for name, value in (("labels", labels), ("groups", groups)) if value]
+
+def gathered(scan: Scan, reader: Reader, most: int) -> Rows | None:
+    """Everybody where all rows fit into a block, or the kinds of people; None for more of them."""
     if scan.count is None or scan.count > most:
-        rows = None if named else kinds(scan, reader, most)
+        rows = kinds(scan, reader, most)
         if rows is not None:
-            return rows.people, rows.chances, None, (), rows.counts
+            return rows
     if scan.count is None or scan.count > BLOCK:
-        if named:
-            raise AuditError(
-                f"{named[0]} are for at most {BLOCK:,} people who are scanned; there are more. "
-                f"Leave them out, or draw some people."
-            )
-        schema = scan.encoder.schema
-        return People((), np.empty((0, len(schema))), schema), np.empty(0), None, (), None
-    others = [name for name in (reader.score, labels, *groups) if name is not None]
-    table = scan.rows(*map(scan.check_column, others))
+        return None
+    table = scan.rows(*reader.columns)
     if len(table) > most and isinstance(scan.source, Lazy) and scan.encoder.ids is None:
         raise AuditError(NO_ORDER)
-    return (
-        reader.encoder.people(table), table[reader.score],
-        None if labels is None else table[labels], {name: table[name] for name in groups}, None,
-    )  # fmt: skip
+    return reader.read(table)
+
+
+def count_groups(scan: Scan, reader: Reader) -> GroupCounts:
+    """How many people are in each group, and their scores, over all rows."""
+    nobody = GroupCounts(reader.groups, {})
+    if not reader.groups:
+        return nobody
+    parts = scan.source.map(reader.count_groups, scan.columns(*reader.columns))
+    return reduce(GroupCounts.joined, parts, nobody)
 
 
 def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
-    """People of different features or scores, in the order of these; None if they are too many."""
-    table = scan.kinds(most, reader.score)
+    """People who differ in anything, in the order of their features; None if they are too many."""
+    table = scan.kinds(most, *reader.columns)
     if table is None:
         return None
     ids = id_texts(table[FIRST]).to_pylist() if reader.encoder.ids else None
     rows = reader.read(table, ids or _kind_names(len(table)))
-    counts = table[COUNT].to_numpy().astype(np.int64)
+    rows = replace(rows, counts=table[COUNT].to_numpy().astype(np.int64))
     # Engines tell apart what is the same here, such as a level with spaces around it.
     order = np.argsort(np.array(rows.people.ids, dtype=object), kind="stable")
-    rows = _joined(Rows(rows.people.take(order), rows.chances[order], counts[order]))
+    rows = _joined(rows.take(order))
     if ids is not None:
         return rows
     named = People(_kind_names(len(rows.people)), rows.people.x, rows.people.schema)
-    return Rows(named, rows.chances, rows.counts)
+    return replace(rows, people=named)
 
 
 def _kind_names(count: int) -> tuple[str, ...]:
@@ -153,15 +226,17 @@ def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
     if any(_looks_at_names(auditor.distance) for auditor in panel.auditors):
         return None
     some = np.arange(min(len(rows.people), 2 * most))
-    if len(np.unique(_keys(Rows(rows.people.take(some), rows.chances[some])), axis=0)) > most:
+    if len(np.unique(_keys(rows.take(some)), axis=0)) > most:
         return None
     joined = _joined(rows)
     return joined if len(joined.people) <= most else None
 
 
 def _keys(rows: Rows) -> FloatArray:
-    """Features, infinite where they are missing, and the score: people of a kind agree in them."""
-    return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units])
+    """What people of a kind agree in: features, infinite where missing, score, label, groups."""
+    labels = [] if rows.labels is None else [rows.labels]
+    codes = [codes for _, codes in codes_of(rows.traits).values()]
+    return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units, *labels, *codes])
 
 
 def _joined(rows: Rows) -> Rows:
@@ -169,7 +244,7 @@ def _joined(rows: Rows) -> Rows:
     _, first, which = np.unique(_keys(rows), axis=0, return_index=True, return_inverse=True)
     counts = np.zeros(len(first), dtype=np.int64)
     np.add.at(counts, which.ravel(), 1 if rows.counts is None else rows.counts)
-    return Rows(rows.people.take(first), rows.chances[first], counts)
+    return replace(rows.take(first), counts=counts)
 
 
 def _looks_at_names(distance: Any) -> bool:
@@ -187,6 +262,11 @@ def _refuse_names(panel: Panel) -> None:
                 f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
                 f"a column, and name it: Ratings('rating')."
             )
+
+
+def _like(table: Table, rows: list[dict[str, Any]]) -> Table:
+    """A table of some rows, with the columns of another."""
+    return type(table).from_pylist(rows, schema=table.schema)
 
 
 Worst = tuple[int, dict[str, Any], dict[str, Any]]
@@ -261,7 +341,7 @@ class WithEverybody:
         # Nobody is compared with themselves.
         order = order[~np.isin(rows[HASH].to_numpy()[order], self.table[HASH].to_numpy())]
         rows, some, k = rows.take(order), self.question.people, len(self.question.people)
-        block = self.reader.read_unnamed(rows)
+        block = self.reader.without_groups().read_unnamed(rows)
         question = self.question.among(some.with_more(block.people), block.units)
         width = max(1, counting.SAMPLE_SIDE // k)
         blocks = [
@@ -269,9 +349,9 @@ class WithEverybody:
             for start in range(k, k + len(rows), width)
         ]
         tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
-        places = [(i, j - k) for _, i, j in tally.worst]
-        first = self.table.take([i for i, _ in places]).to_pylist()
-        second = rows.take([j for _, j in places]).to_pylist()
+        places = np.array(tally.worst, dtype=np.int64).reshape(-1, 3)
+        first = self.table.take(places[:, 1]).to_pylist()
+        second = rows.take(places[:, 2] - k).to_pylist()
         worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
         return Partners.of(tally, k, self._names(rows, tally.partner[:k] - k), worst)
 
@@ -283,6 +363,20 @@ class WithEverybody:
 
 
 @dataclass(frozen=True, eq=False)
+class Sample:
+    """Counts of pairs drawn at random and of anchors, these, who is in the worst pairs, and some.
+
+    ``some`` are the first people drawn, on whom the price is computed.
+    """
+
+    tally: Tally
+    partners: Partners
+    anchors: Rows
+    worst: Rows
+    some: Rows
+
+
+@dataclass(frozen=True, eq=False)
 class Sampler:
     """Pairs and anchors of people who are read block by block; see the head of this module."""
 
@@ -290,21 +384,32 @@ class Sampler:
     reader: Reader
     question: Question
     """The panel and its thresholds; of nobody yet."""
+    groups: GroupCounts
     seed: int
     jobs: Any = None
 
-    def sample(
-        self, pairs: int, anchors: int, progress: counting.Progress
-    ) -> tuple[Tally, Partners, Rows, Rows]:
-        """The counts of pairs drawn at random, the anchors', these, and who is in the worst."""
-        scan = self.scan
-        drawn = scan.sample(anchors + 2 * pairs, self.seed, self.reader.score)
+    def sample(self, pairs: int, anchors: int, some: int, progress: counting.Progress) -> Sample:
+        """Draw so many pairs, and pair so many anchors with everybody."""
+        drawn = self.scan.sample(anchors + 2 * pairs, self.seed, *self.reader.columns)
         anchors = min(anchors, len(drawn))
         progress(1, EXCHANGES + 2)
         tally, worst = self._single(drawn.slice(anchors))
+        floor = counting.floor_of(self.question, [(w, a[HASH], b[HASH]) for w, a, b in worst])
+        first = self.reader.read(drawn.slice(0, some))
         drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
-        partners = self._with_everybody(drawn, progress, 2)
+        partners = self._with_everybody(drawn, floor, progress, 2)
         worst = _worst_of((*worst, *partners.worst), self.question)
+        worst = self._exchanged(worst, drawn, floor, progress)
+        few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
+        chosen = counting.few_of_each(few, self.question.worst, self.question.each)
+        table = _like(drawn, [row for key in chosen for row in few[key]])
+        read = self.reader.read
+        return Sample(tally, partners, read(drawn), read(table, repeated=True), first)
+
+    def _exchanged(
+        self, worst: list[Worst], drawn: Table, floor: int, progress: counting.Progress
+    ) -> list[Worst]:
+        """The worst pairs where one of two may be exchanged for whoever is worst with the other."""
         tried: set[int] = set()
         for turn in range(EXCHANGES):
             starts = {row[HASH]: row for _, a, b in worst[: counting.STARTS] for row in (a, b)}
@@ -312,24 +417,21 @@ class Sampler:
             if not rows:
                 break
             tried |= set(starts)
-            table = type(drawn).from_pylist(rows, schema=drawn.schema)
-            found = self._with_everybody(table, progress, 3 + turn)
+            found = self._with_everybody(_like(drawn, rows), floor, progress, 3 + turn)
             worst = _worst_of((*worst, *found.worst), self.question)
-        few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
-        chosen = counting.few_of_each(few, self.question.worst, self.question.each)
-        rows = [row for key in chosen for row in few[key]]
-        table = type(drawn).from_pylist(rows, schema=drawn.schema)
-        anchored = self.reader.read(drawn.slice(0, anchors))
-        return tally, partners, anchored, self.reader.read(table, repeated=True)
+        return worst
 
     def _single(self, drawn: Table) -> tuple[Tally, list[Worst]]:
         """The counts of people paired in their order, some at a time, and the worst pairs."""
         total, worst = Tally(self.question), list[Worst]()
+        known = {name: self.groups.groups(name) for name in self.groups.traits}
         for start in range(0, len(drawn) - 1, 2 * counting.SAMPLE_SIDE):
             table = drawn.slice(start, 2 * counting.SAMPLE_SIDE)
             rows = self.reader.read_unnamed(table)
             left = np.arange(0, len(table) - 1, 2)
-            tally = Tally(self.question.among(rows.people, rows.units))
+            codes = [codes for _, codes in codes_of(rows.traits, known).values()]
+            groups = np.array(codes, dtype=np.int64).reshape(len(codes), len(table))
+            tally = Tally(replace(self.question.among(rows.people, rows.units), groups=groups))
             tally.add(Block(left, left + 1, paired=True))
             total.add_counts(tally)
             listed = table.take([place for w in tally.worst for place in w[1:]]).to_pylist()
@@ -337,9 +439,11 @@ class Sampler:
             worst = _worst_of((*worst, *((w[0], a, b) for w, a, b in found)), self.question)
         return total, worst
 
-    def _with_everybody(self, table: Table, progress: counting.Progress, turn: int) -> Partners:
-        rows, scan = self.reader.read(table), self.scan
-        question = self.question.among(rows.people, rows.units)
+    def _with_everybody(
+        self, table: Table, floor: int, progress: counting.Progress, turn: int
+    ) -> Partners:
+        rows, scan = self.reader.without_groups().read(table), self.scan
+        question = replace(self.question.among(rows.people, rows.units), floor=floor)
         pairs = len(table) * (scan.count or 0)
         jobs = 1 if scan.source.on_cluster else self.jobs
         function = WithEverybody(
@@ -352,7 +456,7 @@ class Sampler:
         listed = table.to_pylist()
         worst = [_in_order(excess, listed[i], listed[j]) for excess, i, j in among.worst]
         total = Partners.of(among, len(table), mates, worst)
-        for part in scan.source.map(function, scan.columns(self.reader.score)):
+        for part in scan.source.map(function, scan.columns(*self.reader.columns)):
             total.merge(part, question)
         progress(turn, EXCHANGES + 2)
         return total

@@ -292,7 +292,7 @@ def _picture(monitor: Monitor) -> str:
         axes.xaxis.set_major_locator(canvas.MaxNLocator(8, integer=True, min_n_ticks=1))
         if monitor.alarm is not None:
             axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
-    words = ", ".join(f"{batch.name} {batch.share:.1%}" for batch in monitor.batches)
+    words = ", ".join(f"{batch.name} {100 * batch.share:.1f} %" for batch in monitor.batches)
     return canvas.finish(fig, "monitor", f"Pairs reported by batch: {words}.")
 
 

@@ -103,10 +103,16 @@ class Question:
     """At most this many of the worst pairs are of one person, if it is given."""
     groups: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     """Everybody's group, from 0 on, by each of some traits: an array (traits, people)."""
+    most_groups: int = 0
+    """How many groups a trait may have; as many as are there unless it is given."""
+    floor: int = NEVER
+    """Pairs of no larger excess are not among the worst; see :func:`floor_of`."""
 
     def __post_init__(self) -> None:
         if not len(self.counts):
             object.__setattr__(self, "counts", np.ones(len(self.people), dtype=np.int64))
+        if self.groups.size and not self.most_groups:
+            object.__setattr__(self, "most_groups", int(self.groups.max()) + 1)
 
     @property
     def place_bits(self) -> int:
@@ -213,7 +219,7 @@ class Tally:
         self.worst: list[Worst] = []
         self.partner = np.full(k, k, dtype=np.int64)  # with whom the largest excess is
         self.over, self.under = np.zeros((2, k), dtype=np.int64)
-        most = int(question.groups.max()) + 1 if question.groups.size else 0
+        most = question.most_groups
         self.between_groups = np.zeros((len(question.groups), most, most), dtype=np.int64)
 
     def add(self, block: Block) -> None:
@@ -362,10 +368,12 @@ class Tally:
         most = self.question.candidates
         if not most:
             return 2 * ONE, 0, 0
-        return self.worst[-1] if len(self.worst) == most else (NEVER, 0, 0)
+        return self.worst[-1] if len(self.worst) == most else (self.question.floor, 0, 0)
 
     def keep(self, excess: IntArray, first: IntArray, second: IntArray) -> None:
         """Keep the worst of some pairs, each of which is among them twice at most."""
+        if not len(excess):
+            return
         order = self.order(excess, first, second)
         self.add_worst(zip(*(a[order].tolist() for a in (excess, first, second)), strict=True))
 
@@ -429,6 +437,17 @@ def few_of_each(pairs: Iterable[Worst], most: int, each: int | None) -> list[Wor
             for person in pair[1:]:
                 uses[person] += 1
     return chosen
+
+
+def floor_of(question: Question, pairs: Iterable[Worst]) -> int:
+    """An excess that all of the worst pairs are above, by some pairs in the order of theirs.
+
+    Let n pairs be wanted, and 3n be there of which no two share a person. If fewer than n of that
+    excess were chosen, at most 2n − 2 people would be in as many as they may be, and at most n − 1
+    of the 3n would be chosen: one would be left whom nothing keeps out.
+    """
+    apart = few_of_each(pairs, 3 * question.worst, 1)
+    return apart[-1][0] - 1 if 0 < len(apart) == 3 * question.worst else NEVER
 
 
 def _raise(highest: Any, block: Block, excess: Any) -> None:
@@ -613,6 +632,7 @@ def sample(
     wide = _with_everybody(chosen, k)
     total = len(single) + len(wide)
     pair_tally = scan(question, single, jobs, lambda n, _: progress(n, total))
+    question = replace(question, floor=floor_of(question, pair_tally.worst))
     anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
     anchor_tally.add_worst(pair_tally.worst)
     _search(replace(question, rules=()), anchor_tally, jobs)

@@ -53,13 +53,21 @@ def price(
     hypotheses: HypothesisClass | None,
     seed: int,
     progress: bool | Callable[[int, int], None] = False,
+    counts: IntArray | None = None,
 ) -> Price:
     """The errors of the model, of the best policy that would pass, and of the learner."""
     from likewise.simulate.hindsight import best_passing_policy  # needs scipy
 
     rng = np.random.Generator(np.random.Philox(seed))
-    order = rng.permutation(len(people))[:MOST_PEOPLE]
-    people, units, labels = people.take(order), units[order], labels[order]
+    if counts is None:
+        order = rng.permutation(len(people))[:MOST_PEOPLE]
+        people = people.take(order)
+    else:  # people of a kind are different people
+        total = int(counts.sum())
+        drawn = rng.choice(total, min(total, MOST_PEOPLE), replace=False)
+        order = np.searchsorted(np.cumsum(counts), drawn, side="right")
+        people = people.schema.encoded(people.x[order])
+    units, labels = units[order], labels[order]
     model = float(np.abs(units / ONE - labels).mean())
     decided = bool(np.isin(units, (0, ONE)).all())
     cut = None if decided else float(((2 * units >= ONE) != labels).mean())

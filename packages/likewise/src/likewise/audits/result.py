@@ -76,8 +76,8 @@ class Price:
                     "error of the learner, last quarter",
                     f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})",
                 ),
-                ("rounds in violation, last quarter", f"{self.learner_violations:.1%}"),
-                ("pairs reported under its last policy", f"{self.learner_reported:.2%}"),
+                ("rounds in violation, last quarter", f"{100 * self.learner_violations:.1f} %"),
+                ("pairs reported under its last policy", f"{100 * self.learner_reported:.2f} %"),
             ]
         return [*facts, ("priced on", f"{self.people:,} people; {self.hypotheses}")]
 
@@ -373,9 +373,10 @@ class Audit:
         ]
         if self.price is not None:
             sentences.append(
-                f"A policy that nobody would report is wrong for {self.price.best_fair:.1%} of "
-                f"people at best, the best one without a panel for {self.price.best:.1%}, this "
-                f"model for {self.price.model:.1%} ({self.price.hypotheses})."
+                f"A policy that nobody would report is wrong for {100 * self.price.best_fair:.1f} "
+                f"% of people at best, the best one without a panel for "
+                f"{100 * self.price.best:.1f} %, this model for {100 * self.price.model:.1f} % "
+                f"({self.price.hypotheses})."
             )
         return sentences
 
@@ -392,8 +393,8 @@ class Audit:
             facts.append(("people in pairs that were judged", f"{people:,}"))
         facts += [
             ("pairs", f"{self.pairs:,}" + self._how()),
-            ("reported pairs", f"{self.reported} ({self.share.value:.2%})"),
-            ("people touched", f"{self.touched} ({self.touched.value / people:.1%})"),
+            ("reported pairs", f"{self.reported} ({100 * self.share.value:.2f} %)"),
+            ("people touched", f"{self.touched} ({100 * self.touched.value / people:.1f} %)"),
         ]
         facts += [(name, f"{figure} {words}") for name, figure, words in self.headlines()[1:3]]
         if self.agreement is not None:
@@ -554,7 +555,7 @@ def _most_one_sided(pairs: Sequence[GroupPairs]) -> tuple[str, str, str] | None:
     return (
         f"Between groups of {by}",
         f"“{under}” below “{over}”",
-        f"in {counts[by, over, under] / both:.0%} of their {both:,.0f} reported pairs",
+        f"in {100 * counts[by, over, under] / both:.0f} % of their {both:,.0f} reported pairs",
     )
 
 

@@ -13,13 +13,25 @@ import numpy.typing as npt
 from likewise.audits import pairs as counting
 from likewise.audits.basis import basis_of
 from likewise.audits.groups import (
+    GroupCounts,
     Traits,
     between_groups,
     codes_of,
     group_rates,
     read_traits,
 )
-from likewise.audits.large import Reader, Rows, Sampler, gathered, kinds_in_memory, reader_of
+from likewise.audits.large import (
+    Reader,
+    Rows,
+    Sample,
+    Sampler,
+    count_groups,
+    gathered,
+    kinds_in_memory,
+    reader_of,
+    with_words,
+)
+from likewise.audits.price import MOST_PEOPLE as MOST_PRICED
 from likewise.audits.price import price
 from likewise.audits.result import (
     Audit,
@@ -32,7 +44,7 @@ from likewise.audits.result import (
     named,
     side_by_side,
 )
-from likewise.audits.scores import notes_on_unused, read_labels, read_scores, score_units
+from likewise.audits.scores import notes_on_unused, read_labels, read_scores
 from likewise.audits.survey import Survey, survey_audit
 from likewise.errors import AuditError
 from likewise.hypotheses.base import HypothesisClass
@@ -127,17 +139,7 @@ Objecting: j1.'
     """
     most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
     size = 0.0 if isinstance(panel, Survey) and alpha is None else checked_alpha(alpha)
-    counts, sampled = None, None
-    if isinstance(people, Scan):
-        scan, reader = people, reader_of(people, scores, panel, favourable)
-        people, scores, labels, groups, counts = gathered(scan, reader, labels, groups, most)
-        sampled = (scan, reader) if counts is None and not len(people) else None
-    if sampled is None:
-        _check_people(people, counts)
-    chances = read_scores(people, scores, favourable)
-    units = score_units(chances)
-    outcomes = None if labels is None else read_labels(people, labels, favourable)
-    traits = read_traits(people, groups)
+    everybody, source = _read(people, scores, panel, labels, favourable, groups, most)
     if hypotheses is not None:
         instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if jobs is not None and not counting.is_cluster(jobs):
@@ -149,53 +151,95 @@ Objecting: j1.'
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
     if not isinstance(panel, Survey):
         instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'any'), or a Survey.")
-    basis = basis_of(people, chances, outcomes, panel, model, left_out, counts)
+    basis = basis_of(everybody, panel, model, left_out)
     if isinstance(panel, Survey):
-        rates = group_rates(traits, chances, outcomes)
-        unused = [("alpha", alpha), ("labels", None if traits else labels)]
+        unused = [("alpha", alpha), ("labels", None if everybody.traits else labels)]
         notes = [f"{n} was given, and changes nothing here." for n, v in unused if v is not None]
-        return survey_audit(people, chances, panel, traits, basis=basis, groups=rates, notes=notes)
-    compared = _other_rules(panel, rules)
-    curve = _curve(alphas, size)
-    rows = Rows(people, chances, counts)
-    if sampled is None and counts is None and len(people) > most and not traits:
-        rows = kinds_in_memory(rows, panel, most) or rows
-    alike = np.ones(len(people), dtype=np.int64) if rows.counts is None else rows.counts
-    codes = [codes for _, codes in codes_of(traits).values()]
+        result = survey_audit(
+            everybody.people, everybody.chances, panel, everybody.traits, basis=basis,
+            groups=group_rates(everybody.groups), notes=notes,
+        )  # fmt: skip
+        return _as_they_came(result, people)
+    curve, rows = _curve(alphas, size), everybody
+    if source is None and rows.counts is None and len(rows.people) > most:
+        rows = kinds_in_memory(replace(rows, labels=None), panel, most) or rows
+    groups_of_all = everybody.groups if source is None else count_groups(*source)
+    codes = [codes for _, codes in codes_of(rows.traits).values()]
+    most_groups = max((len(groups_of_all.groups(n)) for n in groups_of_all.traits), default=0)
     question = counting.Question(
         rows.people, rows.units, panel, counting.threshold(size), np.array(sorted(curve)),
-        compared, worst, alike, each,
-        np.array(codes, dtype=np.int64).reshape(len(codes), len(rows.people)),
+        _other_rules(panel, rules), worst, _counts(rows), each,
+        np.array(codes, dtype=np.int64).reshape(len(rows.traits), len(rows.people)), most_groups,
     )  # fmt: skip
-    subject = _Subject(question, rows.chances, traits, curve)
+    subject, priced = _Subject(question, rows.chances, rows.traits, curve, groups_of_all), everybody
     with counting.progress_reporter(progress, "pairs") as bar:
-        if sampled is None and len(rows.people) <= most:
+        if source is None and len(rows.people) <= most:
             fields = subject.exact(jobs, bar)
         else:
             pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            fields = subject.sampled(sampled, pairs, seed, jobs, bar)
-    if outcomes is not None:
-        fields["price"] = price(people, units, outcomes, panel, size, hypotheses, seed, progress)
-    words = None if sampled or counts is not None else favourable
+            if source is None:
+                fields = subject.sampled(pairs, seed, jobs, bar)
+            else:
+                sampler = Sampler(*source, question, groups_of_all, seed, jobs)
+                sample = sampler.sample(pairs, ANCHORS, MOST_PRICED, bar)
+                fields, priced = subject.scanned(source[0], sample, seed), sample.some
+    if priced.labels is not None:
+        fields["price"] = price(
+            priced.people, priced.units, priced.labels, panel, size, hypotheses, seed, progress,
+            priced.counts,
+        )  # fmt: skip
     fields["notes"] = (
         *fields.get("notes", ()), *_notes_on_missing_values(question), *_note_on_rule(panel),
-        *notes_on_unused(words, people, scores, labels),
+        *(() if isinstance(people, Scan) else notes_on_unused(favourable, people, scores, labels)),
     )  # fmt: skip
-    LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
-    return Audit(
+    LOG.info("audited %d people, %d pairs scanned", fields["population"], fields["looked_at"])
+    result = Audit(
         basis=basis, panel=panel.name, members=panel.members, alpha=size,
-        groups=group_rates(traits, chances, outcomes, fields.pop("between")), **fields,
-        _pairs_of=subject.pairs_of, _backend=backend_of(people),
+        groups=group_rates(groups_of_all, fields.pop("between")), **fields,
+        _pairs_of=subject.pairs_of, _backend=backend_of(everybody.people),
     )  # fmt: skip
+    return _as_they_came(result, people)
 
 
-def _check_people(people: People, counts: IntArray | None) -> None:
-    instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    number = len(people) if counts is None else int(counts.sum())
-    if number < 2:
+def _read(
+    people: People | Scan, scores: Any, panel: Any, labels: Any, favourable: Any, groups: Any,
+    most: int,
+) -> tuple[Rows, tuple[Scan, Reader] | None]:  # fmt: skip
+    """People in the order of their ids, or kinds of them; where they are too many, their source.
+
+    So the order in which people come changes nothing: neither draws nor which of equals is first.
+    """
+    if isinstance(people, Scan):
+        reader = reader_of(people, scores, labels, groups, panel, favourable)
+        scanned = gathered(people, reader, most)
+        if scanned is None:
+            schema = people.encoder.schema
+            nobody = People((), np.empty((0, len(schema))), schema)
+            traits = dict.fromkeys(reader.groups, ())
+            return Rows(nobody, np.empty(0), None, traits), (people, with_words(people, reader))
+        rows = scanned
+    else:
+        instance("people", people, People, "Make them with a schema: schema.people(rows).")
+        outcomes = None if labels is None else read_labels(people, labels, favourable)
+        chances = read_scores(people, scores, favourable)
+        rows = Rows(people, chances, outcomes, read_traits(people, groups))
+    if (number := int(_counts(rows).sum())) < 2:
         raise AuditError(
             f"An audit compares people, so it needs at least two; got {number}. Give more."
         )
+    return rows.by_id() if rows.counts is None else rows, None
+
+
+def _counts(rows: Rows) -> IntArray:
+    return np.ones(len(rows.people), dtype=np.int64) if rows.counts is None else rows.counts
+
+
+def _as_they_came(result: Audit, people: People | Scan) -> Audit:
+    """The audit with its people in the order in which they came, where they have one."""
+    if isinstance(people, Scan):
+        return result
+    places = {name: place for place, name in enumerate(people.ids)}
+    return replace(result, people=tuple(sorted(result.people, key=lambda p: places[p.id])))
 
 
 def _curve(alphas: Iterable[float] | None, alpha: float) -> Curve:
@@ -286,6 +330,10 @@ class _Anchors:
         return int(self.counts[flags].sum())
 
 
+def _groups_of(traits: Traits, places: Iterable[int]) -> list[dict[str, str]]:
+    return [{name: values[place] for name, values in traits.items()} for place in places]
+
+
 @dataclass(frozen=True, eq=False)
 class _Subject:
     """The question of an audit, with what its findings are told in: scores, groups, alphas."""
@@ -294,6 +342,7 @@ class _Subject:
     chances: FloatArray
     traits: Traits
     curve: Curve
+    groups: GroupCounts
 
     def exact(self, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
         """Counts over all pairs."""
@@ -310,33 +359,33 @@ class _Subject:
         )
         return fields | {"notes": (notes,) if alike else (), "population": int(counts.sum())}
 
-    def sampled(
-        self,
-        rows: tuple[Scan, Reader] | None,
-        pairs: int,
-        seed: int,
-        jobs: Any,
-        bar: counting.Progress,
+    def sampled(self, pairs: int, seed: int, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
+        """Estimates from pairs and people drawn at random."""
+        k = len(self.chances)
+        tally, places, wide = counting.sample(
+            self.question, pairs, min(ANCHORS, k), seed, jobs, bar
+        )
+        anchors = self._anchors(wide, places)
+        return self._estimates(k, tally, anchors, "were drawn at random", seed)
+
+    def scanned(self, scan: Scan, sample: Sample, seed: int) -> dict[str, Any]:
+        """Estimates from a sample of people who are not here."""
+        some, worst, partners = sample.anchors, sample.worst, sample.partners
+        question = self.question.among(worst.people, worst.units)
+        subject = replace(self, question=question, chances=worst.chances, traits=worst.traits)
+        anchors = _Anchors(
+            some.people.ids, some.chances, np.ones(len(some.chances), dtype=np.int64),
+            partners.highest, partners.partner, partners.over, partners.under,
+            partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
+            _groups_of(some.traits, range(len(some.chances))),
+        )  # fmt: skip
+        drawn = "were drawn at random by a hash of ids, no two of one person,"
+        return subject._estimates(scan.count or 0, sample.tally, anchors, drawn, seed)
+
+    def _estimates(
+        self, k: int, tally: counting.Tally, anchors: _Anchors, drawn: str, seed: int
     ) -> dict[str, Any]:
-        """Estimates from pairs and people drawn at random, from rows where they are not here."""
-        subject, drawn = self, "were drawn at random"
-        if rows is None:
-            k = len(self.chances)
-            tally, places, wide = counting.sample(
-                self.question, pairs, min(ANCHORS, k), seed, jobs, bar
-            )
-            anchors = self._anchors(wide, places)
-        else:
-            k, drawn = rows[0].count or 0, f"{drawn} by a hash of ids, no two of one person,"
-            sampler = Sampler(*rows, self.question, seed, jobs)
-            tally, partners, some, worst = sampler.sample(pairs, ANCHORS, bar)
-            question = self.question.among(worst.people, worst.units)
-            subject = replace(self, question=question, chances=worst.chances)
-            anchors = _Anchors(
-                some.people.ids, some.chances, np.ones(len(some.chances), dtype=np.int64),
-                partners.highest, partners.partner, partners.over, partners.under,
-                partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
-            )  # fmt: skip
+        """Fields with intervals, for k people and all of their pairs."""
         count, total = len(anchors.ids), k * (k - 1) // 2
 
         def of_pairs(n: int, confidence: float = CONFIDENCE) -> Interval:
@@ -345,7 +394,7 @@ class _Subject:
         def of_people(n: int, confidence: float = CONFIDENCE) -> Interval:
             return share(n, count, confidence).times(k) if count < k else Interval.exactly(n)
 
-        return subject._fields(tally, anchors, of_pairs, of_people) | {
+        return self._fields(tally, anchors, of_pairs, of_people) | {
             "population": k,
             "pairs": total,
             "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
@@ -386,7 +435,7 @@ class _Subject:
             "rules": tuple(Reported(alpha, str(r), pairs(n), people(m)) for r, n, m in by_rule),
             "agreement": _agreement(tally.objectors.tolist()),
             "people": self._people(anchors),
-            "between": between_groups(self.traits, tally.between_groups, pairs),
+            "between": between_groups(self.groups, tally.between_groups, pairs),
             "worst": tuple(self._finding(i, j) for i, j in anchors.worst),
             **{
                 name: dict(zip(q.panel.members, map(pairs, counts.tolist()), strict=True))
@@ -406,7 +455,7 @@ class _Subject:
             tuple(ids[place] for place in places.tolist()), self.chances[places],
             q.counts[places], tally.highest[places], partner, tally.over[places],
             tally.under[places], tally.touched_by_rule[:, places], [(i, j) for _, i, j in worst],
-            [{name: values[p] for name, values in self.traits.items()} for p in places.tolist()],
+            _groups_of(self.traits, places.tolist()),
         )  # fmt: skip
 
     def _people(self, anchors: _Anchors) -> tuple[Person, ...]:

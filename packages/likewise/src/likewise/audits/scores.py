@@ -89,12 +89,16 @@ def notes_on_unused(favourable: Any, people: People, scores: Any, labels: Any) -
 
 def _favourable(values: Values, favourable: Any) -> Values | None:
     """Test everybody for the favourable value; None where the column has none that was named."""
-    named = _named(favourable)
-    different = _different(values) if named else []
-    present = [value for value in named if value in different]
+    named = favourable_among(_different(values) if _named(favourable) else [], favourable)
+    return np.array([value == named[0] for value in values.tolist()]) if named else None
+
+
+def favourable_among(different: Sequence[Any], favourable: Any) -> list[Any]:
+    """The favourable one of the different values of a column; none where none was named."""
+    present = [value for value in _named(favourable) if value in different]
     chances = any(isinstance(value, float | Decimal) and value % 1 for value in different)
     if not present or chances:  # 0 and 1 may be among chances
-        return None
+        return []
     if len(different) > 2:
         raise AuditError(
             f"favourable is for a column of two values; got {len(different)} of them, such as "
@@ -104,7 +108,7 @@ def _favourable(values: Values, favourable: Any) -> Values | None:
         raise AuditError(
             f"favourable must be one of a column's two values; got both, {shown(present)}."
         )
-    return np.array([value == present[0] for value in values.tolist()])
+    return present
 
 
 def _numbers(title: str, values: Values, rule: str) -> FloatArray:

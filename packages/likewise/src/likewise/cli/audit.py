@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from likewise.audits.result import Audit
     from likewise.audits.survey import Survey
     from likewise.panel.panels import Panel
+    from likewise.people.scans import Scan
     from likewise.people.schema import FeatureSchema, People
     from likewise.people.tables import Row
 
@@ -78,11 +79,7 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 )  # fmt: skip
 @click.option(
     "--schema", "schema_file", type=_FILE,
-    help="The features as JSON.  [default: proposed from the file]",
-)  # fmt: skip
-@click.option(
-    "--write-schema", "schema_path", type=OutputFile(allow_dash=True),
-    help="Write the features as JSON, to be edited and given as --schema.",
+    help="The features as JSON; `likewise init` writes them.  [default: proposed from the file]",
 )  # fmt: skip
 @click.option(
     "--follow", is_flag=False, flag_value="3", metavar="BASELINE",
@@ -102,11 +99,11 @@ def audit(
     alpha: float | None, score: str, ids: str | None, label: str | None,
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
     scored_only: bool,
-    categories: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
+    categories: tuple[str, ...], schema_file: Path | None,
     follow: str | None, model: str, before: Path | None, outs: tuple[Path, ...],
     json_path: Path | None,
 ) -> None:  # fmt: skip
-    """Say what a panel would report about SCORES, a CSV file with a line for every person.
+    """Say what a panel would report about SCORES, a CSV or Parquet file with a row a person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
 
@@ -115,12 +112,11 @@ def audit(
     """
     from likewise.audits.result import Audit
     from likewise.audits.run import audit as run
-    from likewise.people.tables import parse_labels
+    from likewise.people.tables import is_typed, parse_labels
 
     _check_endings(outs)
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
-    refuse_overwriting((*pages, json_path, schema_path),
-                       (*scores, panel_file, survey_file, schema_file))  # fmt: skip
+    refuse_overwriting((*pages, json_path), (*scores, panel_file, survey_file, schema_file))
     earlier = None if before is None else Audit.from_json(before.read_bytes())
     panel = _panel(panel_file, survey_file, rule)
     special = [name for name in (score, ids, label) if name is not None]
@@ -128,7 +124,7 @@ def audit(
     if odd := [name for name in categories if name in apart]:
         raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
     table = _Table((*special, *groups, *left_out, *categories), apart, categories, score, ids,
-                   favourable, schema_file, schema_path,
+                   favourable, schema_file,
                    (score, *filter(None, [label])) if scored_only else ())  # fmt: skip
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
@@ -138,24 +134,32 @@ def audit(
             note(f"--follow makes no use of {' and '.join(names)}; such columns are no features.")
         _follow(scores, panel, alpha, follow, table, outs, json_path)
         return
-    if len(scores) != 1 or not scores[0].is_file():
-        raise click.UsageError("Give one file of scores; or --follow, for several batches.")
     path = scores[0]
-    rows, people, chances = table.read(path)
+    if len(scores) != 1 or not (path.is_file() or is_typed(path)):
+        raise click.UsageError("Give one file of scores; or --follow, for several batches.")
     label, outs = _without_missing(label, outs)
-    outcomes = None if label is None else parse_labels(path, rows, label, favourable)
-    _check_favourable(path, rows, favourable, (score, label))
+    subject: dict[str, Any]
+    if table.is_large(path):
+        subject = {
+            "people": table.scan(path), "scores": score, "labels": label, "groups": groups,
+            "favourable": [value for word in favourable for value in _values(word)] or None,
+        }  # fmt: skip
+    else:
+        rows, people, chances = table.read(path)
+        _check_favourable(path, rows, favourable, (score, label))
+        subject = {
+            "people": people, "scores": chances,
+            "labels": None if label is None else parse_labels(path, rows, label, favourable),
+            "groups": {name: [row[name] for row in rows] for name in groups},
+            "favourable": [word for word in favourable if word in chances],
+        }  # fmt: skip
     with progress_bar(100) as bar:
         result = run(
-            people, chances, panel, alpha=alpha,
-            favourable=[word for word in favourable if word in chances],
-            labels=outcomes,
-            groups={name: [row[name] for row in rows] for name in groups},
-            model=model, left_out=table.left_out,
+            **subject, panel=panel, alpha=alpha, model=model, left_out=table.left_out,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
     files = (path, panel_file, survey_file, schema_file)
-    result = result.with_files(file for file in files if file is not None)
+    result = result.with_files(file for file in files if file is not None and file.is_file())
     if not is_pipe(json_path):
         click.echo(str(result))
         if earlier is not None:
@@ -215,7 +219,6 @@ class _Table:
     ids: str | None
     favourable: tuple[str, ...]
     schema_file: Path | None
-    schema_path: Path | None
     complete: tuple[str, ...] = ()  # lines that lack one of these are left out
     schema: FeatureSchema | None = None
     first: Path | None = None
@@ -230,9 +233,6 @@ class _Table:
         rows, self.left_out = _scored(rows, self.complete)
         if self.schema is None:
             self.schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
-            if self.schema_path is not None:
-                spec = json.dumps(self.schema.spec(), indent=2, ensure_ascii=False)
-                write_text(self.schema_path, spec + "\n")
         ids = None if self.ids is None else [row[self.ids] for row in rows]
         self.first = self.first or path
         try:
@@ -247,9 +247,39 @@ class _Table:
             ) from error
         return rows, people, parse_column(path, rows, self.score, self.favourable)
 
+    def is_large(self, path: Path) -> bool:
+        """Test for a Parquet or Arrow file of more rows than are read into memory."""
+        from likewise.people.scans import BLOCK, open_source
+        from likewise.people.tables import is_typed
+
+        return is_typed(path) and open_source(path).count() > BLOCK
+
+    def scan(self, path: Path) -> Scan:
+        """The people of a file that is read block by block."""
+        from likewise.people.scans import BLOCK
+        from likewise.people.tables import read_table
+
+        if self.complete:
+            raise click.UsageError(f"--scored-only is for at most {BLOCK:,} rows; leave them out.")
+        rows = read_table(path, most=BLOCK)
+        _check_columns(path, rows[0], self.columns)
+        if self.schema_file is None:
+            note(f"the features are proposed from the first {BLOCK:,} rows; --schema says all.")
+        schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
+        return schema.scan(path, ids=self.ids)
+
+
+def _values(word: str) -> list[Any]:
+    """A favourable word, and the number that it may be in a file that has types."""
+    from likewise.people.cells import parse_number
+
+    number = parse_number(word)
+    return [word] if number is None else [word, number]
+
 
 ALARM = 3
 """The exit status after an alarm."""
+BATCHES = (".csv", ".parquet", ".arrow", ".feather")
 
 
 def _follow(
@@ -285,7 +315,7 @@ def _follow(
             left_out = "".join(f", {n:,} left out ({why})" for why, n in table.left_out.items())
             alarm = "  ALARM" if batch.alarm else ""
             click.echo(
-                f"{batch.name}  {batch.people:,} people{left_out}  {batch.share:.2%}  "
+                f"{batch.name}  {batch.people:,} people{left_out}  {100 * batch.share:.2f} %  "
                 f"{evidence}{batch.evidence_words}{alarm}"
             )
         if json_path is not None and not is_pipe(json_path):
@@ -293,7 +323,7 @@ def _follow(
         for page in outs:
             monitor.to_html(page)
     if not monitor.batches:
-        raise click.UsageError("There is no batch: the folders have no CSV file.")
+        raise click.UsageError(f"There is no batch: the folders have no {', '.join(BATCHES)}.")
     click.echo(monitor.to_json() if is_pipe(json_path) else f"\n{monitor}")
     for page in outs:
         note(f"the page is {page}")
@@ -313,7 +343,7 @@ def _batches(scores: tuple[Path, ...]) -> Iterator[Path]:
         if is_pipe(path):
             yield from (Path(line.strip()) for line in sys.stdin if line.strip())
         elif path.is_dir():
-            files = [file for file in path.iterdir() if file.suffix.lower() == ".csv"]
+            files = [file for file in path.iterdir() if file.suffix.lower() in BATCHES]
             yield from sorted(files, key=_in_words_and_numbers)
         else:
             yield path

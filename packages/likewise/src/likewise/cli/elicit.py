@@ -21,7 +21,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SCORE = "score"  # what `likewise audit` calls it, and no feature
 PANEL, SCHEMA = "panel.toml", "schema.json"
 QUESTIONS = 25
-TABLES = (".csv", ".tsv", ".xlsx", ".parquet")  # no folder is called so
+MOST_ROWS = 1 << 20  # of a Parquet file, for ranges and levels
+TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".arrow", ".feather")  # no folder is called so
 
 
 @main.command(short_help="Files to begin with: for a table, a panel; for a folder, the service.")
@@ -32,9 +33,9 @@ TABLES = (".csv", ".tsv", ".xlsx", ".parquet")  # no folder is called so
 def init(path: Path, database: str | None) -> None:
     """Write files to begin with; none is overwritten.
 
-    For PATH a CSV file of people: a commented panel.toml and a schema.json beside it, to be edited.
-    For PATH a folder: settings, example dockets and files for systemd, nginx and Caddy (with
-    likewise-service).
+    For PATH a CSV or Parquet file of people: a commented panel.toml and a schema.json beside it, to
+    be edited. For PATH a folder: settings, example dockets and files for systemd, nginx and Caddy
+    (with likewise-service).
     """
     if path.is_file():
         _write_starter(path)
@@ -50,7 +51,7 @@ def init(path: Path, database: str | None) -> None:
 def _write_starter(table: Path) -> None:
     from likewise.people.tables import read_table
 
-    schema = schema_of(table, read_table(table), None, (SCORE,), ())
+    schema = schema_of(table, read_table(table, most=MOST_ROWS), None, (SCORE,), ())
     texts = {PANEL: _starter(schema),
              SCHEMA: json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n"}  # fmt: skip
     folder = table.parent

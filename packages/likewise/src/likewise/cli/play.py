@@ -207,12 +207,11 @@ def _more_certificates(
     help="Rounds to play with each learner.",
 )  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Of everything random.")
-@click.option("--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Games side by side.")
 @click.option(
     "--out", default="likewise-demo.html", show_default=True, type=OutputFile(),
     help="Where to write the report, one self-contained file.",
 )  # fmt: skip
-def demo(rounds: int, seed: int, jobs: int, out: Path) -> None:
+def demo(rounds: int, seed: int, out: Path) -> None:
     """Watch learners approve loans under the eyes of five auditors.
 
     A learner that ignores the panel is accurate, and unfair in almost every round; a constant one
@@ -226,9 +225,7 @@ def demo(rounds: int, seed: int, jobs: int, out: Path) -> None:
     if lacking:
         note(f"it goes without the report. {missing('It', ', '.join(lacking), 'fast,study')}")
     with progress_bar(len(games(Game(rounds=rounds)))) as progress:
-        result = run_demo(
-            rounds, seed, jobs=jobs, compare="scipy" not in lacking, progress=progress
-        )
+        result = run_demo(rounds, seed, jobs=2, compare="scipy" not in lacking, progress=progress)
     _print_demo(result)
     if lacking:
         click.echo(f"Done ({result.seconds:.0f} s)")

@@ -27,7 +27,7 @@ from likewise.learner import bounds
 from likewise.learner.schedules import Paper, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State
-from likewise.numerics.fixed_point import BITS, ONE
+from likewise.numerics.fixed_point import BITS, ONE, to_units
 from likewise.validation import instance, integer, within
 
 
@@ -58,12 +58,19 @@ class Certificate:
         return self.regret < self.k * self.rounds
 
 
-def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:
+def certificate(
+    state: State,
+    *,
+    delay: int | None = None,
+    confidence: float = 0.95,
+    wrong_reports: int = 0,
+) -> Certificate:
     """The certificate of the run that led to a state.
 
     ``delay`` is the most rounds that feedback was late by, which a state does not know: without it
     there is no ``from_largest_lam``, which holds as the bounds do. ``confidence`` is the
-    probability with which the sharp form holds for a player that makes draws.
+    probability with which the sharp form holds for a player that makes draws, and ``wrong_reports``
+    how many reports of pairs that the panel accepts in truth it allows for.
 
     >>> from likewise import Learner, Pool
     >>> from likewise.learner import deploy, learn
@@ -75,15 +82,23 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
     >>> bound = certificate(state, delay=0)
     >>> bound.holds, bound.regret < bound.from_largest_lam < 2 * 200
     ('surely', True)
+    >>> certificate(state, wrong_reports=2).holds
+    'surely, if at most 2 reports are wrong'
     """
     instance("state", state, State, "State.start(learner) makes one.")
     confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
+    wrong = integer("wrong_reports", wrong_reports, 0, None, "It counts reports.")
     if delay is not None:
         delay = integer("delay", delay, 0, bounds.LONGEST, "It counts rounds.")
     learner = state.learner
     regret = learner.k / bounds.charged_eta(learner) * _left(state)
     slack, holds = _estimated(state, 1.0 - confidence)
-    from_lam = None if delay is None else _from_largest_lam(state, delay)
+    if wrong:
+        slack, holds = (
+            slack + _wrong(state, wrong),
+            f"{holds}, if at most {wrong:,} reports are wrong",
+        )
+    from_lam = None if delay is None or wrong else _from_largest_lam(state, delay)
     return Certificate(state.opened, learner.k, regret + slack, holds, from_lam, state.reports)
 
 
@@ -192,6 +207,18 @@ def _left(state: State) -> float:
     return paid - bounds.asked_beta(state.learner) * (state.account.reported / ONE)
 
 
+def _wrong(state: State, count: int) -> float:
+    """The most that so many wrong reports add: (k/eta)·(1 − alpha + eps)·Σ lam, at the largest lam.
+
+    A reported gap g is above alpha − kappa, so 1 − g + beta is below 1 − alpha + eps. The rounds
+    themselves say less (:meth:`~likewise.learner.evidence.Evidence.wrong_reports`).
+    """
+    learner, account = state.learner, state.account
+    prices = min(count * to_units(account.largest_lam / learner.audit_share), account.reported)
+    each = 1.0 - learner.alpha + learner.eps
+    return learner.k / bounds.charged_eta(learner) * each * prices / ONE
+
+
 def _estimated(state: State, failing: float) -> tuple[float, str]:
     """How far published scores and estimated labels may be off, and what then holds."""
     learner, rounds = state.learner, state.opened
@@ -250,9 +277,9 @@ def score_deviation(
     variance, first = 0.0, 1
     while first <= rounds:
         count = min(2 * first - 1, rounds) - first + 1
-        variance += count * k * k / (4.0 * _draws(learner, first))
+        variance += count * k * k / (4.0 * score_draws(learner, first))
         first *= 2
-    off = deviation(variance, TUNED_TO * k * k / (4.0 * _draws(learner, 1)), failing)
+    off = deviation(variance, TUNED_TO * k * k / (4.0 * score_draws(learner, 1)), failing)
     chance = f"with probability {1 - failing:g}"
     if in_order:
         return rounding + off, f"{chance} at all times at once, {bounds.UNSEEN}"
@@ -296,11 +323,11 @@ def _bias(learner: Learner, rounds: int) -> float:
     if learner.primal.exact:
         return k / eta * (2.0 * eta + k) * bounds.UNIT * rounds
     together = not learner.primal.experts(learner.hypotheses)
-    covariance = 2.0 * rounds / _draws(learner) if together else 0.0
+    covariance = 2.0 * rounds / score_draws(learner) if together else 0.0
     return k * (2.0 / math.e * bounds.label_terms(rounds)[1] + covariance)
 
 
-def _draws(learner: Learner, t: int = 1) -> int:
+def score_draws(learner: Learner, t: int = 1) -> int:
     """R, by which scores are estimated in a round; later rounds have no fewer."""
     drawn_apart = learner.resamples(t) if learner.primal.experts(learner.hypotheses) else 0
     return learner.draws(t) - drawn_apart

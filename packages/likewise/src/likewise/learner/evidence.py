@@ -8,7 +8,7 @@ one fixed policy, before a panel that does not err. With the rounds themselves t
                   partition: regret to a policy that changes from part to part
     wrong reports at most z reports of pairs that the panel accepts in truth
     one-sided     labels of the approved alone, with high probability and at all times, for a player
-                  that knows its policy
+                  that knows its policy, or estimates it from draws
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from likewise.learner.certificate import (
     deviation,
     labels_in_order,
     score_deviation,
+    score_draws,
 )
 from likewise.learner.costs import ALIKE, report_cost
 from likewise.learner.settings import Learner
@@ -214,48 +215,82 @@ class Evidence:
         return self._in_errors * sum(prices[:count])
 
     def one_sided(self, *, confidence: float = 0.95) -> Certificate | None:
-        """The certificate with one-sided labels, for a player that knows its policy.
+        """The certificate with one-sided labels, with high probability at all times at once.
 
-        None where some labels of approved people have not come, or decisions were overridden.
+        None where some labels of approved people have not come, or decisions were overridden, and
+        for players of whom nothing is proved.
         """
         learner, hypotheses = self.learner, self.learner.hypotheses
         confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
-        exact = learner.primal.exact and isinstance(hypotheses, ExactWeights)
-        if not (exact and learner.pricing.one_sided) or any(map(_incomplete, self.rounds)):
+        proved = learner.primal.exact or "one-sided" in bounds.proved(learner.primal)
+        if not (proved and learner.pricing.one_sided) or any(map(_incomplete, self.rounds)):
             return None
-        failing = (1.0 - confidence) / (2 * len(GAMMAS))
-        prior = cast(ExactWeights, hypotheses).log_inverse_prior
+        failing, drawn = 1.0 - confidence, 0.0
+        if not learner.primal.exact:  # a quarter each for scores by person, and for their sum
+            failing /= 4.0
+            drawn = score_deviation(learner, len(self.rounds), failing)[0]
+        offs = [_off(learner, round_.number, failing) for round_ in self.rounds]
         sums = {gamma: Sums(hypotheses.no_costs(), 0, 0) for gamma in GAMMAS}
-        for round_ in self.rounds:  # all gammas at once: its people are looked up once
+        for round_, off in zip(self.rounds, offs, strict=True):  # its people are looked up once
             for gamma in GAMMAS:
-                sums[gamma] = self._plus(sums[gamma], round_, _charge(learner, round_, gamma))
-        regret = min(self._with_gamma(g, total, prior, failing) for g, total in sums.items())
+                charge = _charge(learner, round_, gamma + off)
+                sums[gamma] = self._plus(sums[gamma], round_, charge)
+        share = failing / len(GAMMAS) / (2.0 if learner.primal.exact else 1.0)
+        regret = min(self._with_gamma(g, total, offs, share) for g, total in sums.items())
         holds = f"with probability {confidence:g} at all times at once, {bounds.UNSEEN}"
         rounds = len(self.rounds)
-        return Certificate(rounds, learner.k, regret, holds, None, _reports(self.rounds))
+        return Certificate(rounds, learner.k, regret + drawn, holds, None, _reports(self.rounds))
 
-    def _with_gamma(self, gamma: float, sums: Sums, prior: float, failing: float) -> float:
-        """The bracket with J = 1/(q + gamma), its bias, and both deviations."""
-        rounds, k, off = len(self.rounds), self.learner.k, _off(self.learner)
+    def _with_gamma(self, gamma: float, sums: Sums, offs: list[float], failing: float) -> float:
+        """The bracket with J = 1/(q + off + gamma), its bias, and both deviations."""
+        rounds, k, exact = len(self.rounds), self.learner.k, self.learner.primal.exact
         before = Sums(self.learner.hypotheses.no_costs(), 0, 0)
         bracket = self._bracket(before, sums, self._least(sums.costs))
-        scores = (d.score / ONE + off for r in self.rounds for d in r.decisions.values())
-        bias = sum(2.0 * q * (gamma + off) / (q + gamma) for q in scores)
-        estimates = k / gamma * (prior + math.log(1.0 / failing))
+        bias = sum(
+            _bias(decision.score / ONE, off, gamma, exact=exact)
+            for round_, off in zip(self.rounds, offs, strict=True)
+            for decision in round_.decisions.values()
+        )
+        estimates = k / gamma * (self._log_inverse_prior + math.log(1.0 / failing))
         decisions = deviation(float(k * k * rounds), float(k * k * TUNED_TO), failing)
-        rounding = self._in_errors * 2.0 * k * bounds.UNIT * rounds + 2.0 * k * off * rounds
+        rounding = self._in_errors * 2.0 * k * bounds.UNIT * rounds
         return bracket + bias + estimates + decisions + rounding
+
+    @property
+    def _log_inverse_prior(self) -> float:
+        """Of a prior that is settled in advance: the player's own, or the same for everybody."""
+        hypotheses = self.learner.hypotheses
+        if self.learner.primal.exact:
+            return cast(ExactWeights, hypotheses).log_inverse_prior
+        return hypotheses.log_size
 
 
 def _reports(rounds: Sequence[OpenRound]) -> int:
     return sum(round_.outcome == "report" for round_ in rounds)
 
 
-def _off(learner: Learner) -> float:
-    """By how much a published score may differ from the chance of a player that knows it."""
-    hypotheses = learner.hypotheses
-    cut = hypotheses.cut if isinstance(hypotheses, ExactWeights) else 0.0
-    return bounds.UNIT + cut
+def _off(learner: Learner, t: int, failing: float) -> float:
+    """By how much a published score may differ from the chance of approval.
+
+    Surely for a player that knows its policy; else in all rounds at once, for everybody in them,
+    with probability 1 − failing: sqrt(ln(2·k·t·(t + 1)/failing)/(2·R_t)), by Hoeffding.
+    """
+    if learner.primal.exact:
+        hypotheses = learner.hypotheses
+        return bounds.UNIT + (hypotheses.cut if isinstance(hypotheses, ExactWeights) else 0.0)
+    log = math.log(2.0 * learner.k * t * (t + 1) / failing)
+    return math.sqrt(log / (2.0 * score_draws(learner, t))) + bounds.UNIT
+
+
+def _bias(score: float, off: float, gamma: float, *, exact: bool) -> float:
+    """How far J = 1/(q~ + off + gamma) may be off in the mean, at a published score q~.
+
+    Of published scores it is at most 2·q~·(gamma + 2·off)/(q~ + off + gamma), and 2·q~. For a
+    player that knows its policy it is taken of that, which adds 2·off.
+    """
+    if not exact:
+        return 2.0 * score * min(1.0, (gamma + 2.0 * off) / (score + off + gamma))
+    return 2.0 * (score + off) * (gamma + off) / (score + off + gamma) + 2.0 * off
 
 
 def _incomplete(round_: OpenRound) -> bool:
@@ -264,7 +299,7 @@ def _incomplete(round_: OpenRound) -> bool:
 
 
 def _charge(learner: Learner, round_: OpenRound, gamma: float | None) -> Charge:
-    """The charges of a round; of its labels with J = 1/(q + gamma) where one is given."""
+    """The charges of a round; of its labels with J = 1/(q + gamma) where gamma is given."""
     people, amounts = _labels(learner, round_, gamma)
     reported, wrong, beta = 0, 0.0, bounds.asked_beta(learner)
     if round_.outcome == "report" and not learner.ignores_reports:
@@ -283,7 +318,7 @@ def _labels(
 ) -> tuple[list[str], list[int]]:
     """The charges of a round's labels."""
     by_id, schema = {p.id: p for p in round_.people}, learner.hypotheses.schema
-    alike, pricing, off = learner.loss.alike, learner.pricing, _off(learner)
+    alike, pricing = learner.loss.alike, learner.pricing
     people, amounts = [], []
     for person, decision in round_.decisions.items():
         if pricing.one_sided and person in round_.overrides:
@@ -293,8 +328,8 @@ def _labels(
         if gamma is not None:
             seen = 0.0
             if label is not None:
-                chance = decision.score / ONE + off
-                seen = sum(weights) / ONE * (1.0 - float(label)) / (chance + gamma)
+                chance = decision.score / ONE + gamma
+                seen = sum(weights) / ONE * (1.0 - float(label)) / chance
             amounts.append(math.floor(pricing.unit * (seen - weights[1] / ONE)))
         elif label is not None:
             amounts.append(pricing.labelled(decision, to_units(label), weights))

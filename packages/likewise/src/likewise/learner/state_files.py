@@ -44,14 +44,20 @@ Reader = Callable[[Any, Sequence[IntArray]], Any]
 Numbers = dict[tuple[tuple[int, ...], bytes], int]
 
 
+# Written as they are; a union within the function would be made for every value.
+AS_THEY_ARE = (str, int, type(None))
+
+
 def to_json(value: Any, arrays: Numbers) -> Any:
     """A value as JSON; an array of integers is written as its number, and kept in ``arrays``."""
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, AS_THEY_ARE):
         return value
     if isinstance(value, float):
         return None if math.isnan(value) else value
     if isinstance(value, tuple):
         return [to_json(item, arrays) for item in value]
+    if names := _field_names(value.__class__):
+        return {name: to_json(getattr(value, name), arrays) for name in names}
     if isinstance(value, OpenRounds):
         return [to_json(round_, arrays) for round_ in value.values()]
     if isinstance(value, Mapping):
@@ -60,9 +66,14 @@ def to_json(value: Any, arrays: Numbers) -> Any:
         if value.dtype != np.int64:
             return value.tolist()
         return arrays.setdefault((value.shape, value.astype("<i8").tobytes()), len(arrays))
-    if hasattr(value, "spec"):
-        return value.spec()
-    return {f.name: to_json(getattr(value, f.name), arrays) for f in fields(value)}
+    return value.spec()
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """The fields of what is written field by field; a part of a learner is written by its spec."""
+    by_field = is_dataclass(kind) and not hasattr(kind, "spec")
+    return tuple(f.name for f in fields(kind)) if by_field else ()
 
 
 def _array(data: Any) -> IntArray:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -267,6 +268,13 @@ def _feature(column: Column) -> Feature | None:
     if column.kind == "date" or _are_days(column):
         _advise(name, "holds dates, and was left out. Give a number: days or years since one.")
         return None
+    if (clock := _clock(column, words)) is not None:
+        _advise(
+            name, f"looks like {clock}, from {_day(column, clock)}, and was left out. Give a "
+            f"number that people can compare: days or years since a date. If it is an amount, "
+            f"add it to the schema.",
+        )  # fmt: skip
+        return None
     if column.kind == LARGE:
         _advise(name, f"holds {LARGE}, and was left out. Give them in thousands, or as text.")
         return None
@@ -293,6 +301,51 @@ def _are_days(column: Column) -> bool:
     """Test for integers that all write a day: 20260131."""
     days = set(column.values) if column.kind == "integer" else set()
     return len(days) > 1 and all(_DAY.fullmatch(f"{day:.0f}") for day in days)
+
+
+_TIME = re.compile(
+    r"(^|_)(date|dated?|day|time|timestamp|ts|epoch|unix|created|updated|opened|closed|at|on|"
+    r"since|until|when|birth\w*|dob|start(ed)?|end(ed)?|joined|issued|expir\w*)($|_)"
+)
+_CLOCKS = {
+    "seconds since 1970": (1, 0), "milliseconds since 1970": (1e3, 0),
+    "microseconds since 1970": (1e6, 0), "nanoseconds since 1970": (1e9, 0),
+    "days of a spreadsheet": (1 / 86400, 25569 * 86400),
+}  # fmt: skip
+"""By clock, its ticks in a second, and the seconds from its start to 1970."""
+LAST_YEAR = 2100
+
+
+def _seconds(value: float, clock: str) -> float:
+    ticks, start = _CLOCKS[clock]
+    return float(value) / ticks - start
+
+
+def _clock(column: Column, words: str) -> str | None:
+    """The clock that numbers are of: all within a lifetime, as hardly any amounts are.
+
+    Days of a spreadsheet (45,000) may well be amounts, so that the name has to say so too; so have
+    seconds unless all are large.
+    """
+    if column.kind not in ("integer", "number") or not column.values:
+        return None
+    least, most = min(column.values), max(column.values)
+    if least == most and not _TIME.search(words):
+        return None
+    for clock in _CLOCKS:
+        low, high = (_seconds(v, clock) / (365.2425 * 86400) + 1970 for v in (least, most))
+        spreadsheet = clock == "days of a spreadsheet"
+        named = _TIME.search(words) is not None
+        first = 1920 if spreadsheet else 1971 if named else 2000
+        if (named or not spreadsheet) and first <= low and high < LAST_YEAR:
+            return clock
+    return None
+
+
+def _day(column: Column, clock: str) -> str:
+    """The first and the last day, in words."""
+    ends = (_seconds(v, clock) for v in (min(column.values), max(column.values)))
+    return " to ".join(datetime.fromtimestamp(s, UTC).date().isoformat() for s in ends)
 
 
 def _numeric(column: Column, words: str, missing: str | None) -> Feature | None:
@@ -331,7 +384,7 @@ def _advise_on_numbers(name: str, values: FloatArray, integral: bool) -> None:
     elif len(values) >= FEWEST_VALUES and np.ptp(values) > STRETCH * np.ptp(inner) > 0:
         share = len(inner) / len(values)
         _advise(
-            name, f"reaches {_span(values)}, while {share:.0%} of its values lie between "
+            name, f"reaches {_span(values)}, while {100 * share:.0f} % of its values lie between "
             f"{plain_number(inner[0], 6)} and {plain_number(inner[-1], 6)}. Differences are "
             f"measured by the whole range, so that a few values make all others alike. Correct "
             f"them, or give auditors the range of the others: "

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,9 +35,10 @@ from likewise.errors import (
     shown,
     warn,
 )
-from likewise.numerics.fixed_point import FloatArray
+from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import frames
 from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.columns import is_missing
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 
@@ -48,6 +51,7 @@ class _Arrow:
             import pyarrow
             import pyarrow.compute
             import pyarrow.dataset
+            import pyarrow.ipc
             import pyarrow.parquet
         except ImportError as error:
             raise missing("A source of people", "pyarrow", "scan", error) from error
@@ -414,14 +418,13 @@ class Scan:
         return self.source.kinds(columns, self.encoder.ids, most)
 
     def rows(self, *others: str) -> Table:
-        """All rows, in the order of their ids where there are some."""
+        """All rows."""
         blocks = list(self.source.blocks(self.columns(*others)))
         if not blocks:
             raise PeopleError("There is no row. An audit compares people, so it needs some.")
         table = joined(blocks)
         if self.encoder.ids is not None:
-            id_texts(table[self.encoder.ids])  # before their order hides which row has none
-            return table.sort_by(self.encoder.ids)
+            return table
         numbers = pa.array(np.arange(1, len(table) + 1))
         return table if NUMBER in table.column_names else table.append_column(NUMBER, numbers)
 
@@ -444,8 +447,7 @@ def _column(feature: Feature, column: Any) -> FloatArray:
         frame = frames.nw.from_native(pa.table({feature.name: column}))
         values = frames.frame_columns(frame, [feature], "refuse", None)[0]
         return feature.encode_column(values, range(len(column)))  # type: ignore[arg-type]
-    codes = column.dictionary_encode(null_encoding="encode")
-    texts = codes.dictionary.to_pylist()
+    texts, places = distinct(feature.name, column)
     with warnings.catch_warnings():  # a count of texts is not one of cells
         warnings.simplefilter("ignore", SchemaAdvice)
         values = read_cells(feature, texts, row_of_frame)
@@ -455,7 +457,15 @@ def _column(feature: Feature, column: Any) -> FloatArray:
     if marks:
         noun = ", ".join(map(repr, marks))
         warn(f"Column {feature.name!r}: {noun} is read as a missing value.", SchemaAdvice)
-    return np.asarray(numbers[codes.indices.to_numpy(zero_copy_only=False)])
+    return np.asarray(numbers[places])
+
+
+def distinct(name: str, column: Any) -> tuple[list[Any], IntArray]:
+    """The different values of a column, and the place of each row's among them."""
+    with foreign_code(PeopleError, f"Column {name!r} could not be read", "Give numbers or text."):
+        codes = joined([pa.table({name: column})])[name].combine_chunks()
+        codes = codes.dictionary_encode(null_encoding="encode")
+    return codes.dictionary.to_pylist(), codes.indices.to_numpy(zero_copy_only=False)
 
 
 def open_source(source: Any) -> Stream | Lazy:
@@ -524,25 +534,113 @@ class _Selected:
         return (batch.select(self.columns) for batch in self.reader)
 
 
+_MAGIC = {b"PAR1": "parquet", b"ARROW1": "ipc"}
+"""The first bytes of files of Arrow and Parquet, and what Arrow calls these."""
+
+
+def file_format(path: str | os.PathLike[str]) -> str | None:
+    """The format of a file by its first bytes, or of the first file in a folder; or None."""
+    files = sorted(Path(path).rglob("*")) if Path(path).is_dir() else [Path(path)]
+    for file in files:
+        if not file.is_file() or file.name.startswith(("_", ".")):  # as Spark calls its marks
+            continue
+        with file.open("rb") as opened:
+            head = opened.read(6)
+        return next((name for magic, name in _MAGIC.items() if head.startswith(magic)), None)
+    return None
+
+
 def _dataset(path: str | os.PathLike[str]) -> Callable[[list[str] | None], Any]:
     try:
-        dataset = pa.dataset.dataset(path, format="parquet")
+        form = file_format(path) or "parquet"
+        dataset = pa.dataset.dataset(path, format=form)
     except (OSError, ValueError) as error:
         raise PeopleError(f"{path} cannot be read as Parquet: {error}") from error
     if not dataset.files:
         raise PeopleError(f"{path} has no Parquet file.")
+    batches = _batches if form == "parquet" else _arrow_batches
 
     def open_(columns: list[str] | None) -> Any:
         if columns is None:
             return dataset  # which has a schema
         # A scanner of the dataset would read ahead, and hold more than a block.
-        return (batch for file in dataset.files for batch in _batches(file, columns))
+        return (batch for file in dataset.files for batch in batches(file, columns))
 
     return open_
 
 
 def _batches(path: str, columns: list[str]) -> Iterator[Any]:
-    file = pa.parquet.ParquetFile(path)
-    if lacking := [name for name in columns if name not in file.schema_arrow.names]:
+    with _reading(path):
+        file = pa.parquet.ParquetFile(path)
+        _check_has(path, file.schema_arrow.names, columns)
+        yield from file.iter_batches(BLOCK, columns=columns)
+
+
+def _arrow_batches(path: str, columns: list[str]) -> Iterator[Any]:
+    with _reading(path):
+        file = pa.ipc.open_file(pa.memory_map(path))
+        _check_has(path, file.schema.names, columns)
+        yield from (file.get_batch(i).select(columns) for i in range(file.num_record_batches))
+
+
+def _reading(path: str) -> Any:
+    return foreign_code(PeopleError, f"{path} could not be read", "Write it anew.")
+
+
+def _check_has(path: str, names: Sequence[str], columns: Sequence[str]) -> None:
+    if lacking := [name for name in columns if name not in names]:
         raise PeopleError(f"{path} has no column {lacking[0]!r}, which other files have.")
-    yield from file.iter_batches(BLOCK, columns=columns)
+
+
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+def read_cells_of_file(
+    path: str | os.PathLike[str], most: int | None = None
+) -> dict[str, list[str]]:
+    """The columns of a Parquet or Arrow file as a CSV file would have them: cells of text.
+
+    What is missing is empty. Columns that no CSV file could have are left out, and said.
+    """
+    source = Stream(_dataset(path))
+    for name in (name for name in source.columns if source.columns.count(name) > 1):
+        raise PeopleError(f"{path} names the column {name!r} twice. Rename one of them.")
+    names = [name for name in source.columns if not _INDEX.fullmatch(name)]
+    blocks = source.blocks(names)
+    tables = list(islice(blocks, most and -(-most // BLOCK)))
+    if not tables:
+        raise PeopleError(f"{path} has no row; give at least one person.")
+    table, cells = joined(tables).slice(0, most), {}
+    for name in names:
+        if (texts := _texts(table[name])) is None:
+            warn(
+                f"Column {name!r} holds {table[name].type}, and was left out: it is neither "
+                f"numbers nor text.",
+                SchemaAdvice,
+            )
+        else:
+            values, places = distinct(name, texts)
+            written = np.array([_written(value) for value in values], dtype=object)
+            cells[name] = written[places].tolist()
+    return cells
+
+
+def _texts(column: Any) -> Any:
+    """A column of numbers, truth values or text, dates as text; None for any other."""
+    kind, types = column.type, pa.types
+    if types.is_temporal(kind) and not types.is_duration(kind) and not types.is_interval(kind):
+        return column.cast(pa.large_string())
+    plain = (
+        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean,
+        types.is_large_string, types.is_null,
+    )  # fmt: skip
+    return column if any(test(kind) for test in plain) else None
+
+
+def _written(value: Any) -> str:
+    """A value as a CSV file has it."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(float(value)) if isinstance(value, float | np.floating) else str(value).strip()

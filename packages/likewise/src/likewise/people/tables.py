@@ -1,4 +1,4 @@
-"""CSV files: people, labels and other tables, read by name and refused by line."""
+"""Files of people, labels and other tables: CSV, read by name and refused by line, and Parquet."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ _SEPARATORS = {";": "semicolons (;)", "\t": "tabs", "|": "bars (|)"}
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
-def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list[Row]:
-    """The rows of a CSV file by the names in its first line.
+def read_table(
+    path: str | os.PathLike[str], needed: Sequence[str] = (), most: int | None = None
+) -> list[Row]:
+    """The rows of a CSV file by the names in its first line, or of a Parquet or Arrow file.
 
     Every column ``needed`` must be there once; without any, no name may be there twice.
     Names and cells are without the spaces around them. Empty cells stay empty: the caller decides
-    whether they may be.
+    whether they may be. Of a Parquet file it may be the first rows alone, at ``most`` so many.
     """
+    if is_typed(path):
+        return _typed_rows(path, needed, most)
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(_text(file), strict=True)
@@ -70,6 +74,30 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
     return rows
 
 
+def is_typed(path: str | os.PathLike[str]) -> bool:
+    """Test for a Parquet or Arrow file, or a folder of them, by their first bytes."""
+    from likewise.people.scans import file_format
+
+    try:
+        return file_format(path) is not None
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _typed_rows(path: str | os.PathLike[str], needed: Sequence[str], most: int | None) -> list[Row]:
+    from likewise.people.scans import read_cells_of_file
+
+    columns = read_cells_of_file(path, most)
+    header = [name.strip() for name in columns]
+    _check_header(path, header, needed)
+    if "" in header:
+        raise LikewiseError(f"{path} has a column without a name. Name it, or leave it out.")
+    rows = [Row(zip(header, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+    for number, row in enumerate(rows, start=1):
+        row.line, row.noun = number, "row"
+    return rows
+
+
 def _text(lines: Iterable[str]) -> Iterator[str]:
     """The lines of a file; a sign that no text has is an error, as in a workbook or Parquet."""
     for line in lines:
@@ -79,9 +107,10 @@ def _text(lines: Iterable[str]) -> Iterator[str]:
 
 
 class Row(dict[str, str]):
-    """The cells of a line of a file, by name."""
+    """The cells of a line of a file, by name; of a Parquet file they are rows."""
 
     line = 0
+    noun = "line"
 
 
 def _stripped(row: dict[Any, Any], line: int) -> Row:
@@ -112,7 +141,13 @@ def _check_header(
 
 def line_of(path: str | os.PathLike[str], rows: Sequence[Mapping[str, str]]) -> RowName:
     """The names of a file's rows: its lines, the first of them being the header."""
-    return lambda place: f"{path}, line {getattr(rows[place], 'line', place + 2)}"
+
+    def name(place: int) -> str:
+        row = rows[place]
+        where = f"{row.noun} {row.line}" if isinstance(row, Row) else f"line {place + 2}"
+        return f"{path}, {where}"
+
+    return name
 
 
 def parse_people(

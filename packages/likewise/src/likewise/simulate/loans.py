@@ -19,6 +19,7 @@ import numpy as np
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.pool import Pool
 from likewise.hypotheses.segments import Segments
+from likewise.hypotheses.trees import Trees
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.metrics import Mahalanobis, Masked, Ratings, WeightedL1
@@ -73,7 +74,7 @@ class LoanSettings(world.World):
     leniency: float = setting(
         1.0, "a factor on the distances of the auditors who weigh features", low=0.01, high=10
     )
-    classes = ("segments", "segments-large", "pool")
+    classes = ("segments", "segments-large", "pool", "trees")
     schema = SCHEMA
 
     @cached_property
@@ -82,13 +83,16 @@ class LoanSettings(world.World):
         return Panel(five_auditors(self.leniency), self.rule)
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Thresholds by segment (9^10, or 21^50 as ``segments-large``), or a pool of cuts."""
+        """Thresholds by segment (9^10, or 21^50 as ``segments-large``), a pool of cuts, or trees.
+
+        The trees ask for the score, and for some of what the auditors judge by.
+        """
         kind = self.class_name(name)
         if kind == "segments":
             return _segments(8, ["purpose", "employment"])
         if kind == "segments-large":
             return _segments(20, ["purpose", "region", "employment"])
-        return _pool(self.seed)
+        return _pool(self.seed) if kind == "pool" else _trees(self.seed)
 
     def applicants(self, t: int, bar: Bar = _BAR) -> tuple[FloatArray, IntArray]:
         stream = Stream(self.seed, Purpose.WORLD, t)
@@ -213,6 +217,16 @@ def _pool(seed: int) -> Pool:
     """Up to forty cuts on each column a lender might rank by, told apart on 4,000 applicants."""
     x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 4000, luck=0.05, harshness=60.0)
     return world.pool_of_cuts(SCHEMA, x, ("score", "income", "history", "interview"), 40)
+
+
+def _trees(seed: int) -> Trees:
+    """Two questions about score, income, debt and missed payments, told apart on 1,500 people."""
+    x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 1500, luck=0.05, harshness=60.0)
+    cuts = {
+        "score": [450, 500, 550, 600, 650], "debt": [20, 30, 40, 50], "missed": [1, 2],
+        "income": [30, 50, 70],
+    }  # fmt: skip
+    return Trees(SCHEMA, cuts, x)
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def frontier_figure(demo: Demo) -> str:
         _frontier(axes, demo, kind)
     axes.set_xlabel("error rate")
     words = "; ".join(
-        f"{p.learner}, eta {fraction(p.eta)}: error {p.summary.error_rate:.1%}, "
+        f"{p.learner}, eta {fraction(p.eta)}: error {100 * p.summary.error_rate:.1f} %, "
         f"{p.summary.violations} violations, {p.summary.reports} reports"
         for p in demo.frontier
     )
@@ -164,7 +164,7 @@ def pivot_figure(moments: Sequence[Moment]) -> str:
     fig = canvas.canvas(270)
     axes = canvas.axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14)
     _pivot_bars(axes, every, reported)
-    share = "; ".join(f"{n} {c / every.total():.0%}" for n, c in every.most_common())
+    share = "; ".join(f"{n} {100 * c / every.total():.0f} %" for n, c in every.most_common())
     return canvas.finish(fig, "pivots", f"How often each auditor is the pivot of a pair: {share}")
 
 

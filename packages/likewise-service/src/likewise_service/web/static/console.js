@@ -3,7 +3,7 @@
 // it is saved, from whichever page or tab is open then.
 (() => {
   "use strict";
-  const find = (id) => document.getElementById(id);
+  const find = (id) => document.getElementById(id), opened = Date.now();
 
   // Times are written in UTC by the server, and turned into the reader's own.
   const clock = new Intl.DateTimeFormat("en-GB", {
@@ -24,6 +24,13 @@
   // Whoever this page was made for, and the token of their session, which may change under it.
   const seat = leave?.dataset.seat ?? "", label = leave?.dataset.label ?? "";
   let csrf = leave?.elements.csrf.value ?? "";
+  // What a member who signs has to know, and the key of this browser, if it has one.
+  let signing = data?.signing ?? JSON.parse(find("signing-data")?.textContent ?? "null");
+  const signs = () => Boolean(signing?.signs) && !practice;
+  async function ownKey() {
+    const key = await likewiseSigning.find(signing).catch(() => null);
+    return key && signing.keys.includes(key.id) ? key : null;
+  }
 
   // ── What is not sent yet: one entry of the browser's storage each, shared by all tabs ──────────
 
@@ -61,11 +68,84 @@
     return kept;
   }
 
+  // ── Signing: at once when something is said, and never for the member when it is sent ──────────
+
+  const locked = (name, task) => (navigator.locks ? navigator.locks.request(name, task) : task());
+  const changed = [];  // flags that were set or taken back here or in another tab, and when
+  const merge = (newer) => { signing = { ...newer, reviews: { ...signing?.reviews, ...newer.reviews } }; };
+  async function toSign(review, fresh = false) {
+    if (fresh || !signing.reviews[review]) {
+      const response = await fetch(`/console/rounds/${review}/to-sign.json`, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      merge(await response.json());
+    }
+    return signing.reviews[review];
+  }
+  // All flags of a review that stand, with what was said since the server was asked.
+  function standing(review) {
+    const flags = new Map(signing.reviews[review].flags.map((flag) => [`${flag[0]}.${flag[1]}`, flag]));
+    for (const change of changed.filter((each) => each.review === review)) {
+      if (change.flag) flags.set(change.pair, change.flag); else flags.delete(change.pair);
+    }
+    return [...flags.keys()].sort((a, b) => (a.split(".") < b.split(".") ? -1 : 1)).map((pair) => flags.get(pair));
+  }
+  function noteFlag(item) {
+    const pair = item.pair.split(".").sort().join(".");
+    if (item.act !== "flag" || item.flag) changed.push({ review: item.review, pair, flag: item.flag ?? null, at: item.at });
+  }
+  async function signatures(key, item) {
+    const { review, pair, act } = item, made = {}, first = act === "flag" ? "flag" : "withdraw";
+    await toSign(review);
+    if (act === "undo") made.reopen = (await likewiseSigning.sign(key, signing, review, "reopen")).signature;
+    const content = act === "flag" ? { pair, reason: item.reason, limit: item.limit } : { pair };
+    const { signature, flag } = await likewiseSigning.sign(key, signing, review, first, content);
+    made[first] = signature;
+    const signed = { ...item, flag: act === "flag" ? flag : null };
+    noteFlag(signed);
+    if (item.last) made.finish = (await likewiseSigning.sign(key, signing, review, "finish", { flags: standing(review) })).signature;
+    return { ...signed, signatures: made, unsigned: false, again: "" };
+  }
+  const AGAIN = "This waits for your signature.";
+  const give = (item) => (item.unsigned ? sign(item) : send());
+  function sign(item) {
+    return locked("likewise-sign", async () => {
+      const key = await ownKey().catch(() => null);
+      const signed = key ? await signatures(key, item).catch(() => null) : null;
+      if (stored(entry(item))) store(entry(item), JSON.stringify(signed ?? { ...item, unsigned: false, again: AGAIN }));
+    }).then(send);
+  }
+  // The member signs again what was refused or left unsigned, about what is shown now.
+  async function signAgain() {
+    const items = ours().filter((item) => item.again);
+    await renew().catch(() => "again");
+    if (!(await ownKey().catch(() => null))) { alarm("This browser has no key that signs for you. See “Your signature”.", "sending"); return; }
+    for (const review of new Set(items.map((item) => item.review))) await toSign(review, true).catch(() => null);
+    for (const item of items) await sign(item);
+  }
+  function askAgain() {
+    const waiting = ours().filter((item) => item.again);
+    if (!waiting.length) return false;
+    state("sign");
+    alarm(`${waiting.at(-1).again} ${waiting.length === 1 ? "1 response is" : `${waiting.length} responses are`} kept in this browser.`, "sending");
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", id: "sign-again", textContent: "Sign, and send" });
+    button.addEventListener("click", () => { button.disabled = true; signAgain(); });
+    find("alarm")?.append(" ", button);
+    return true;
+  }
+  // Hand in a review that is complete, or that the member hands in as it is.
+  async function handIn(review, content) {
+    const key = await ownKey();
+    if (!key) throw new Error("This browser has no key that signs for you. See “Your signature”.");
+    const { signature } = await likewiseSigning.sign(key, signing, review, "finish", { flags: content.flags });
+    const form = new URLSearchParams({ csrf, seat, meant: "yes", key: random(), signatures: JSON.stringify({ finish: signature }) });
+    const response = await fetch(`/console/rounds/${review}/finish`, { method: "POST", body: form, headers: { Accept: "application/json" }, credentials: "same-origin" });
+    if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error?.message ?? "That was not saved. Try again.");
+  }
+
   // ── Sending: one request at a time, in order, again and again until it is saved ────────────────
 
   const WORDS = {
     saved: "Saved", saving: "Saving…", again: "Not saved, trying again", held: "Handed in in a moment; U takes it back",
-    out: "Not saved: sign in again", seat: "Not saved: you speak for another seat", lost: "Not all is saved: see above",
+    sign: "Not saved: sign it again", out: "Not saved: sign in again", seat: "Not saved: you speak for another seat", lost: "Not all is saved: see above",
   };
   const listeners = { saved() {}, refused() {}, renewed() {} };
   let pumping = false, lost = false, flying = "", tries = 0, wake = () => {};
@@ -97,7 +177,8 @@
 
   function request(item) {
     const { review, act, pair, reason, limit, key } = item;
-    const form = new URLSearchParams({ pair, key, csrf, seat: item.seat, ...(act === "flag" ? { reason, limit } : {}) });
+    const signed = item.signatures ? { signatures: JSON.stringify(item.signatures) } : {};
+    const form = new URLSearchParams({ pair, key, csrf, seat: item.seat, ...signed, ...(act === "flag" ? { reason, limit } : {}) });
     const body = form.toString();  // browsers let only small ones outlive their page
     return fetch(`/console/rounds/${review}/${act}`, {
       method: "POST", body, headers: { Accept: "application/json", "Content-Type": "application/x-www-form-urlencoded" },
@@ -111,7 +192,7 @@
     });
   }
   // Where a browser has no locks two tabs may send the same: the server takes each key once.
-  const alone = (task) => (navigator.locks ? navigator.locks.request("likewise-send", task) : task());
+  const alone = (task) => locked("likewise-send", task);
 
   // Learn whose session this is now: another tab may have signed in, or chosen another seat.
   async function renew() {
@@ -122,6 +203,10 @@
     const fresh = await response.json();
     if (fresh.seat !== seat) return "seat";
     csrf = fresh.csrf;
+    if (fresh.signing) merge(fresh.signing);
+    changed.splice(0, changed.length, ...changed.filter((change) => change.at >= began));
+    for (const item of [...waiting, ...ours()]) noteFlag(item);
+    changed.sort((one, other) => one.at - other.at);
     // What was said since the server was asked is newer than what it says.
     const newer = [...touched].filter(([, at]) => at >= began).map(([id]) => id);
     listeners.renewed(fresh, new Set([...waiting.map(place), ...ours().map(place), ...newer]));
@@ -137,6 +222,10 @@
     if (status === 401 || status === 403) return renew().catch(() => "again");
     if (!response.ok && (status < 400 || status >= 500 || status === 408 || status === 429)) return "again";
     const body = await response.json().catch(() => ({}));
+    if (SIGN_AGAIN.has(body.error?.code)) {
+      store(entry(item), JSON.stringify({ ...item, signatures: null, again: body.error.message }));
+      return "saving";
+    }
     store(entry(item), "");
     tries = 0;
     if (find("alarm")?.dataset.kind === "sending") alarm("", "");
@@ -144,6 +233,17 @@
     lost = true;
     listeners.refused(item, body.error?.message ?? "");
     return "saving";
+  }
+
+  const SIGN_AGAIN = new Set(["signature-needed", "signature-late", "shown-changed", "bad-signature"]);
+  // The next to be sent: nothing that waits for its signature, nor what was said of that pair since.
+  function sendable() {
+    const waiting = new Set();
+    for (const item of ours()) {
+      if (item.unsigned || item.again) waiting.add(place(item));
+      else if (!waiting.has(place(item))) return item;
+    }
+    return null;
   }
 
   const ALARMS = {
@@ -154,10 +254,10 @@
   async function pump() {
     if (pumping) return;
     pumping = true;
-    for (let items = ours(); items.length; items = ours()) {
-      const held = items.length === 1 ? items[0].hold - Date.now() : 0;
+    for (let item = sendable(); item; item = sendable()) {
+      const held = ours().length === 1 ? item.hold - Date.now() : 0;
       if (held > 0) { state("held"); await pause(held); continue; }
-      const outcome = await alone(() => attempt(items[0])).catch(() => "again");
+      const outcome = await alone(() => attempt(item)).catch(() => "again");
       if (outcome === "saving") { state(outcome); continue; }
       tries += 1;
       state(outcome);
@@ -165,7 +265,8 @@
       await pause(Math.min(3000, 200 * 2 ** Math.min(tries, 5)));
     }
     pumping = false;
-    state(lost ? "lost" : "saved");
+    if (askAgain()) return;
+    state(ours().length ? "saving" : lost ? "lost" : "saved");
   }
   function send() {
     state(tries ? "again" : "saving");
@@ -180,7 +281,7 @@
   addEventListener("pagehide", () => {
     const pairs = new Set();
     for (const item of ours()) {
-      if (!pairs.has(place(item)) && item.key !== flying) request(item).catch(() => {});
+      if (!pairs.has(place(item)) && item.key !== flying && !item.unsigned && !item.again) request(item).catch(() => {});
       pairs.add(place(item));
     }
   });
@@ -188,6 +289,21 @@
     const forgotten = [...memory.keys()].some((name) => name.startsWith(UNSENT));
     if (forgotten || (tries && ours().length)) event.preventDefault();
   });
+  // Whoever signs hands in by a signature, not by the form alone.
+  async function handInAll(event, reviews) {
+    event.preventDefault();
+    try {
+      for (const review of reviews) await handIn(review, signing.reviews[review]);
+      location.assign("/console/");
+    } catch (error) {
+      (find("alarm") ?? find("unsent")).hidden = false;
+      (find("alarm") ?? find("unsent")).textContent = error.message;
+    }
+  }
+  if (signs()) {
+    find("finish")?.addEventListener("submit", (event) => handInAll(event, Object.keys(signing.reviews)));
+    find("hand-in")?.addEventListener("submit", (event) => handInAll(event, signing.complete));
+  }
   // A form that changes who is signed in waits a little until all is sent.
   document.addEventListener("submit", async (event) => {
     if (event.defaultPrevented || !ours().length) return;
@@ -202,6 +318,20 @@
   addEventListener("storage", tellUnsent);
 
   tellUnsent();
+  // A page that was left before it could sign: whoever is here now is asked.
+  if (signs()) {
+    locked("likewise-sign", () => {
+      for (const item of ours().filter((each) => each.unsigned && each.at < opened)) {
+        store(entry(item), JSON.stringify({ ...item, unsigned: false, again: AGAIN }));
+      }
+    });
+    ownKey().then((key) => {
+      if (key || !find("signature")) return;
+      find("signature").firstChild.textContent = "You sign what you say, and this browser has no key that signs for you: nothing can be said from here. ";
+      find("signature").className = "problem";
+      find("said").after(find("signature"));
+    });
+  }
   if (seat && ours().length) send();
   if (data && !data.pairs.length) document.addEventListener("visibilitychange", () => { if (!document.hidden) location.reload(); });
   if (!data?.pairs.length) return;
@@ -227,6 +357,7 @@
   function take(item) {
     const pair = byId(place(item));
     touched.set(place(item), Date.now());
+    noteFlag(item);
     if (!pair) return;
     set(pair, item.act === "undo" ? "" : item.act, item.reason ?? pair.reason);
     pair.limit = item.limit ?? pair.limit;
@@ -323,8 +454,7 @@
     // The last response of a round hands it in, which may close it: it waits for a second thought.
     const last = !left[pair.review];
     if (practice) { find("word").hidden = false; text(find("word"), pair.words[act]); } else {
-      keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, hold: last ? Date.now() + HOLD : 0 });
-      send();
+      give(keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, last, unsigned: signs(), hold: last ? Date.now() + HOLD : 0 }));
     }
     advance(`${act === "flag" ? "Flagged" : "Fine"}. ${last && !practice ? `Review ${pair.number} is complete and handed in in a moment; U takes it back. ` : ""}`);
   }
@@ -332,11 +462,14 @@
     const pair = pairs[focus].response && !find("pair").hidden ? pairs[focus] : byId(responded.at(-1));
     if (!pair?.response) return;
     const waiting = ours().findLast((item) => place(item) === pair.id);
-    const held = waiting?.hold > Date.now() && waiting.key !== flying;
+    const held = (waiting?.hold > Date.now() && waiting.key !== flying) || Boolean(waiting?.again);
     if (pair.final && !left[pair.review] && !held) { say(`Review ${pair.number} is handed in; another member is asked next.`); return; }
     if (responded.includes(pair.id)) responded.splice(responded.indexOf(pair.id), 1);
-    if (held) { store(entry(waiting), ""); wake(); }
-    else if (!practice) { keep({ act: "undo", review: pair.review, pair: pair.name, before: pair.response }); send(); }
+    if (held) {
+      store(entry(waiting), "");
+      noteFlag({ ...waiting, act: "undo", flag: null });
+      send();
+    } else if (!practice) give(keep({ act: "undo", review: pair.review, pair: pair.name, before: pair.response, unsigned: signs() }));
     const { reason } = pair;
     set(pair, "", "");
     if (reason) store(draftOf(pair), reason);
@@ -346,7 +479,10 @@
   }
 
   listeners.saved = (item, body) => {
-    if (body.handed_in && item.act !== "undo") say(`Review ${byId(place(item))?.number ?? ""} is handed in.`);
+    const handedIn = () => say(`Review ${byId(place(item))?.number ?? ""} is handed in.`);
+    if (body.handed_in && item.act !== "undo") handedIn();
+    // It stands otherwise than this tab knew: the member said the last of it, so it is signed anew.
+    else if (signs() && item.last) toSign(item.review, true).then((content) => handIn(item.review, content)).then(handedIn).catch((error) => alarm(error.message));
     refill();
   };
   listeners.refused = (item, words) => {

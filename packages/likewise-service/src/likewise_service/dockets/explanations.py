@@ -1,0 +1,142 @@
+"""Reasons for a decision: the policy that took it is asked again, about other features.
+
+The same draws give the scores and the decision, so that nothing but features differs.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from likewise.hypotheses.base import Points
+from likewise.learner import events, players
+from likewise.learner.players import Frozen
+from likewise.learner.settings import Learner
+from likewise.learner.state import located
+from likewise.numerics.fixed_point import ONE, from_units
+from likewise.people.features import Feature
+from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.ledger import kinds
+
+GRID = 32
+# The most reasons in a letter, as Regulation B's commentary advises.
+NAMED = 4
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One feature's part in a chance; ``best`` is the most that another value would have given."""
+
+    feature: str
+    title: str
+    value: str
+    moved: float
+    best: float
+    best_value: str
+
+    @property
+    def words(self) -> str:
+        name = f"{self.title} ({self.value})"
+        if self.moved == 0 and self.best == 0:
+            return f"{name} had no influence."
+        verb = "lowered" if self.moved < 0 else "raised"
+        more = f" With {self.best_value} it would have been {100 * self.best:.1f} points higher."
+        return (
+            f"{name} {verb} the chance by {abs(100 * self.moved):.1f} percentage points, compared "
+            f"with the average over all values that it may have." + (more if self.best > 0 else "")
+        )
+
+
+def values_of(feature: Feature, value: float) -> list[float]:
+    """Return the values that a feature may have, up to a grid, with its own among them.
+
+    >>> values_of(Feature("purpose", "category", levels=("car", "home")), 1.0)
+    [0.0, 1.0]
+    >>> len(values_of(Feature("score", "integer", 300, 850), 310.0))
+    33
+    """
+    low, high = feature.limits
+    if feature.kind in ("category", "flag"):
+        values = [float(level) for level in range(int(high) + 1)]
+    elif math.isfinite(high - low):
+        steps = [low + (high - low) * step / (GRID - 1) for step in range(GRID)]
+        values = [float(round(v)) if feature.kind == "integer" else v for v in steps]
+    else:
+        values = [end for end in (low, high) if math.isfinite(end)]
+    if feature.missing is not None:
+        values.append(math.nan)
+    included = any(v == value or (math.isnan(v) and math.isnan(value)) for v in values)
+    return values if included else [*values, value]
+
+
+Features = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PastPolicy:
+    """The policy that decided on a batch of people, in the round of some ``number``."""
+
+    learner: Learner
+    kept: KeptPolicy
+    number: int
+    batch: int
+
+    @classmethod
+    def of(cls, round_: Round, person: str, kept: KeptPolicy, learner: Learner) -> "PastPolicy":
+        """Return the policy that decided on somebody in a round."""
+        return cls(learner, kept, round_.number - kept.elsewhere, round_.batch_of(person))
+
+    def chances(self, rows: Sequence[Features]) -> list[int]:
+        """Return the scores that people with these features would have had in the batch."""
+        draws = players.Draws(self.kept.draws, self.batch)
+        estimates = self.learner.primal.estimates
+        return estimates(self.learner.hypotheses, self._frozen, self._points(rows), draws).scores
+
+    def decide(self, features: Features) -> kinds.Redecided:
+        """Return what would have been decided on somebody with other features, by the same draw."""
+        points, [score] = self._points([features]), self.chances([features])
+        decide = self.learner.primal.decide
+        [bit] = decide(self.learner.hypotheses, self._frozen, points, self.batch)
+        return kinds.Redecided(bool(bit), score)
+
+    def reasons(self, x: Features) -> list[Reason]:
+        """Return every feature's part in somebody's chance, those that lowered it most first."""
+        schema = self.learner.hypotheses.schema
+        grids = [values_of(schema[name], x[column]) for column, name in enumerate(schema.names)]
+        rows = [(*x[:c], value, *x[c + 1 :]) for c, grid in enumerate(grids) for value in grid]
+        score, *rest = self.chances([x, *rows])
+        scores, reasons = iter(rest), []
+        for value, name, grid in zip(x, schema.names, grids, strict=True):
+            column = list(islice(scores, len(grid)))
+            feature, top = schema[name], max(column)
+            moved = (score - sum(column) / len(column)) / ONE
+            best = feature.say(grid[column.index(top)])
+            say = feature.say(value)
+            reasons.append(Reason(name, feature.title, say, moved, (top - score) / ONE, best))
+        return sorted(reasons, key=lambda reason: (reason.moved, -reason.best, reason.feature))
+
+    @property
+    def _frozen(self) -> Frozen:
+        return self.kept.frozen(self.number, self.learner)
+
+    def _points(self, rows: Sequence[Features]) -> Points:
+        people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
+        return located(self.learner, people)
+
+
+def letter(reasons: Sequence[Reason]) -> list[str]:
+    """Return the reasons that lowered a chance most, in words; at most four."""
+    return [reason.words for reason in reasons if reason.moved < 0][:NAMED]
+
+
+def rejection(score: int, reasons: Sequence[Reason]) -> list[str]:
+    """Return the principal reasons of a rejection by the policy, those of the draw last.
+
+    Where the chance was above 0, the draw took part in it too, and may be all that did.
+    """
+    named = letter(reasons)
+    if score > 0:
+        named = named[: NAMED - 1]
+        chance = f"{100 * from_units(score):.1f} %"
+        named.append(f"The chance of approval was {chance}, and a draw with that chance rejected.")
+    return named

@@ -1,0 +1,178 @@
+"""Keep a server busy for a while, and watch its memory: it should stay what it was.
+
+    python -m studies.scripts.soak --dockets 100 --members 50 --minutes 30
+
+Every docket gets rounds, its members review some of them and miss others, labels come, applicants
+appeal and are given notices. The first part of the time is for warming up; then the memory of the
+server is compared with what it was at the end of that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from likewise_client.client import Client
+from likewise_client.errors import ApiError
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets.rounds import open_docket
+from likewise_service.ledger.store import Store
+from likewise_service.server import listening
+from tests.service.live import small_spec
+
+PEOPLE = 4
+WARM = 0.25
+
+
+def furnish(store: Store, dockets: int, members: int) -> dict[str, list[str]]:
+    """Open the dockets; return the tokens of each, the client's first."""
+    tokens = {}
+    names = tuple(f"m{number}" for number in range(members))
+    for number in range(dockets):
+        name = f"docket-{number}"
+        open_docket(store, name, small_spec(names, rule="majority", deadline=20.0, k=PEOPLE))
+        owners = [("client", "bank"), *(("auditor", member) for member in names)]
+        tokens[name] = [create_token(store, role, who, name)[0] for role, who in owners]  # type: ignore[arg-type]
+    return tokens
+
+
+@contextmanager
+def serving(database: str) -> Iterator[tuple[str, int]]:
+    """A server in a process of its own: its address, and its number."""
+    with listening("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+    limits = {f"LIKEWISE_{name}": "1000000" for name in ("RATE", "BURST", "ANONYMOUS_RATE")}
+    command = [sys.executable, "-m", "likewise", "serve", "--port", str(port)]
+    with (
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(
+            [*command, "--database", database], env={**os.environ, **limits}, stdout=log, stderr=log
+        ) as process,
+    ):
+        address = f"http://127.0.0.1:{port}"
+        try:
+            while True:
+                try:
+                    httpx.get(f"{address}/readyz").raise_for_status()
+                    break
+                except httpx.HTTPError:
+                    time.sleep(0.5)
+            yield address, process.pid
+        finally:
+            process.terminate()
+
+
+def memory(process: int) -> float:
+    """The resident memory of a process, in megabytes."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+class Load:
+    """Somebody who does one thing after another in one docket after another."""
+
+    def __init__(self, address: str, tokens: dict[str, list[str]], seed: int) -> None:
+        self.address, self.tokens = address, tokens
+        self.random, self.number, self.done = random.Random(seed), 0, Counter[str]()
+        self.seed = seed
+
+    def go(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            try:
+                self._live(self.random.choice(list(self.tokens)))
+            except ApiError as error:
+                self.done[f"refused: {error.code}"] += 1
+
+    def _live(self, docket: str) -> None:
+        """The life of a round: decided, told, reviewed by some, appealed, labelled."""
+        self.number += 1
+        features = lambda: {"score": self.random.randint(300, 850), "debt": 30, "purpose": "car"}  # noqa: E731
+        people = {f"{self.seed}-{self.number}-{i}": features() for i in range(PEOPLE)}
+        bank, *members = self.tokens[docket]
+        with Client(self.address, bank) as client:
+            round_ = client.open_round(docket, people)
+            rejected = [d.person for d in round_.decisions if not d.approved]
+            for person in rejected[:1]:
+                client.give_notice(docket, round_.id, person)
+                appeal = client.appeal(docket, round_.id, person, "why?", {"score": 700})
+                client.assign_appeal(docket, appeal.id, "mia")
+                client.decide_appeal(docket, appeal.id, True, "seen", reviewer="mia")
+            client.label(docket, [(round_.id, person, 1) for person in people])
+            self.done["rounds"] += 1
+        for token in self.random.sample(members, min(3, len(members))):
+            with Client(self.address, token) as member:
+                for review in member.reviews(docket)[:3]:
+                    shown = member.review(docket, review.id)
+                    if shown.pairs:
+                        pair = shown.pairs[0]
+                        member.flag(docket, review.id, (pair.over, pair.under), "alike")
+                    member.finish(docket, review.id)
+                    self.done["reviews"] += 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dockets", type=int, default=100)
+    parser.add_argument("--members", type=int, default=50)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--threads", type=int, default=4)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        database = f"sqlite:///{folder}/likewise.db"
+        store = Store.open(database)
+        tokens = furnish(store, options.dockets, options.members)
+        store.close()
+        with serving(database) as (address, process):
+            measured, loads = watch(address, process, tokens, options)
+    report(measured, loads, options)
+
+
+def watch(
+    address: str, process: int, tokens: dict[str, list[str]], options: argparse.Namespace
+) -> tuple[list[float], list[Load]]:
+    """Let the load run; return the memory of the server every few seconds."""
+    stop, measured = threading.Event(), []
+    loads = [Load(address, tokens, seed) for seed in range(options.threads)]
+    threads = [threading.Thread(target=load.go, args=(stop,)) for load in loads]
+    for thread in threads:
+        thread.start()
+    ends, printed = time.monotonic() + 60 * options.minutes, 0
+    while time.monotonic() < ends:
+        time.sleep(5)
+        measured.append(memory(process))
+        if len(measured) // 12 > printed:
+            printed += 1
+            done = sum(load.done["rounds"] for load in loads)
+            print(f"{printed} min: {measured[-1]:.0f} MB, {done} rounds", flush=True)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    return measured, loads
+
+
+def report(measured: list[float], loads: list[Load], options: argparse.Namespace) -> None:
+    begin = max(1, int(WARM * len(measured)))
+    base, top, last = measured[begin - 1], max(measured[begin:]), measured[-1]
+    done = sum((load.done for load in loads), Counter[str]())
+    print(
+        f"{options.dockets} dockets of {options.members} members, {options.minutes:g} minutes, of "
+        f"which {WARM:.0%} to warm up: {base:.0f} MB then, {top:.0f} MB at most and {last:.0f} MB "
+        f"at the end ({last / base - 1:+.1%})"
+    )
+    print(", ".join(f"{name} {count:,}" for name, count in sorted(done.items())))
+
+
+if __name__ == "__main__":
+    main()
