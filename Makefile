@@ -14,18 +14,38 @@ PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 help: ## List the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
+# The demo needs a few of the locked packages: a minute less to wait for the first impression.
+SHOWN := click editables hatchling jinja2 matplotlib numba numpy rich scipy
+# One line that says how far it is, and errors.
+TELL := awk '/^(ERROR|    )/ { print > "/dev/stderr" } \
+	/^ *(Collecting|Processing)/ { split($$2, parts, "/"); name = parts[length(parts)]; sub(/[-=<>].*/, "", name); \
+	printf "\r  %2d packages: %-24s", ++n, name; fflush() } END { print "" }'
+
 # The stamp is newer than what it was made from exactly when the environment is up to date.
-$(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one with: make PYTHON=python3.12 ...")'
-	@echo "Setting up $(VENV) (once; a minute or two)"
+$(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml) | python
+	@echo "Setting up $(VENV) with everything that developers need (once; a minute or two)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(PACKAGES:%=-e %)
 	@touch $@
 
+.PHONY: python
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one with: make PYTHON=python3.12 ...")'
+
+$(VENV)/.demo: SHELL := bash
+$(VENV)/.demo: requirements.lock packages/likewise/pyproject.toml | python
+	@test -e $(READY) || echo "Likewise: learners decide on loans before a panel, side by side. Setting up $(VENV) (once)."
+	@test -e $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@$(PYTHON) studies/scripts/pins.py requirements.lock $(SHOWN) > $(VENV)/demo.txt
+	@set -o pipefail; test -e $(READY) || $(BIN)/python -m pip install --progress-bar off \
+	  --disable-pip-version-check --require-hashes -r $(VENV)/demo.txt 2>&1 | $(TELL)
+	@test -e $(READY) || $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e packages/likewise
+	@touch $@
+
 setup: $(READY) ## Make .venv from requirements.lock, and nothing else
 
-demo: $(READY) ## Watch the learners side by side; writes likewise-demo.html
+demo: $(VENV)/.demo ## Watch the learners side by side; writes likewise-demo.html
 	@$(BIN)/likewise demo
 
 test: lint imports ## Everything that should pass before a commit (under six minutes)
@@ -44,7 +64,7 @@ imports: $(READY) ## Who may import whom (import-linter)
 # One run for both: every worker imports everything once.
 EXAMPLES := --doctest-modules $(PACKAGES:%=%/src) studies \
 	--ignore=packages/likewise/src/likewise/learner/gpu.py --ignore=packages/likewise/src/likewise/audits/device.py --ignore-glob='studies/benchmark/gpu_*' --ignore=studies/scripts \
-	--doctest-glob='*.md' docs README.md packages/likewise/README.md
+	--doctest-glob='*.md' docs README.md ARCHITECTURE.md packages/likewise/README.md
 
 tests: $(READY) ## The tests, and the examples in the docstrings and in the documentation
 	@$(BIN)/pytest -q -n $(JOBS) tests $(EXAMPLES) $(SHARES)

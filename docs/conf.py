@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 from pathlib import Path
 
@@ -15,15 +17,37 @@ author = copyright = "The Likewise developers"
 release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
-    "sphinx_copybutton", "api_pages",
+    "sphinx_copybutton", "screens", "sphinx_gallery.gen_gallery",
+    "api_pages", "formulae", "llms", "access",
 ]  # fmt: skip
+# Examples are run by every build: seconds each, and none of them is older than the code.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+for name in ("likewise", "uvicorn", "distributed"):
+    logging.getLogger(name).setLevel(logging.WARNING)
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/\d\d_",
+    "within_subsection_order": "FileNameSortKey",
+    "run_stale_examples": True,
+    "only_warn_on_example_error": True,
+    "show_signature": False,
+    "default_thumb_file": str(HERE / "_static" / "thumbnail.png"),
+    "min_reported_time": 1_000_000,
+    "show_memory": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "write_computation_times": False,
+}
 # A class says what its parameters are; a table below it lists them with their types.
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 autosummary_generate = False
 copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. |\$ ", True
-exclude_patterns = ["_templates", "_ext", "figures"]
+exclude_patterns = ["_templates", "_ext", "figures", "examples", "gallery/sg_execution_times.rst"]
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
@@ -32,4 +56,4 @@ html_copy_source = html_show_sourcelink = False
 html_theme_options = {"footer_icons": []}
 myst_heading_anchors = 3
 # Links to files of the repository that are no pages of the site; tests see that they are there.
-suppress_warnings = ["myst.xref_missing", "myst.header", "ref.python"]
+suppress_warnings = ["myst.xref_missing", "myst.header", "ref.python", "config.cache"]

@@ -291,6 +291,40 @@ def paper() -> None:
     write()
 
 
+@main.command(short_help="Real people: how consistent, how well predicted, and learners.")
+@click.argument("sets", nargs=-1)
+@click.option("--write", is_flag=True, help="Put the figures into the documentation.")
+def people(sets: tuple[str, ...], write: bool) -> None:
+    """Measure every set of judgements by real people whose files are here; others are skipped.
+
+    SETS are some of them by name; without any, all.
+
+    \b
+    For example
+      LIKEWISE_PANELS=~/judgements python -m studies people
+    """
+    from likewise.simulate.world import MissingDataError
+    from studies.people.benchmark import PAGE as PEOPLE_PAGE
+    from studies.people.benchmark import keep, markdown, row_of
+    from studies.people.judgements import SETS, load
+
+    if write:
+        _check_here(PEOPLE_PAGE)
+    if odd := [name for name in sets if name not in SETS]:
+        raise click.UsageError(f"There is no set {odd[0]!r}; there are {', '.join(SETS)}.")
+    rows = []
+    for name in sets or SETS:
+        try:
+            rows.append(row_of(name, load(name)))
+        except MissingDataError as error:
+            note(f"{name} is skipped. {error}")
+    if not rows:
+        raise click.UsageError("No set of judgements is here, so there is nothing to measure.")
+    if write:
+        keep(rows)
+    click.echo(markdown(rows))
+
+
 @main.command(short_help="The shape of the code in numbers.")
 def shape() -> None:
     """Print what a newcomer has to walk through: lines, imports, names, files of a round."""

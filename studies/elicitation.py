@@ -23,7 +23,7 @@ from likewise.audits.elicitation import LIMITS, RESPONSES
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel import MetricAuditor, Panel, WeightedL1
+from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
 from studies.people.compas import CompasJudged
@@ -137,16 +137,41 @@ def sittings(name: str, seed: int) -> Iterator[dict[str, Any]]:
             "base_rate": round(float(truth.mean()), 4), "f1": round(f1(truth, guess), 3),
             "f1_even": round(f1(truth, alike), 3), "known_to": round(fitted.known_to, 3),
             "off": round(float(np.quantile(off, 0.9)), 3), "alpha": fitted.alpha,
-            "needed": fitted.judgements_needed(),
+            "needed": fitted.judgements_needed(), **_covered(case, fitted),
+            "within_known": round(float((off <= fitted.known_to).mean()), 3),
+            "within_alpha": round(float((off <= fitted.alpha).mean()), 3),
         }  # fmt: skip
+
+
+def true_weights(auditor: MetricAuditor) -> dict[str, float] | None:
+    """The weights of a distance that is a weighted difference; None for any other."""
+    distance = auditor.distance
+    if isinstance(distance, Masked):
+        kept = {*distance.features}
+        base = distance.base
+        return {n: w for n, w in dict(getattr(base, "weights", ())).items() if n in kept}
+    if isinstance(distance, Ratings) and isinstance(distance.ratings, str):
+        return {distance.ratings: 1.0}
+    return dict(distance.weights) if isinstance(distance, WeightedL1) else None
+
+
+def _covered(case: Case, fitted: Elicited) -> dict[str, int]:
+    """How many true weights, zeros included, are within the stated intervals of 90 %."""
+    inside = []
+    for auditor in case.panel.auditors:
+        truth, fit = true_weights(auditor), fitted.fits[auditor.name]
+        if truth is not None and fit.form.power == 1 and {*truth} <= {*fit.form.names}:
+            inside += [w.low <= truth.get(n, 0.0) <= w.high for n, w in fit.weights.items()]
+    return {"covered": sum(inside), "weights": len(inside)}
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
     """The table of the page."""
     lines = [
         "| case | judgements a member | pairs reported by the true panel | F1, mean (worst seed) | "
-        "F1 of even weights | distances known to | nine in ten were within | proposed alpha |",
-        "|---|---|---|---|---|---|---|---|",
+        "F1 of even weights | distances known to | nine in ten were within | proposed alpha | "
+        "within what is known | within alpha | weights within 90 % |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for case, count in dict.fromkeys((row["case"], row["judgements"]) for row in rows):
         chosen = [r for r in rows if (r["case"], r["judgements"]) == (case, count)]
@@ -159,9 +184,16 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
             f"| {case} | {count} | {100 * mean('base_rate'):.1f} % | "
             f"{mean('f1'):.2f} ({worst:.2f}) | "
             f"{mean('f1_even'):.2f} | {mean('known_to'):.2f} | {mean('off'):.2f} | "
-            f"{mean('alpha'):.2f} |"
+            f"{mean('alpha'):.2f} | {100 * mean('within_known'):.0f} % | "
+            f"{100 * mean('within_alpha'):.0f} % | {_share(chosen)} |"
         )
     return "\n".join(lines)
+
+
+def _share(rows: Sequence[dict[str, Any]]) -> str:
+    """The share of weights that were covered; real people have none."""
+    total = sum(row["weights"] for row in rows)
+    return f"{100 * sum(r['covered'] for r in rows) / total:.0f} % of {total}" if total else "–"
 
 
 @click.command()

@@ -21,7 +21,7 @@ from likewise.numerics.intervals import Interval, share
 from likewise.panel import WeightedL1
 from studies.sweep.tables import table_lines, write_between_marks
 
-ROWS, PAGE = Path("studies/results/intervals.json"), Path("docs/auditing-a-model.md")
+ROWS, PAGE = Path("studies/results/intervals.json"), Path("docs/research/results.md")
 SHARES = (0.5, 0.01, 0.999)
 REPEATS = 1000
 Coverage = tuple[bool, float]

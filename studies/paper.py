@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib import pyplot
+from matplotlib.ticker import StrMethodFormatter
 
 from likewise.simulate import canvas
 from studies.sweep.tables import write_between_marks
@@ -20,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "studies/results"
 PAGE, SHORT = ROOT / "docs/paper/index.md", ROOT / "paper.md"
 FIGURES = ROOT / "docs/figures"
+THOUSANDS = StrMethodFormatter("{x:,.0f}")
 DUALS = {
     "gradient": "gradient ascent (Bechavod 2024)",
     "additive": "additive, gamma·n",
@@ -181,7 +184,7 @@ def numbers() -> dict[str, str]:
     }  # fmt: skip
 
 
-def _axes(width: float = 6.2, height: float = 3.4) -> tuple[Any, Any]:
+def _axes(width: float = 6.6, height: float = 3.4) -> tuple[Any, Any]:
     return pyplot.subplots(figsize=(width, height), layout="constrained")
 
 
@@ -191,8 +194,10 @@ def reports_figure() -> Any:
     study = stored("multipliers.json")
     for (name, words), marker in zip(DUALS.items(), "osD^", strict=True):
         ax.plot(study["rounds"], study["duals"][name]["reports"], marker=marker, label=words)
-    ax.set(xscale="log", yscale="log", xlabel="rounds", ylabel="reports")
-    ax.legend(frameon=False, fontsize=10)
+    ax.set(xscale="log", yscale="log", xlabel="rounds", ylabel="reports", ylim=(50, 60_000))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(THOUSANDS)
+    ax.legend(frameon=False, fontsize=10, ncols=2, loc="upper left")
     return figure
 
 
@@ -210,6 +215,7 @@ def certificates_figure() -> Any:
     ax.annotate("half of the trivial bound", (1, rows[0]["trivial"] / 2), xytext=(0, -14),
                 textcoords="offset points", fontsize=10)  # fmt: skip
     ax.set(xlabel="parts", ylabel="errors")
+    ax.yaxis.set_major_formatter(THOUSANDS)
     ax.legend(frameon=False, fontsize=10, loc="center left")
     return figure
 
@@ -240,11 +246,17 @@ PICTURES: dict[str, Callable[[], Any]] = {
 
 
 @canvas.STYLE
+def drawn(name: str) -> bytes:
+    """A figure as SVG; the same rows give the same bytes."""
+    figure, file = PICTURES[name](), io.BytesIO()
+    figure.savefig(file, format="svg", metadata={"Date": None})
+    pyplot.close(figure)
+    return file.getvalue()
+
+
 def write() -> None:
     """Draw the figures, and put the tables into the page."""
-    for name, draw in PICTURES.items():
-        figure = draw()
-        figure.savefig(FIGURES / f"{name}.svg", metadata={"Date": None})
-        pyplot.close(figure)
+    for name in PICTURES:
+        (FIGURES / f"{name}.svg").write_bytes(drawn(name))
     for mark, table in TABLES.items():
         write_between_marks(PAGE, mark, table())

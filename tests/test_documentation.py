@@ -102,13 +102,13 @@ def test_no_message_sends_a_reader_to_a_file_that_the_wheel_does_not_carry() -> 
 
 
 def test_the_architecture_names_every_room() -> None:
-    page = (ROOT / "docs/reference/architecture.md").read_text()
+    page = (ROOT / "ARCHITECTURE.md").read_text()
     for folder in FOLDERS:
         assert f"`{folder}/`" in page, folder
 
 
 def test_the_architecture_names_modules_that_there_are() -> None:
-    page = (ROOT / "docs/reference/architecture.md").read_text()
+    page = (ROOT / "ARCHITECTURE.md").read_text()
     named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", page))
     assert len(named) > 25
     there = {path.as_posix().rpartition("/src/")[2] for path in SOURCES}

@@ -42,6 +42,7 @@ HOMES = {
     "narwhals": {"people/frames.py"},
     "pyarrow": {"people/scans.py"},
     "sklearn": {"sklearn.py"},
+    "mlflow": {"mlflow.py"},
     "numba": {"learner/compiled/vectors.py"},
     "scipy": {"simulate/programs.py"},
     "torch": {"learner/gpu.py"},
@@ -119,8 +120,8 @@ def test_the_extras_are_those_that_the_messages_name() -> None:
     }
     for extra, libraries in EXTRAS.items():
         assert names[extra] == libraries
-    # A GPU is not everybody's.
-    every = ",".join(name for name in names if name not in ("all", "gpu"))
+    # A GPU and MLflow are not everybody's.
+    every = ",".join(name for name in names if name not in ("all", "gpu", "mlflow"))
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 
@@ -263,7 +264,7 @@ def test_a_bare_installation_audits_without_the_page_and_the_price(tmp_path: Pat
 @pytest.mark.parametrize(
     "module",
     ["audits.report", "simulate.canvas", "simulate.report", "simulate.programs", "sklearn",
-     "learner.compiled.vectors"],
+     "mlflow", "learner.compiled.vectors"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (
@@ -271,6 +272,33 @@ def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -
         f"try:\n    import likewise.{module}\nexcept LikewiseError as error:\n    print(error)\n"
     )
     assert "pip install 'likewise[" in without(OPTIONAL, program).stdout
+
+
+def test_the_demo_is_given_all_that_its_packages_need() -> None:
+    """Pins of a lock: roots, what they bring, both entries of a package with two; no more."""
+    from studies.scripts.pins import pins
+
+    lock = "\n".join(
+        (
+            "# made by hand",
+            "a==1 ; python_version < '3.12' \\", "    --hash=sha256:0", "    # via", "    #   b",
+            "    #   other",
+            "a==2 ; python_full_version >= '3.12' \\", "    --hash=sha256:1", "    # via b",
+            "b==1 \\", "    --hash=sha256:2", "    # via root",
+            "other==1 \\", "    --hash=sha256:3",
+            "root==1 \\", "    --hash=sha256:4", "",
+        )
+    )  # fmt: skip
+    kept = pins(lock, {"root"})
+    assert re.findall(r"^(\w+)==(\d)", kept, re.M) == [
+        ("a", "1"),
+        ("a", "2"),
+        ("b", "1"),
+        ("root", "1"),
+    ]
+    assert "sha256:3" not in kept
+    with pytest.raises(SystemExit, match="has no absent"):
+        pins(lock, {"absent"})
 
 
 def test_a_missing_library_is_an_error_of_ours_and_of_importing() -> None:

@@ -57,7 +57,8 @@ def page(package: str) -> str:
         "   :nosignatures:",
         "",
     ]
-    lines += [f"   ~{places[name]}" for name in names] + [""]
+    # What has no docstring of its own, such as a union of types, would be described as its type.
+    lines += [f"   ~{places[name]}" for name in names if _is_described(places[name])] + [""]
     for name in names:
         if places[name] == f"{package}.{name}":
             lines += [name, "-" * len(name), "", *_entry(places[name]), ""]
@@ -71,12 +72,23 @@ def _place(package: str, name: str) -> str:
     return f"{home}.{name}"
 
 
-def _entry(name: str) -> list[str]:
+def _thing(name: str) -> Any:
     path, _, last = name.rpartition(".")
-    thing = getattr(import_module(path), last)
+    return getattr(import_module(path), last)
+
+
+def _is_described(name: str) -> bool:
+    thing = _thing(name)
+    return inspect.isroutine(thing) or (
+        inspect.isclass(thing) and not isinstance(thing, GenericAlias)
+    )
+
+
+def _entry(name: str) -> list[str]:
+    thing = _thing(name)
     if inspect.isroutine(thing):
         return [f".. autofunction:: {name}"]
-    if not inspect.isclass(thing) or isinstance(thing, GenericAlias):
+    if not _is_described(name):
         return [
             f".. py:data:: {name}",
             "",
@@ -101,29 +113,12 @@ def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options
     return skip or str(getattr(thing, "__module__", "")).startswith("sklearn")
 
 
-def _toctree(names: list[str]) -> str:
-    return "\n".join(["```{toctree}", ":maxdepth: 1", "", *names, "```"])
-
-
-def _other_pages(source: Path) -> list[str]:
-    """Pages that the index of their folder does not list, so that every page can be reached."""
-    return [
-        f"/{path.relative_to(source).with_suffix('').as_posix()}"
-        for index in (source / "index.md", *source.glob("*/index.md"))
-        for path in sorted(index.parent.glob("*.md"))
-        if index.parent.name != "api" and path != index
-        if path.stem not in index.read_text(encoding="utf-8").splitlines()
-    ]
-
-
 def write_pages(app: Any) -> None:
     """Write the pages into ``docs/api``, only those that changed."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     listed = [package.replace(".", "-") for package in PACKAGES]
-    toctree = _toctree(listed)
-    if others := _other_pages(Path(app.srcdir)):
-        toctree += f"\n\n## Other pages\n\n{_toctree(others)}"
+    toctree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *listed, "```"])
     pages = {"index.md": f"# API reference\n\nEvery public name.\n\n{toctree}\n"}
     pages |= {f"{name}.rst": page(package) for name, package in zip(listed, PACKAGES, strict=True)}
     for name, text in pages.items():

@@ -59,6 +59,17 @@ def test_a_table_gets_a_panel_and_a_schema_that_audit_it(folder: Path) -> None:
     assert "has panel.toml and schema.json already" in again.output
 
 
+def test_what_is_no_feature_is_left_out_of_both_files(folder: Path) -> None:
+    table = folder / "people.csv"
+    assert run("init", table, "--leave-out", "purpose").exit_code == 0
+    assert (
+        "purpose" not in (folder / "panel.toml").read_text() + (folder / "schema.json").read_text()
+    )
+    odd = run("init", table, "--leave-out", "colour")
+    assert odd.exit_code == 2
+    assert "--leave-out colour is no column" in odd.output
+
+
 def test_judgements_become_a_panel_and_further_questions(folder: Path) -> None:
     table, page = folder / "people.csv", folder / "judge.html"
     asked = run("elicit", table, "--ids", "customer", "--page", page)

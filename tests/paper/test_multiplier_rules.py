@@ -73,3 +73,19 @@ def test_a_multiplier_beyond_what_a_report_may_cost_is_refused() -> None:
     for instance in (Additive, Geometric):
         with pytest.raises(ParameterError, match="gamma must be at most"):
             instance(gamma=2.0**21)
+
+
+def test_a_multiplier_in_an_interval_by_hand() -> None:
+    """lam + largest·mu for a report, at most largest; a quiet audit changes nothing."""
+    dual = Bounded(0.5)
+    steps = {lam: dual.step(lam, reported=True, beta=0.1, mu=0.5) for lam in (0.0, 0.2, 0.4, 0.5)}
+    assert steps == {0.0: 0.25, 0.2: 0.45, 0.4: 0.5, 0.5: 0.5}
+    assert dual.step(0.4, reported=False, beta=0.1, mu=0.5) == 0.4
+
+
+def test_gradient_ascent_by_hand() -> None:
+    """max(0, lam + mu·(u − mu·lam)), u = beta for a report."""
+    step = GradientAscent().step
+    assert step(0.2, reported=True, beta=0.1, mu=0.5) == pytest.approx(0.2 + 0.5 * (0.1 - 0.1))
+    assert step(0.2, reported=False, beta=0.1, mu=0.5) == pytest.approx(0.15)
+    assert step(0.2, reported=False, beta=0.1, mu=3.0) == 0.0

@@ -39,7 +39,7 @@ def test_a_value_that_stretches_the_range_is_named_and_quantiles_are_offered(typ
     (said,) = advice([*PLAIN, typo])
     assert "'tenure' reaches" in said
     low, high = np.sort([*PLAIN, typo])[[2, -3]]
-    assert f"98% of its values lie between {low:.0f} and {high:.0f}" in said
+    assert f"98 % of its values lie between {low:.0f} and {high:.0f}" in said
     assert f"scales={{'tenure': {high - low:.0f}}}" in said
 
 

@@ -9,7 +9,7 @@ import pytest
 import studies  # noqa: F401 - registers worlds of real people
 from likewise.simulate import WORLDS, settings_of
 
-PAGE = (Path(__file__).parents[2] / "docs/reference/worlds.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/research/worlds.md").read_text()
 
 
 @pytest.mark.parametrize("name", WORLDS)

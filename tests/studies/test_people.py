@@ -202,5 +202,5 @@ def test_the_real_files_make_worlds(name: str) -> None:
     from likewise.simulate import WORLDS
 
     if name not in HERE:
-        pytest.skip(f"the files of {name} are not here: see docs/reference/worlds.md")
+        pytest.skip(f"the files of {name} are not here: see docs/research/worlds.md")
     check_world(WORLDS[name].make(2), rounds=3)

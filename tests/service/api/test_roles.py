@@ -48,6 +48,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("PUT", D + "/rule"): (OPERATOR, {"rule": "any"}),
     ("PUT", D + "/learner"): (OPERATOR, {"learner": {}}),
     ("GET", D + "/agreement.csv"): (SUPERVISORS, None),
+    ("PUT", D + "/practice"): (OPERATOR, {"pairs": []}),
     ("PUT", D + "/guidelines"): (OPERATOR, {"text": "Look twice."}),
     ("POST", D + "/erasures"): (OPERATOR, {"round": "r1", "person": "nobody"}),
     ("POST", D + "/seed"): (OPERATOR, {"docket": "not-confirmed"}),

@@ -73,6 +73,24 @@ def test_the_same_policy_and_draw_say_what_they_make_of_corrections(docket: Dock
     assert replay_store(docket.store, "loans").redecided == 12
 
 
+def test_each_batch_has_a_draw_of_its_own(begin: Callable[..., Docket], applicants: Any) -> None:
+    docket = begin(k=12)
+    rounds.open_round(docket, applicants("b0-"), round_id="r1", seal=False)
+    for number in range(1, 4):
+        rounds.add_people(docket, "r1", applicants(f"b{number}-"))
+    rounds.seal(docket, "r1")
+    decisions = docket.projection.round("r1").decisions
+    assert len({tuple(d.approved for d in decisions.values() if d.person.startswith(f"b{n}"))
+                for n in range(4)}) > 1, "their draws differ"  # fmt: skip
+    for person, decision in decisions.items():
+        score = {"0": 790, "1": 310, "2": 510}[person[-1]]
+        appeal, _ = appeals.open_appeal(docket, "r1", person, None, {"score": score})
+        assert appeal.again == kinds.Redecided(decision.approved, decision.score)
+    found = replay_store(docket.store, "loans")
+    assert found.holds, found.text()
+    assert found.redecided == 12
+
+
 def test_an_appeal_after_the_round_has_closed_tells_the_learner_nothing(docket: Docket) -> None:
     rounds.close(docket, "r1", unaudited=True)
     state = docket.state

@@ -8,19 +8,24 @@ from typing import Any
 
 import pytest
 
+from likewise.numerics.fixed_point import ONE
 from likewise_client.errors import ApiError
 from likewise_service.dockets import appeals, erasure, notices, rounds
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.explanations import Reason, rejection
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger.records import Payload
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
-from tests.service.conftest import long_on_postgresql
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live, people, replay_store
 
-pytestmark = long_on_postgresql()
+
+@pytest.fixture(params=["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.long)])
+def database(request: pytest.FixtureRequest) -> str:
+    """An empty database; the second kind is left to the long tests."""
+    return str(request.getfixturevalue(request.param))
 
 
 @pytest.fixture
@@ -53,6 +58,19 @@ def test_a_rejection_has_the_reasons_of_the_policy_and_the_draw(docket: Docket) 
     packet = give_packet(docket, round_id, person)
     assert packet["notices"][0]["text"] == notice.text
     assert "You were told of the rejection" in packet_words(packet)
+
+
+@pytest.mark.parametrize("count", range(7))
+@pytest.mark.parametrize("score", [0, 1, ONE // 2])
+def test_at_most_four_reasons_and_the_draw_where_it_took_part(count: int, score: int) -> None:
+    """The features that lowered the chance most come first; those that raised it do not come."""
+    listed = [Reason(f"f{i}", f"F{i}", "1", -0.5 + i / 10, 0.1, "2") for i in range(count)]
+    raised = Reason("up", "Up", "1", 0.2, 0.0, "1")
+    named = rejection(score, [*listed, raised])
+    drawn = score > 0
+    lowering = [reason.title for reason in listed if reason.moved < 0][: 3 if drawn else 4]
+    assert [line.split()[0] for line in named] == [*lowering, *["The"] * drawn]
+    assert len(named) <= 4
 
 
 def test_false_reasons_are_found(docket: Docket) -> None:

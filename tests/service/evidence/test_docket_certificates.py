@@ -131,6 +131,24 @@ def test_the_command_line_recomputes_it_and_finds_a_false_one(
     assert as_json["certificate"]["regret"] == pytest.approx(shown["regret"])
 
 
+def test_a_replay_knows_what_holds_with_high_probability(begin: Callable[..., Docket]) -> None:
+    """With one-sided labels, from the rounds; the docket itself knows what holds in the mean."""
+    docket = begin(3, feedback="one-sided")
+    assert "in expectation" in give_certificate(docket)["holds"]
+    findings = replay_evidence(evidence_of(docket.store, "loans"))
+    add_certificate(findings)
+    assert findings.certificate is not None
+    assert findings.certificate["holds"].startswith("with probability 0.95 at all times at once")
+    by_hand = Rounds.of(docket.state.learner, findings.closed).one_sided()
+    assert by_hand is not None
+    assert findings.certificate["regret"] == by_hand.regret
+    open_round(docket, some_people("late-"))  # of which labels are outstanding
+    findings = replay_evidence(evidence_of(docket.store, "loans"))
+    add_certificate(findings)
+    assert findings.certificate is not None
+    assert "probability" not in findings.certificate["holds"]
+
+
 def test_without_the_seed_nobody_can_tell(begin: Callable[..., Docket], tmp_path: Path) -> None:
     docket, file = begin(2), tmp_path / "certificate.json"
     file.write_text(json.dumps(give_certificate(docket)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
@@ -12,8 +13,10 @@ from click.testing import CliRunner
 from likewise.cli.main import main
 from likewise.errors import LikewiseError
 from likewise_client.errors import ApiError
+from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, read_key
 from likewise_service.dockets.rounds import open_docket
+from likewise_service.errors import later, now
 from likewise_service.ledger.kinds import Signed, read_body
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
@@ -104,7 +107,12 @@ def _found(evidence: Any, trusted: Trusted) -> None:
             return record
         return replace(record, body={**record.body, "at": "2030-01-01T00:00:00Z"})
 
-    for change in (unsigned, other_pair, other_words, other_time):
+    def a_moment_later(record: Record) -> Record:
+        if record.kind != "signed":
+            return record
+        return replace(record, body={**record.body, "at": later(record.body["at"], 1e-6)})
+
+    for change in (unsigned, other_pair, other_words, other_time, a_moment_later):
         found = replay_evidence(rehashed(evidence, change), trusted)
         assert "signature" in about(found), change.__name__
 
@@ -168,4 +176,47 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Membe
         return replace(record, body=body)
 
     assert "signature" in about(replay_evidence(rehashed(evidence, of_before)))
+    store.close()
+
+
+def test_the_server_refuses_what_a_verifier_would_condemn(start: Any, key: MemberKey) -> None:
+    """Too old, used again, about something else, without a signature, by a key that has ended."""
+    live: Live = start()
+    ann = live.client("auditor")
+    ann.sign_with("loans", key)
+    live.client("client").open_round("loans", people(1, 3))
+    review = ann.review("loans", ann.reviews("loans")[0].id)
+    pair, moment = (review.pairs[0].over, review.pairs[0].under), now()
+
+    def refused(code: str, act: Any, *words: Any) -> None:
+        with pytest.raises(ApiError) as error:
+            act("loans", *words)
+        assert error.value.code == code
+
+    with patch.object(tokens, "now", lambda: later(moment, -300)):
+        refused("signature-late", ann.flag, review.id, pair)
+    with patch.object(tokens, "now", lambda: moment):
+        ann.flag("loans", review.id, pair, "similar")
+        refused("bad-signature", ann.flag, review.id, pair, "very similar")
+    live.client("operator").set_guidelines("loans", "Look twice.")
+    refused("shown-changed", ann.flag, review.id, pair, "still similar")
+    ann.review("loans", review.id)
+    ann.flag("loans", review.id, pair, "still similar")
+    ann.revoke_key("loans", key.public.id)
+    refused("bad-signature", ann.sign_with, key)
+    refused("bad-signature", ann.finish, review.id)
+    ann.member_key = None
+    refused("signature-needed", ann.finish, review.id)
+
+
+def test_a_comment_is_not_signed_and_the_verdict_says_so(start: Any, key: MemberKey) -> None:
+    live: Live = start()
+    ann = live.client("auditor")
+    ann.sign_with("loans", key)
+    live.client("client").open_round("loans", people(1, 3))
+    ann.comment("loans", ann.reviews("loans")[0].id, "Look at the debts.")
+    store = Store.open(live.settings.database)
+    verdict = replay_evidence(evidence_of(store, "loans"))
+    assert verdict.holds, verdict.text()
+    assert "'ann' said what 1 unsigned records have them say" in verdict.text()
     store.close()

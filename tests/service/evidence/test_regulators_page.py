@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from string import Template
 
@@ -11,16 +13,18 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
-from likewise_service.anchors import FileTarget, TimeStampTarget
+from likewise_service.anchors import FileTarget, TimeStampTarget, targets_from
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.panel import enrol_key, finish, flag
+from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.signing import enrol_key
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.signatures import PrivateKey, possession
 from likewise_service.ledger.store import Store
 from tests.service.evidence.authority import Authority, anchor, make_authority, serving
+from tests.service.evidence.test_witness import served, witness_of
 from tests.service.live import small_spec, some_people
 
 PAGE = Path(__file__).parents[3] / "docs/reference/regulators.md"
@@ -50,15 +54,24 @@ def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.Mon
         anchor(docket, TimeStampTarget(address))
     anchor(docket, FileTarget(str(tmp_path / "heads.jsonl")))
     (tmp_path / "authority" / "root.pem").rename(tmp_path / "authority.pem")
+    witness = witness_of(docket, tmp_path / "witness.db")
+    with served(witness) as address:
+        anchor(docket, targets_from(f"witness:{address}#{witness.verifier}")[0])
+    (tmp_path / "ann.txt").write_text(str(ann))
+    (tmp_path / "bob.txt").write_text(str(docket.receipt()))
+    (tmp_path / "docs").symlink_to(PAGE.parents[1])
     values = {
-        "DATABASE": store.where, "KEY": store.keys.public().text, "ANN": str(ann),
-        "BOB": str(docket.receipt()), "ADA": key.public.text, "ROUND": round_.id, "PERSON": "x1",
+        "DATABASE": store.where, "KEY": store.keys.public().text, "WITNESS": str(witness.verifier),
+        "ADA": key.public.text, "ROUND": round_.id, "PERSON": "x1",
     }  # fmt: skip
     store.close()
     listed = commands()
-    assert len(listed) == 9
+    assert len(listed) == 10
     for line in listed:
         words = shlex.split(Template(line).substitute(values))
+        if words[0] == "python":
+            subprocess.run([sys.executable, *words[1:]], check=True, timeout=60)
+            continue
         assert words[0] == "likewise"
         result = CliRunner().invoke(main, words[1:])
         assert result.exit_code == 0, f"{line}\n{result.output}"

@@ -106,6 +106,12 @@ STORED: dict[str, dict[str, Any]] = {
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
     "learner-given": {"learner": {"k": 3}},
     "guidelines-set": {"text": "Look at the debts first."},
+    "practice-set": {
+        "pairs": [{
+            "features": [[700.0, None], [690.0, 1.0]], "scores": [9, 5], "response": "flag",
+            "why": "alike",
+        }],
+    },
     "clock-behind": {"clock": AT},
 }  # fmt: skip
 

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from likewise.errors import LikewiseError
 from likewise_service import anchors, errors
 from likewise_service.auth import sign_ins, tokens
-from likewise_service.dockets import appeals, board, erasure, notices, panel, rounds
+from likewise_service.dockets import appeals, board, erasure, notices, panel, rounds, signing
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
@@ -289,14 +289,14 @@ def comment(history: History) -> None:
 def _signed(
     history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None,
     limit: float | None,
-) -> panel.Signature | None:  # fmt: skip
-    keys, to_sign = history.keys.get(member), panel.to_sign(history.machine.docket, chosen.seat)
+) -> signing.Signature | None:  # fmt: skip
+    keys, to_sign = history.keys.get(member), signing.to_sign(history.machine.docket, chosen.seat)
     if not keys or to_sign is None:
         return None
     pair = tuple(chosen.aliases[person] for person in people[0]) if people else ()
     key = history.random.choice(keys)
     sent = key.sign_act(NAME, member, chosen.id, to_sign, act, pair, reason, limit)
-    return panel.Signature(
+    return signing.Signature(
         sent["key"], sent["at"], sent["shown"], sent["signature"], bytes.fromhex(sent["salt"])
     )
 
@@ -312,7 +312,7 @@ def set_key(history: History) -> None:
     sent = key.possession(NAME, member, before)
     with kinds.acting(actor):
         proof, consent = str(sent["proof"]), sent["consent"]
-        panel.enrol_key(history.machine.docket, member, key.public, proof=proof, consent=consent)
+        signing.enrol_key(history.machine.docket, member, key.public, proof=proof, consent=consent)
     keys.append(key)
 
 
@@ -326,7 +326,7 @@ def end_key(history: History) -> None:
     ended, signer = choose.choice(keys), choose.choice([None, *keys])
     signature = None if signer is None else signer.revocation(NAME, member, ended.public.text)
     with kinds.acting(actor):
-        panel.revoke_key(history.machine.docket, member, ended.public.id, signature)
+        signing.revoke_key(history.machine.docket, member, ended.public.id, signature)
 
 
 def change_panel(history: History) -> None:

@@ -141,6 +141,11 @@ def _end_key(scene: Scene, role: str) -> None:
     _sign(scene, role)
 
 
+FEATURES = {"score": 700, "debt": 20, "purpose": "car", "secret": False}
+GOLD = {
+    "pair": [{"features": FEATURES, "chance": 0.8}, {"features": FEATURES, "chance": 0.2}],
+    "response": "flag", "why": "Nothing tells them apart.",
+}  # fmt: skip
 # Kinds of record, and how somebody of a role adds one through the API.
 ACTS: dict[str, Callable[[Scene, str], object]] = {
     "docket-opened": lambda s, r: s.client(r).create_docket("new", spec().to_json()),
@@ -160,6 +165,7 @@ ACTS: dict[str, Callable[[Scene, str], object]] = {
     "member-joined": lambda s, r: s.client(r).add_member(D, "eve"),
     "member-left": lambda s, r: s.client(r).remove_member(D, "eve"),
     "rule-changed": lambda s, r: s.client(r).set_rule(D, "at_least(2)"),
+    "practice-set": lambda s, r: s.client(r).set_practice(D, [GOLD]),
     "guidelines-set": lambda s, r: s.client(r).set_guidelines(D, "Look twice."),
     "erased": lambda s, r: s.client(r).erase(D, s.round("client"), s.person()),
     "retention-set": lambda s, r: s.client(r).set_retention(D, 761, 761),

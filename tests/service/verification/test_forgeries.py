@@ -23,12 +23,12 @@ from likewise_client.tree import Tree
 from likewise_service.anchors import FileTarget
 from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
-from likewise_service.dockets import appeals, erasure, panel, rounds
+from likewise_service.dockets import appeals, erasure, panel, rounds, signing
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.board import OPEN, ReviewBoard
 from likewise_service.dockets.docket import Docket, content_of
 from likewise_service.dockets.recomputation import check_snapshot
-from likewise_service.errors import later, now
+from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
@@ -110,7 +110,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         actors[name] = identity.actor
     sent = key.possession("loans", "ada", None)
     with acting(actors["ada"]):
-        panel.enrol_key(docket, "ada", key.public, proof=str(sent["proof"]))
+        signing.enrol_key(docket, "ada", key.public, proof=str(sent["proof"]))
     panel.set_guidelines(docket, "Look twice.")
     with acting(actors["bank"]):
         first, _ = rounds.open_round(docket, some_people("a"))
@@ -145,10 +145,10 @@ def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
     pair = review.round.reportable[0][:2]
     signed, aliases = None, tuple(review.aliases[person] for person in pair)
     if key is not None:
-        to_sign, two = panel.to_sign(docket, review.seat), aliases if act == "flag" else ()
+        to_sign, two = signing.to_sign(docket, review.seat), aliases if act == "flag" else ()
         assert to_sign is not None
         sent = key.sign_act("loans", member, review.id, to_sign, act, two)
-        signed = panel.Signature(
+        signed = signing.Signature(
             sent["key"], sent["at"], sent["shown"], sent["signature"], bytes.fromhex(sent["salt"])
         )
     if act == "flag":
@@ -421,7 +421,22 @@ def _(scene: Scene) -> str:
 @forgery("Features that no decision depends on are swapped, under what members had signed")
 def _(scene: Scene) -> str:
     """The debt: it is shown to the panel, and the class does not look at it."""
-    return by_replay(_swapped(scene, [790.0, 99.0, 0.0]), "signature")
+    theirs = _swapped(scene, [790.0, 99.0, 0.0])
+    docket, round_ = scene.docket, scene.docket.projection.round("r1")
+    digest = next(r for r in theirs.records if r.kind == "arrived").body["people"][0]["digest"]
+    shown = signing.shown_text(
+        docket.seating.key, scene.first("signed").body["review"], "ada",
+        round_.changed(people={**round_.people, "a0": digest}), docket.projection.guidelines,
+        docket.schema.features, theirs.payloads or {},
+    )  # fmt: skip
+    # Not even where the hash beside the signature is made to fit.
+    body = {"shown": sha256(str(shown).encode())}
+    by_replay(rehashed(theirs, lambda r: _with(r, body) if r.kind == "signed" else r), "signature")
+    return by_replay(theirs, "signature")
+
+
+def _with(record: Record, changes: dict[str, Any]) -> Record:
+    return replace(record, body={**record.body, **changes})
 
 
 @forgery("The same, where no member signed")
@@ -492,6 +507,18 @@ def _(scene: Scene) -> str:
     return by_replay(scene.having("finished", body, scene.actors["ada"]), "signature")
 
 
+@forgery("The operator speaks for a member who signs, live, by a token made in their name")
+def _(scene: Scene) -> str:
+    forged = create_token(scene.store, "auditor", "ada", "loans")[1]
+    docket = Docket(scene.store, "loans")
+    for key in (None, MemberKey.fresh()):
+        with acting(forged.actor), pytest.raises(ServiceError, match="sign"):
+            _act(docket, "ada", "finish", key)
+    body = {"round": "r2", "member": "ada"}
+    by_replay(scene.having("finished", body, scene.actors["ada"]), "signature")
+    return "the server: it takes nothing without the member's key; `replay`"
+
+
 @forgery("A member's signature is used again")
 def _(scene: Scene) -> str:
     signed = scene.first("signed", act="flag")
@@ -521,7 +548,11 @@ def _(scene: Scene) -> str:
     """Who finishes signs all objections that stand."""
     flagged = scene.first("flagged", member="ada")
     gone = {flagged.seq, flagged.seq - 1, scene.first("anchored").seq}
-    return by_replay(rehashed(scene.honest, lambda r: None if r.seq in gone else r), "signature")
+    theirs = rehashed(scene.honest, lambda r: None if r.seq in gone else r)
+    nothing: dict[str, Any] = {"flags": []}
+    finish = next(r for r in theirs.records if r.body.get("act") == "finish")
+    by_replay(rehashed(theirs, lambda r: _with(r, nothing) if r is finish else r), "signature")
+    return by_replay(theirs, "signature")
 
 
 def _extended(scene: Scene, *bodies: tuple[str, dict[str, Any]]) -> Evidence:
@@ -539,7 +570,7 @@ def _spoken(scene: Scene, key: MemberKey) -> list[tuple[str, dict[str, Any]]]:
     """What a key would have ada say of the open round."""
     docket = scene.docket
     review = next(r for r in ReviewBoard(docket).listed("ada", OPEN, 9) if r.round.id == "r2")
-    to_sign = panel.to_sign(docket, review.seat)
+    to_sign = signing.to_sign(docket, review.seat)
     assert to_sign is not None
     with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):
         sent = key.sign_act("loans", "ada", review.id, to_sign, "finish")

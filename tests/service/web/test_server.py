@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 import pytest
@@ -274,7 +275,7 @@ def test_where_members_are_asked_in_turn_nothing_is_taken_back(start: Start) -> 
     first = next(who for who in ("ann-turns", "bob-turns") if live.client(who).reviews("turns"))
     with browse(live, first) as browser:
         page = browser.get("/console/").text
-        assert "after that nothing can be taken back" in page
+        assert "After that nothing can be taken back" in page
         where, form = shown(page)
         assert browser.post(f"{where}/flag", data=form).is_redirect
         late = browser.post(f"{where}/undo", data=form, headers={"Accept": "application/json"})
@@ -344,6 +345,36 @@ def test_the_panel_is_told_what_to_look_for_and_may_practise(live: Live) -> None
         assert browser.post(f"{where}/undo", data=form).is_redirect
         assert "You have practised" in browser.get("/console/practice?done=4&said=fine").text
     assert operator.receipt("loans").hash == head, "nothing of it is on record"
+
+
+def test_members_practise_with_the_pairs_that_the_operator_set(live: Live) -> None:
+    operator, same = live.client("operator"), {"score": 640, "debt": 30, "purpose": "car"}
+    other = {**same, "score": 845, "debt": 2}
+    gold: list[dict[str, Any]] = [
+        {"pair": [{"features": other, "chance": 0.91}, {"features": same, "chance": 0.4}],
+         "response": "fine", "why": "100 % of the difference is in <the> score."},
+        {"pair": [{"features": same, "chance": 0.8}, {"features": same, "chance": 0.2}],
+         "response": "flag", "why": "Nothing tells them apart."},
+    ]  # fmt: skip
+    operator.set_practice("loans", gold)
+    with browse(live, "auditor") as browser:
+        page = browser.get("/console/practice").text
+        assert "91\u202f%" in page
+        form = {"csrf": field(page), "pair": "p1.p2"}
+        wrong = browser.post(f"/console/rounds/{'0' * 32}/flag", data=form)
+        assert wrong.headers["location"] == "/console/practice?done=1&said=flag"
+        second = browser.get(wrong.headers["location"]).text
+        assert "Look again: 100 % of the difference is in &lt;the&gt; score." in second
+        assert "p3.p4" in second
+    faults: list[dict[str, Any]] = [
+        {"why": " "}, {"response": "maybe"}, {"pair": gold[0]["pair"][::-1]}, {"pair": [{}, {}]},
+    ]  # fmt: skip
+    for fault in faults:
+        with pytest.raises(Refused):
+            operator.set_practice("loans", [{**gold[0], **fault}])
+    operator.set_practice("loans", [])
+    with browse(live, "auditor") as browser:
+        assert "91\u202f%" not in browser.get("/console/practice").text
 
 
 def test_one_person_with_several_seats(live: Live) -> None:

@@ -93,6 +93,14 @@ class Client:
         """Tell the members of the panel what to look for."""
         return self._write("PUT", path(docket, "guidelines"), text=text)
 
+    def set_practice(self, docket: str, pairs: Sequence[Mapping[str, Any]]) -> Receipt:
+        """Set the pairs that members practise with, each with the right response, and why.
+
+        Each is ``{"pair": [{"features": …, "chance": …}, {…}], "response": "flag" or "fine",
+        "why": …}`` of made-up people, the favoured first.
+        """
+        return self._write("PUT", path(docket, "practice"), pairs=[dict(pair) for pair in pairs])
+
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> Receipt:
         """Let a learner decide from now on, in a docket that was audit-only."""
         return self._write("PUT", path(docket, "learner"), learner=dict(learner))

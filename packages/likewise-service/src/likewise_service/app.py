@@ -32,7 +32,7 @@ from likewise_service.web import (
     management,
     rendering,
     sign_in,
-    signing,
+    signature,
 )
 
 health = APIRouter(tags=["health"])
@@ -82,7 +82,7 @@ ROUTERS = (
 )  # fmt: skip
 # The last one has a page for every name.
 PAGES = (
-    sign_in.router, console.router, signing.router, management.router, appeal_pages.router,
+    sign_in.router, console.router, signature.router, management.router, appeal_pages.router,
     dashboard.router,
 )  # fmt: skip
 # Seconds between two checks of what has to be anchored, and between two of what has expired.

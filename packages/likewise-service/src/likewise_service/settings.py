@@ -77,7 +77,7 @@ class Settings(BaseSettings):
     mail_from: str = _setting("likewise@localhost", "the sender of e-mails")
     notice_seconds: PositiveFloat = _setting(4 * 3600.0, "how long a member is not told again")
     anchors: str = _setting(
-        "", "where heads are fixed: file:PATH, webhook:URL, rfc3161:URL, with spaces"
+        "", "where receipts are fixed: witness:URL#KEY, rfc3161:URL, webhook:URL, file:PATH"
     )
     anchor_minutes: PositiveFloat = _setting(
         60.0, "minutes between two anchors of a docket that grows"

@@ -140,9 +140,10 @@ EXTRAS = {
     "models": ("narwhals", "scikit-learn"),
     "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
     "study": ("jinja2", "matplotlib", "scipy"),
+    "mlflow": ("mlflow-skinny", "narwhals"),
 }
 # Libraries that are imported under another name than they are installed by.
-_MODULES = {"scikit-learn": "sklearn"}
+_MODULES = {"mlflow-skinny": "mlflow", "scikit-learn": "sklearn"}
 
 
 class MissingLibraryError(LikewiseError, ImportError):

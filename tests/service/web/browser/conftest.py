@@ -43,6 +43,7 @@ class Stage:
 
     samples: Samples
     pages: dict[str, str]
+    spoken: dict[str, str] = field(default_factory=dict)
     flags: dict[str, str] = field(default_factory=dict)
     fines: set[str] = field(default_factory=set)
     refuse: str = ""
@@ -86,7 +87,7 @@ class Stage:
         if path == "/console/":
             text = self.samples.asked(self.queue(query.get("pair", "")), query.get("last", ""))
         elif path.startswith("/page/"):
-            text = self.pages[path.removeprefix("/page/")]
+            text = (self.pages | self.spoken)[path.removeprefix("/page/")]
         else:
             fresh = path == "/dashboard/loans/"
             text = self.samples.dashboard(241) if fresh else self.pages["rounds"]
@@ -164,6 +165,9 @@ def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
 def served(samples: Samples, hostile: Samples) -> Iterator[Stage]:
     bad = {f"hostile-{name}": page for name, page in hostile.pages().items()}
     stage = Stage(samples, {**samples.pages(), **bad})
+    for code in ("de", "fr"):
+        spoken = replace(samples, page=replace(samples.page, language=code))
+        stage.spoken |= {f"{code}-{name}": page for name, page in spoken.pages().items()}
     server = Server(("127.0.0.1", 0), handler(stage))
     stage.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)

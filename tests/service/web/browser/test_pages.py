@@ -62,10 +62,24 @@ def context(screen: str, browser: Browser) -> Iterator[BrowserContext]:
 def test_pages_are_accessible_and_stay_at_home(
     context: BrowserContext, stage: Stage, screen: str
 ) -> None:
+    assert faults(context, stage, list(stage.pages)) == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("code", "screen"), [("de", "phone-dark"), ("fr", "desktop-light")])
+def test_pages_in_other_languages_are_accessible_too(
+    context: BrowserContext, stage: Stage, code: str, screen: str
+) -> None:
+    names = [name for name in stage.spoken if name.startswith(f"{code}-")]
+    assert faults(context, stage, names) == {}
+
+
+def faults(context: BrowserContext, stage: Stage, names: list[str]) -> dict[str, list[str]]:
+    """What is wrong with each of some pages."""
     found: dict[str, list[str]] = {}
     page = context.new_page()
     watch = Watch(page, stage.url)
-    for name in stage.pages:
+    for name in names:
         watch.wrong.clear()
         page.goto(f"{stage.url}/page/{name}")
         if "dashboard" in name:
@@ -80,7 +94,7 @@ def test_pages_are_accessible_and_stay_at_home(
             wrong.append(f"{wide} px wider than the window")
         if wrong:
             found[name] = wrong
-    assert found == {}
+    return found
 
 
 def test_the_policy_is_in_force(browser: Browser, stage: Stage) -> None:

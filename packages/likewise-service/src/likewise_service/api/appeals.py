@@ -12,7 +12,6 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.api.rounds import FeatureValue
 from likewise_service.dockets import appeals, notices
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
@@ -30,7 +29,7 @@ class AppealBody(deps.PersonBody):
     """An applicant's words, the right values of features that are wrong, or both."""
 
     text: deps.Reason | None = None
-    corrections: Annotated[dict[str, FeatureValue], Field(max_length=1000)] | None = None
+    corrections: Annotated[dict[str, deps.FeatureValue], Field(max_length=1000)] | None = None
 
 
 class ReviewerBody(deps.Body):

@@ -51,6 +51,9 @@ Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE), Un
 PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE), Unambiguous]
 RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
 DocketId = Annotated[str, Field(pattern=DOCKET_NAME, max_length=64)]
+Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
 Rule = Annotated[str, Field(min_length=1, max_length=2000)]
 Reason = Annotated[str, Field(min_length=1)]
 LearnerSpec = Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]

@@ -1,7 +1,7 @@
 """Dockets: their list, how one begins, its panel, and its end; tokens that open the API."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import Path, Query
 from pydantic import Field
@@ -72,6 +72,25 @@ class LearnerBody(deps.Body):
 
 class GuidelinesBody(deps.Body):
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
+
+
+class GoldPerson(deps.Body):
+    """Somebody made up: the ledger keeps them, so no real person's data."""
+
+    features: Annotated[dict[str, deps.FeatureValue], Field(max_length=1000)]
+    chance: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class GoldBody(deps.Body):
+    """A pair to practise with, the favoured first; ``why`` is said to every response."""
+
+    pair: Annotated[list[GoldPerson], Field(min_length=2, max_length=2)]
+    response: Literal["flag", "fine"]
+    why: deps.Reason
+
+
+class PracticeBody(deps.Body):
+    pairs: Annotated[list[GoldBody], Field(max_length=100)]
 
 
 class MemberBody(deps.Body):
@@ -223,6 +242,21 @@ async def set_guidelines_(
 ) -> Written:
     """Tell the members of the panel what to look for."""
     return await access.write(panel.set_guidelines, body.text)
+
+
+@router.put("/{docket}/practice")
+async def set_practice_(
+    body: PracticeBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.PracticeSet)]
+) -> Written:
+    """Set the pairs that members practise with; an empty list brings back the service's own."""
+    pairs = [
+        panel.Gold(
+            (p.pair[0].features, p.pair[1].features), (p.pair[0].chance, p.pair[1].chance),
+            p.response, p.why,
+        )
+        for p in body.pairs
+    ]  # fmt: skip
+    return await access.write(panel.set_practice, pairs)
 
 
 @router.put("/{docket}/learner")

@@ -8,7 +8,7 @@ from pydantic import Field
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written
-from likewise_service.dockets import panel
+from likewise_service.dockets import signing
 from likewise_service.dockets.docket import Docket
 from likewise_service.ledger import kinds, signatures
 
@@ -61,7 +61,7 @@ async def enrol_member_key(
     """Enrol a key, or agree to one: nothing is accepted from you without a signature any more."""
     key = signatures.PublicKey(body.key)
     return await access.write(
-        panel.enrol_key, access.caller.name, key, device=body.device, proof=body.proof,
+        signing.enrol_key, access.caller.name, key, device=body.device, proof=body.proof,
         consent=body.consent,
     )  # fmt: skip
 
@@ -73,4 +73,4 @@ async def revoke_member_key(
     signature: Annotated[str | None, Query(pattern=deps.SIGNATURE)] = None,
 ) -> Written:
     """End a key; a key of yours may sign that, and does not have to: you may have lost it."""
-    return await access.write(panel.revoke_key, access.caller.name, key_id, signature)
+    return await access.write(signing.revoke_key, access.caller.name, key_id, signature)

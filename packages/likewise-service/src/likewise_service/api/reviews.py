@@ -23,7 +23,7 @@ from likewise_service.api.errors import (
     receipt_response,
     written,
 )
-from likewise_service.dockets import panel
+from likewise_service.dockets import panel, signing
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
@@ -54,9 +54,9 @@ class SignatureBody(deps.Body):
     salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
 
     @property
-    def parsed(self) -> panel.Signature:
+    def parsed(self) -> signing.Signature:
         salt = bytes.fromhex(self.salt)
-        return panel.Signature(self.key, self.at, self.shown, self.signature, salt)
+        return signing.Signature(self.key, self.at, self.shown, self.signature, salt)
 
 
 class ActBody(deps.Body):
@@ -148,7 +148,7 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
         comments=comment_responses(docket, review.comments),
-        to_sign=None if review.ended else panel.to_sign(docket, review.seat),
+        to_sign=None if review.ended else signing.to_sign(docket, review.seat),
     )  # fmt: skip
 
 

@@ -29,9 +29,6 @@ Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
 Outcome = Literal["report", "quiet", "unaudited"]
 # The most rounds that are looked through for those that have something, a page.
 LOOKED_THROUGH = 500
-Integer = Annotated[int, Field(ge=-deps.LARGEST, le=deps.LARGEST)]
-Real = Annotated[float, Field(allow_inf_nan=False)]
-FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
 Score = Annotated[
     float, Field(ge=0, le=1, allow_inf_nan=False, description="Where you decide: your chance.")
 ]
@@ -44,7 +41,7 @@ class ApplicantBody(deps.Body):
     """A person to decide on. The id stays in the ledger: do not use a name."""
 
     id: deps.PersonId
-    features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
+    features: Annotated[dict[str, deps.FeatureValue], Field(max_length=1000)]
     score: Score | None = None
     approved: Annotated[bool, Field(description="Where you decide: your decision.")] | None = None
 

@@ -192,7 +192,7 @@ def _write_all(paths: list[Path], *texts: str) -> list[Path]:
 @click.command(short_help="Keys that sign receipts, and keys of members.")
 @DATABASE
 @click.option("--rotate", is_flag=True, help="Sign with a new key from now on.")
-@click.option("--compromised", is_flag=True, help="The old key fell into other hands.")
+@click.option("--compromised", is_flag=True, help="The old key fell into other hands, or is lost.")
 @click.option(
     "--create", "place", metavar="PLACE",
     help="Make a private key in a file that is not there yet, or in pkcs11:…, and print the public "

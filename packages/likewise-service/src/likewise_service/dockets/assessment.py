@@ -48,7 +48,7 @@ def _process(docket: Docket) -> Part:
     return Part("27(1)(a)", "The processes in which the system is used", {
         "decides": decider,
         "in shadow, so that decisions are not used": projection.settings.shadow,
-        "class of policies": learner.hypotheses.spec().get("kind", "of its own"),
+        "class of policies": type(learner.hypotheses).__name__,
         "features": [_feature(feature) for feature in docket.schema.features],
     }, (
         "the process, the decision that it ends in, and who takes it on",
@@ -183,7 +183,8 @@ def assessment_html(content: Mapping[str, Any]) -> str:
     """Return the same as a page of its own, without scripts or addresses."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
-        f"{escape(content['title'])}</title></head><body>{''.join(_html(content))}</body></html>\n"
+        f"{escape(content['title'])}</title></head>"
+        f"<body><main>{''.join(_html(content))}</main></body></html>\n"
     )
 
 

@@ -49,7 +49,8 @@ class UnitOfWork:
     """One command at work, within a savepoint of a transaction that it shares with others.
 
     ``projection`` is as it was when the command began; ``state`` and ``turns`` follow the records.
-    All of them have the same time, ``at``; ``clock`` is the machine's own.
+    All of them have the same time, ``at``; ``clock`` is the machine's own. ``trees`` are those of
+    the ledger, after each record.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
@@ -60,6 +61,7 @@ class UnitOfWork:
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at = max(docket.moment(), self.projection.at)
         self.added: list[tuple[Record, kinds.Body]] = []
+        self.trees: list[Tree] = []
         self._contents: kinds.Contents = {}
 
     def add(self, *bodies: kinds.Body) -> None:
@@ -99,6 +101,7 @@ class UnitOfWork:
         by = self.actor.id if actor is None else actor.id
         record = self.transaction.append(*kinds.write_body(body), self.at, by)
         self.added.append((record, body))
+        self.trees.append(self.transaction.tree)
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
@@ -440,8 +443,8 @@ class Docket:
         """Take in a command's records, now that none of them can be refused any more."""
         try:
             with self.archive.recording(transaction):
-                for record, body in work.added:
-                    self._take(record, body, work.state)
+                for (record, body), tree in zip(work.added, work.trees, strict=True):
+                    self._take(record, body, work.state, tree)
                     if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
@@ -454,14 +457,14 @@ class Docket:
             transaction.drop_snapshots()
             self._snapshot = 0
 
-    def _take(self, record: Record, body: kinds.Body, state: State) -> None:
+    def _take(self, record: Record, body: kinds.Body, state: State, tree: Tree) -> None:
         round_id = getattr(body, "round", None)
         opened = state.open.get(round_id) if round_id is not None else None
         lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
         if len(self._own) >= ACTORS:  # they are told of their last record again once they act
             self._own.clear()
-        self.tree = self.tree.plus(record.entry)
-        shown = self._own[record.actor] = Shown(record, self.tree)
+        self.tree = tree
+        shown = self._own[record.actor] = Shown(record, tree)
         if self._shown is None or not isinstance(body, kinds.UNSEEN):
             self._shown = shown
         self.seating.take(record, body, self.projection.take(record, body, lam))
@@ -523,7 +526,7 @@ class Docket:
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error
-                self._take(record, body, self._state)
+                self._take(record, body, self._state, self.tree.plus(record.entry))
 
     def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
         erased = view.records(self.projection.head.seq, kind="erased")

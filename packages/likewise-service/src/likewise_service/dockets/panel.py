@@ -1,10 +1,9 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
@@ -13,178 +12,9 @@ from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.showing import shown_text
-from likewise_service.errors import ServiceError, passed, seconds_between
+from likewise_service.dockets.signing import Signature, sign_act
+from likewise_service.errors import ServiceError, passed
 from likewise_service.ledger import kinds, notes, records, signatures
-
-# Seconds by which a member's clock may differ from ours; older signatures are not taken again.
-CLOCKS = 200.0
-
-
-# The most keys of a member that sign or wait.
-KEYS = 20
-
-
-@dataclass(frozen=True)
-class Signature:
-    """A member's signature: by which key and when, the hash of what was shown, the reason's salt.
-
-    What else is signed the docket knows itself.
-    """
-
-    key: str
-    at: str
-    shown: str
-    signature: str
-    salt: bytes = b""
-
-
-@command
-def enrol_key(
-    work: UnitOfWork, member: str, key: signatures.PublicKey, *, device: str = "",
-    proof: str | None = None, consent: str | None = None,
-) -> None:  # fmt: skip
-    """Record a key of a member; it signs at once if they have no other, or if one agrees.
-
-    ``proof`` is the new key's own signature, which is needed the first time; ``consent`` is that of
-    a key that signs for them.
-    """
-    keys, content = work.projection.governance.keys, _possession(work, member, key)
-    enrolled = keys.get(member, {}).get(key.id)
-    signing = kinds.signing_keys(keys, member)
-    if enrolled is None or (enrolled.state == "waits" and not signing):
-        if proof is None or not key.verifies("member-key", content, proof):
-            raise _bad("The new key did not sign that you take it into use. Send its signature.")
-        if sum(listed.state != "revoked" for listed in keys.get(member, {}).values()) >= KEYS:
-            raise _bad(f"You have {KEYS} keys. Revoke those that you do not use.")
-        work.add(kinds.MemberKeyEnrolled(member, key.text, device, proof))
-    elif enrolled.state == "revoked":
-        raise _bad(f"The key {key.id} was revoked, and does not come back. Make another one.")
-    if consent is not None and signing and key.id not in signing:
-        agreeing = _signer(signing, "member-key", content, consent)
-        work.add(kinds.MemberKeyAgreed(member, key.id, agreeing, consent))
-
-
-@command
-def revoke_key(work: UnitOfWork, member: str, key_id: str, signature: str | None = None) -> None:
-    """End a key of a member, who may have lost it: then nothing can sign that they do."""
-    keys = work.projection.governance.keys
-    enrolled = keys.get(member, {}).get(key_id)
-    if enrolled is None:
-        raise ServiceError("no-key", 404, f"You have no key {key_id!r}. List yours.")
-    if enrolled.state == "revoked":
-        return
-    if signature is not None:
-        content = signatures.revocation(work.docket.name, member, enrolled.public)
-        _signer(kinds.signing_keys(keys, member), "member-key-end", content, signature)
-    work.add(kinds.MemberKeyRevoked(member, key_id, signature))
-
-
-def _possession(work: UnitOfWork, member: str, key: signatures.PublicKey) -> bytes:
-    return signatures.possession(work.docket.name, member, key)
-
-
-def _signer(
-    keys: Mapping[str, signatures.PublicKey], purpose: str, content: bytes, signature: str
-) -> str:
-    for name, key in keys.items():
-        if key.verifies(purpose, content, signature):
-            return name
-    raise _bad(
-        f"None of your keys ({', '.join(keys) or 'none'}) signed that. Sign it with one of them, "
-        f"or revoke those that you have lost."
-    )
-
-
-def to_sign(docket: Docket, seat: reviews.Seat) -> dict[str, Any] | None:
-    """Return what a member's signature covers besides what they say; None if they do not sign."""
-    projection, key = docket.projection, docket.seating.key
-    if seat.member not in projection.governance.keys:
-        return None
-    target, review = seat.target(projection), key.review_id(seat)
-    names = key.aliases(review, target.round.shown(seat.member))
-    return {
-        "shown": _shown(docket, target, review),
-        "flags": kinds.flags_of(target.objections, names),
-    }
-
-
-def _shown(docket: Docket, target: reviews.ReviewTarget, review: str) -> str:
-    round_, guidelines = target.round, docket.projection.guidelines
-    text = shown_text(
-        docket.seating.key, review, target.member, round_, guidelines, docket.schema.features,
-        docket.payloads(round_.people.values()),
-    )  # fmt: skip
-    if text is None:
-        seq = docket.projection.head.seq
-        raise records.LedgerBroken(docket.name, seq, "features beside it are gone.")
-    return text
-
-
-def sign_act(
-    work: UnitOfWork, seat: reviews.Seat, target: reviews.ReviewTarget, act: signatures.Act,
-    signed: Signature | None, pair: Pair | None = None,
-    objection: kinds.Objection = kinds.Objection(),  # noqa: B008 - a frozen value
-) -> None:  # fmt: skip
-    """Record a member's signature before the record that it signs.
-
-    Once a member has had a key, nothing of theirs is recorded without one.
-    """
-    governance, member = work.projection.governance, seat.member
-    if member not in governance.keys:
-        if signed is not None:
-            raise _bad("You have no key here. Take yours into use first.")
-        return
-    keys = kinds.signing_keys(governance.keys, member)
-    if signed is None:
-        raise ServiceError(
-            "signature-needed", 409,
-            f"You sign what you say ({', '.join(keys) or 'all your keys are revoked'}), so nothing "
-            f"is taken without a signature. Sign in the browser that has the key, or make one for "
-            f"this browser under “Your signature”.",
-        )  # fmt: skip
-    if signed.key not in keys:
-        raise _bad(f"The key {signed.key} does not sign for you; {', '.join(keys) or 'none'} does.")
-    review = work.docket.seating.key.review_id(seat)
-    names = work.docket.seating.key.aliases(review, target.round.shown(member))
-    flags = kinds.flags_of(target.objections, names) if act == "finish" else None
-    people = None if pair is None else (names[pair.first], names[pair.second])
-    body = kinds.Signed(
-        member, signed.key, review, records.sha256(_shown(work.docket, target, review).encode()),
-        act, people, objection.reason, objection.limit, flags, signed.at, signed.signature,
-    )  # fmt: skip
-    _check_signed(work, body, signed.shown)
-    if not keys[signed.key].verifies(
-        "member", body.statement(work.projection.name), body.signature
-    ):
-        raise _bad(
-            "The signature is not one of what was sent, or what you have said here has changed. "
-            "Read the review again, and sign it."
-        )
-    work.add(body)
-
-
-def _check_signed(work: UnitOfWork, body: kinds.Signed, shown: str) -> None:
-    """Refuse what was signed at another time, or about something else than is shown now."""
-    try:
-        apart = abs(seconds_between(body.at, work.clock))
-    except ValueError:
-        apart = math.inf  # no such day, or hour
-    if apart > CLOCKS:
-        sentence = f"You signed at {body.at}, and it is {work.clock}. Sign again"
-        raise ServiceError("signature-late", 409, f"{sentence}; if that fails, set your clock.")
-    if body.at <= work.projection.governance.signed.get(body.subject, ""):
-        raise _bad("You signed something later about the same already. Sign again, at this time.")
-    if body.shown != shown:
-        raise ServiceError(
-            "shown-changed", 409,
-            "What you were shown is not what is shown now: the guidelines have changed, or "
-            "somebody was erased. Look again, and sign that.",
-        )  # fmt: skip
-
-
-def _bad(sentence: str) -> ServiceError:
-    return ServiceError("bad-signature", 422, sentence)
 
 
 @command
@@ -435,6 +265,46 @@ def set_guidelines(work: UnitOfWork, text: str) -> None:
         )
     if text != work.projection.guidelines:
         work.add(kinds.GuidelinesSet(text))
+
+
+# The most pairs to practise with, and characters of the word on each.
+GOLD, GOLD_WHY = 20, 400
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A pair to practise with: features and chances of two made-up people, and what is right."""
+
+    features: tuple[Mapping[str, Any], Mapping[str, Any]]
+    chances: tuple[float, float]
+    response: Literal["flag", "fine"]
+    why: str
+
+
+@command
+def set_practice(work: UnitOfWork, pairs: Sequence[Gold]) -> None:
+    """Record the pairs that members practise with; without any, the service's own come back."""
+    if len(pairs) > GOLD:
+        raise ServiceError("too-many", 422, f"Members practise with {GOLD} pairs at most.")
+    made = tuple(_gold_pair(work, pair) for pair in pairs)
+    if made != work.projection.practice:
+        work.add(kinds.PracticeSet(made))
+
+
+def _gold_pair(work: UnitOfWork, pair: Gold) -> kinds.GoldPair:
+    """Return a pair as it is recorded: the favoured first, features as the docket's schema has."""
+    if not 0 < len(pair.why.strip()) <= GOLD_WHY:
+        sentence = f"Say in 1 to {GOLD_WHY} characters why a response is right."
+        raise ServiceError("bad-practice", 422, sentence)
+    scores = [to_units(within("chance", chance, 0, 1, "It is a share.")) for chance in pair.chances]
+    if scores[0] <= scores[1]:
+        sentence = "The first of a pair must have the higher chance. Swap the two."
+        raise ServiceError("bad-practice", 422, sentence)
+    rows = work.docket.schema.people([dict(f) for f in pair.features], ["first", "second"])
+    first, second = (
+        tuple(records.person_payload(row).content["features"]) for row in rows.x.tolist()
+    )
+    return kinds.GoldPair((first, second), (scores[0], scores[1]), pair.response, pair.why.strip())
 
 
 @command

@@ -5,6 +5,7 @@ records again for whoever asks for it.
 """
 
 import re
+import threading
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -117,6 +118,7 @@ class Standing:
     members: list[str] = field(default_factory=list)
     rule: str = ""
     guidelines: str = ""
+    practice: tuple[kinds.GoldPair, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)
     largest_name: int = 0
     revealed: kinds.SeedRevealed | None = None
@@ -273,8 +275,28 @@ class Projection(Standing):
         return Round(round_id, number, at, self.settings.sensitivity)
 
 
-# The number of closed rounds in the cache, the last used.
-CACHED = 256
+class RoundCache:
+    """The closed rounds that were used last, of all dockets of a process: there may be many."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self._lock = most, threading.Lock()
+        self._rounds: OrderedDict[tuple[object, str], Round] = OrderedDict()
+
+    def get(self, owner: object, round_id: str) -> Round | None:
+        with self._lock:
+            if (owner, round_id) in self._rounds:
+                self._rounds.move_to_end((owner, round_id))
+            return self._rounds.get((owner, round_id))
+
+    def put(self, owner: object, round_: Round) -> None:
+        with self._lock:
+            self._rounds[owner, round_.id] = round_
+            self._rounds.move_to_end((owner, round_.id))
+            if len(self._rounds) > self.most:
+                self._rounds.popitem(last=False)
+
+
+CACHE = RoundCache(4096)
 
 Looking = Callable[[], AbstractContextManager[LedgerView]]
 
@@ -289,7 +311,7 @@ class StoredArchive(Archive):
     def __init__(self, looking: Looking, sensitivity: Callable[[], int]) -> None:
         self._looking, self._sensitivity = looking, sensitivity
         self._transaction: Transaction | None = None
-        self._cache: OrderedDict[str, Round] = OrderedDict()
+        self._owner = object()
 
     @contextmanager
     def recording(self, transaction: Transaction) -> Iterator[None]:
@@ -301,21 +323,24 @@ class StoredArchive(Archive):
             self._transaction = None
 
     def forget(self) -> None:
-        self._cache.clear()
+        """Leave what is in the cache to nobody: others push it out."""
+        self._owner = object()
 
     def find(self, round_id: str, until: int) -> Round | None:
-        self.prepare([round_id], until)
-        if round_id in self._cache:
-            self._cache.move_to_end(round_id)
-        return self._cache.get(round_id)
+        cached = CACHE.get(self._owner, round_id)
+        return self.prepare([round_id], until).get(round_id) if cached is None else cached
 
-    def prepare(self, round_ids: Sequence[str], until: int) -> None:
-        """Put several rounds into the cache with one query."""
-        missing = [name for name in dict.fromkeys(round_ids) if name not in self._cache]
-        if missing:
-            with self._looking() as view:
-                for round_ in self._folded(view, view.round_numbers(missing), until):
-                    self._keep(round_)
+    def prepare(self, round_ids: Sequence[str], until: int) -> dict[str, Round]:
+        """Put several rounds into the cache with one query; return those that it lacked."""
+        names = dict.fromkeys(round_ids)
+        missing = [name for name in names if CACHE.get(self._owner, name) is None]
+        if not missing:
+            return {}
+        with self._looking() as view:
+            loaded = self._folded(view, view.round_numbers(missing), until)
+        for round_ in loaded:
+            CACHE.put(self._owner, round_)
+        return {round_.id: round_ for round_ in loaded}
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:
         with self._looking() as view:
@@ -332,15 +357,9 @@ class StoredArchive(Archive):
         return rounds
 
     def put(self, round_: Round, *, closes: bool) -> None:
-        self._keep(round_)
+        CACHE.put(self._owner, round_)
         if closes and self._transaction is not None:
             self._transaction.list_round(round_.number, round_.id)
-
-    def _keep(self, round_: Round) -> None:
-        self._cache[round_.id] = round_
-        self._cache.move_to_end(round_.id)
-        if len(self._cache) > CACHED:
-            self._cache.popitem(last=False)
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
         with self._looking() as view:

@@ -24,8 +24,8 @@ class SnapshotCheck:
 class Recomputation(Docket):
     """A docket that is read from the first record on, without a snapshot, a few records at a time.
 
-    Every decision is taken again; ``differences`` are the records whose decisions, and the
-    snapshots whose content, are not what follows from the records.
+    Every decision is taken again; ``differences`` are the records whose decisions, and those whose
+    snapshots and trees, are not what follows from the records.
     """
 
     def __init__(self, store: Store, name: str) -> None:
@@ -42,6 +42,8 @@ class Recomputation(Docket):
             if newest is not None and self.projection.head.seq < newest[0].size <= self._until:
                 self._until = newest[0].size
             self._read(view)
+            # The roots that are kept beside the records, from which proofs are made.
+            self.differences += [self._until] * (view.log(self._until).tree() != self.tree)
             if newest is not None and newest[0] == self.tree:
                 self.differences += [self._until] * bool(self.compare(newest[1]))
         return self._until < last

@@ -133,8 +133,9 @@ class RepeatedReview(ReviewTarget):
 
 # A round is shown again only after the member has finished this many others in between.
 BETWEEN = 3
-# The most ids of reviews in the cache.
-CACHED = 4096
+# The ids of reviews of all dockets of a process, by key; and the most of them.
+_IDS: dict[tuple[bytes, str, str, str], str] = {}
+CACHED = 65_536
 
 
 class ReviewKey:
@@ -150,17 +151,16 @@ class ReviewKey:
     def __init__(self, seed: int, salt: bytes) -> None:
         key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
         # Copied for every draw, which takes a third of the time of a new one.
-        self._hmac = hmac.new(key, digestmod="sha256")
-        self._ids: dict[tuple[str, str, str], str] = {}
+        self._key, self._hmac = key, hmac.new(key, digestmod="sha256")
 
     def review_id(self, seat: Seat) -> str:
         """Return the id of a review; a repeat has another one than the first review."""
         parts = (seat.member, seat.round, str(seat.again is not None))
-        review_id = self._ids.get(parts)
+        review_id = _IDS.get((self._key, *parts))
         if review_id is None:
-            if len(self._ids) >= CACHED:
-                self._ids.clear()
-            review_id = self._ids[parts] = self._draw("review", *parts)[:32]
+            if len(_IDS) >= CACHED:
+                _IDS.clear()
+            review_id = _IDS[self._key, *parts] = self._draw("review", *parts)[:32]
         return review_id
 
     def aliases(self, review_id: str, people: Iterable[str]) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""The ledger: records in a hash chain, their kinds, signatures, and the database."""
+"""The ledger: records in a Merkle tree, their kinds, signatures, and the database."""

@@ -509,6 +509,27 @@ class GuidelinesSet(Body, kind="guidelines-set", by="operator"):
         projection.guidelines = self.text
 
 
+class GoldPair(Body):
+    """Two made-up people, the favoured first, of whom the right response is set, and why.
+
+    ``features`` are encoded, in the order of the schema; ``scores`` are in units.
+    """
+
+    features: tuple[tuple[float | None, ...], tuple[float | None, ...]]
+    scores: tuple[int, int]
+    response: Literal["flag", "fine"]
+    why: str
+
+
+class PracticeSet(Body, kind="practice-set", by="operator"):
+    """The pairs that members practise with from now on; none for those of the service itself."""
+
+    pairs: tuple[GoldPair, ...]
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.practice = self.pairs
+
+
 # The days within which somebody has to reconsider, where a docket does not say otherwise.
 APPEAL_DAYS = 30.0
 

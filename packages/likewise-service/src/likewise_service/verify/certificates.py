@@ -7,6 +7,7 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.learner.certificate import certificate, unseen_reports
+from likewise.learner.evidence import Evidence as Rounds
 from likewise.learner.state import State
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
@@ -50,12 +51,19 @@ def give_certificate(
 
 
 def add_certificate(findings: Replayed) -> None:
-    """Compute the certificate at the end of a replay, if the learner could be rebuilt."""
+    """Compute the certificate at the end of a replay, if the learner could be rebuilt.
+
+    With one-sided labels the rounds themselves say what holds with high probability.
+    """
     state = findings.state
     if state is None or not findings.decisions or state.learner.ignores_reports:
         return
-    findings.certificate = certificate_content(state)
-    findings.kept.append(certificate_words(findings.certificate))
+    findings.certificate = content = certificate_content(state)
+    every = [round_ for round_ in findings.closed if round_.number <= state.opened]
+    surely = Rounds.of(state.learner, every).one_sided() if len(every) == state.opened else None
+    if surely is not None:
+        content |= surely.to_json()
+    findings.kept.append(certificate_words(content))
 
 
 def certificate_words(content: Mapping[str, Any]) -> str:

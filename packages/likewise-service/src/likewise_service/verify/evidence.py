@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise.learner.state import State
+from likewise.learner.state import OpenRound, State
 from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.notes import Checkpoint, encoded, origin_of
 from likewise_service.ledger.records import LedgerBroken, Payload, Record, fault_of
@@ -58,7 +58,8 @@ class Replayed:
     nothing is left.
     ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
     governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
-    ``kept_state`` after the record that was asked for, ``certificate`` that of the end.
+    ``kept_state`` after the record that was asked for, ``certificate`` that of the end; ``closed``
+    are the rounds that closed, where labels are one-sided.
     """
 
     receipt: Checkpoint
@@ -87,6 +88,7 @@ class Replayed:
     state: State | None = None
     kept_state: State | None = None
     certificate: dict[str, Any] | None = None
+    closed: list[OpenRound] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     unkept: list[str] = field(default_factory=list)
 

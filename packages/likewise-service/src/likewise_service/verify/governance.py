@@ -334,7 +334,7 @@ class KeyChecks:
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
 ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
-# A comment is none of them: it changes no outcome, and nobody signs it.
+# A comment is none of them: it changes no outcome, nobody signs it, and it rests on trust.
 STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
 
@@ -362,7 +362,7 @@ class MemberChecks:
 
     def passes(self, record: Record) -> bool:
         """Tell at once that the record needs no signature, and none waits for it."""
-        return self._pending is None and record.kind not in STATEMENTS
+        return self._pending is None and record.kind not in MEMBER_ACTS
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         for recorded, expected in self._check(record, body):
@@ -388,6 +388,8 @@ class MemberChecks:
             self._pending = body
         elif record.kind in STATEMENTS:
             yield from self._statement(record, signed)
+        elif record.kind == "commented":
+            self.unsigned[str(record.body.get("member")), record.actor] += 1
 
     def _statement(self, record: Record, signed: kinds.Signed | None) -> Iterator[tuple[str, str]]:
         member = str(record.body.get("member"))

@@ -327,7 +327,7 @@ def give_packet(
     """
     with docket.unit_of_work() as work:
         content = packet_content(history_in(docket, round_id, person), role)
-        content["key"] = docket.store.keys.public().text
+        content["key"] = work.projection.governance.key  # a process may remember an older one
         work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
         record, _ = work.added[-1]
     with docket.looking() as view:
@@ -383,7 +383,7 @@ def _proof_fault(packet: Mapping[str, Any], keys: KnownKeys) -> str:
 def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
     until, checkpoint = int(packet["until"]), InclusionProof.parse(packet["proof"]).checkpoint
     if checkpoint.size > evidence.log.size:
-        return [f"The ledger ends before record {checkpoint.size:,}, by which it was given."]
+        return [f"It was given by record {checkpoint.size:,}. Take a ledger that has that one."]
     if evidence.checkpoint(checkpoint.size) != checkpoint:
         return [f"The ledger has other records up to {checkpoint.size:,} than the packet's proof."]
     try:

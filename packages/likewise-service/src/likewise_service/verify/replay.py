@@ -24,7 +24,7 @@ from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
-from likewise_service.dockets.showing import shown_text
+from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import LedgerBroken, Record, features_of, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
@@ -419,6 +419,8 @@ class Replay:
             if isinstance(body, kinds.PeopleArrived) and not self._has_features(body):
                 self.state = None
                 return
+            if isinstance(body, kinds.Closed) and self.state.learner.pricing.one_sided:
+                self.findings.closed += filter(None, [self.state.open.get(body.round)])
             self.state = body.advance(self.state, self.contents, self.surrogates)
         except _BROKEN as error:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from likewise.panel.objections import Pair
 from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
-from likewise_service.dockets import board, panel
+from likewise_service.dockets import board, panel, signing
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
@@ -27,7 +27,9 @@ from likewise_service.web.dependencies import (
     acts,
     file_response,
     page_router,
+    told,
 )
+from likewise_service.web.language import speaking
 
 router = page_router("/console")
 
@@ -82,15 +84,17 @@ async def queue_json(
 @router.get("/practice")
 async def practice_page(
     request: Auditor,
-    done: Annotated[int, Query(ge=0, le=len(practice.GOLD))] = 0,
+    done: Annotated[int, Query(ge=0, le=panel.GOLD)] = 0,
     said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
     """Show made-up people of this docket, after a word on the pair before."""
-    word = practice.GOLD[done - 1].word(said) if done and said else ""
 
     def task(worker: Worker) -> Response:
+        pairs = worker.docket.projection.practice
+        golds = practice.gold_pairs(pairs)
+        word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
         page = request.page(worker.docket.projection.settings.title)
-        made_up = queue.practice_queue(worker.docket.schema.features, done)
+        made_up = queue.practice_queue(worker.docket.schema.features, done, pairs)
         return _show_queue(made_up, page, "", word)
 
     return await request.run(task)
@@ -114,7 +118,7 @@ async def to_sign(request: Auditor, key: Key) -> Response:
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
-        content = panel.to_sign(worker.docket, worker.board.find(member, key).seat)
+        content = signing.to_sign(worker.docket, worker.board.find(member, key).seat)
         return JSONResponse(queue.signing_data(worker, member, {key: content}))
 
     return await request.run(task)
@@ -129,9 +133,9 @@ async def review_page(request: Auditor, key: Key) -> Response:
         fines = queue.read_fines(worker.store, worker.name, [key])[key]
         left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
         response = review_response(worker.docket, review)
-        signing = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
+        browser = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
         return {
-            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": signing,
+            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": browser,
         }  # fmt: skip
 
     return await request.show("console/review.html", values)
@@ -181,7 +185,7 @@ class _Response(NamedTuple):
         return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
     @property
-    def signatures(self) -> dict[str, panel.Signature]:
+    def signatures(self) -> dict[str, signing.Signature]:
         """The member's signatures by what they sign: an act may need several, or none."""
         try:
             sent = _SIGNATURES.validate_json(self.form.get("signatures", "{}"), strict=True)
@@ -214,7 +218,7 @@ SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signat
 _SIGNATURES = TypeAdapter(dict[Literal["flag", "withdraw", "finish", "reopen"], SignatureBody])
 
 
-def hand_in(worker: Worker, review: board.Review, signed: panel.Signature | None = None) -> bool:
+def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | None = None) -> bool:
     """Finish a review in which every pair has a response; tell if it is handed in.
 
     Where the member signs, and has not signed this, it waits for them.
@@ -255,10 +259,9 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     response, handed_in = _Response(act, key, form), False
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
-        done, said = (
-            practice.practised(form.get("pair", "")),
-            act if act in ("flag", "fine") else "",
-        )
+        golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
+        done = practice.practised(form.get("pair", ""), golds)
+        said = act if act in ("flag", "fine") else ""
         return request.go(f"/practice?done={done}&said={said}")
     if act == "finish" and not form.get("meant"):
         raise ServiceError("not-meant", 422, "Tick that you mean it: no pair is asked about again.")
@@ -283,8 +286,12 @@ async def hand_in_complete(request: Auditor) -> Response:
     await request.form()
 
     def task(worker: Worker) -> None:
-        for review in worker.board.listed(request.caller.name, ("asked",), queue.LISTED):
-            hand_in(worker, review)
+        reviews = worker.board.listed(request.caller.name, ("asked",), queue.LISTED)
+        left = queue.find_queue(worker, request.caller.name).left
+        complete = [hand_in(worker, review) for review in reviews if review.id not in left]
+        if not all(complete):
+            sentence = "You sign what you say, and that needs JavaScript. Switch it on."
+            raise ServiceError("signature-needed", 409, sentence)
 
     await request.run(task)
     return request.go("/")
@@ -350,7 +357,7 @@ async def seats_page(request: Auditor) -> Response:
 
 async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
-    current, page = request.caller.id, request.page("Your seats")
+    current, page = request.caller.id, request.page()
     return rendering.html(
         "console/seats.html", page, status, seats=seats, current=current, problem=problem
     )
@@ -362,7 +369,9 @@ async def add(request: Auditor) -> Response:
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, error.sentence, error.status)
+        with speaking(request.language):
+            problem = told(error.code, error.sentence)
+        return await _seats_page(request, problem, error.status)
     return request.go("/seats")
 
 

@@ -5,11 +5,11 @@ import hmac
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
@@ -19,9 +19,14 @@ from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.ledger.kinds import MAY, Actor, Body
+from likewise_service.web import language
+from likewise_service.web.language import N_, _
 from likewise_service.web.rendering import PageContext, html
 
 SESSION, RETURN = "likewise_session", "likewise_return"
+# What a refusal says besides its words.
+HEADERS = ("retry-after", "www-authenticate", "allow")
+T = TypeVar("T")
 
 
 def session_cookie(request: Request) -> str:
@@ -40,6 +45,14 @@ class PageRequest(DocketAccess):
     request: Request
     session: sign_ins.Session
     base: str
+
+    @property
+    def language(self) -> str:
+        return asked_language(self.request)
+
+    async def run(self, task: Callable[[Worker], T]) -> T:
+        """Run a task in the docket's thread, in the name and the language of the reader."""
+        return await super().run(language.spoken(self.language, task))
 
     @property
     def actor(self) -> Actor:
@@ -77,12 +90,19 @@ class PageRequest(DocketAccess):
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
         caller = self.caller
         may = frozenset(kind for kind, roles in MAY.items() if caller.role in roles)
+        url = self.request.url
+        address = f"{url.path}?{url.query}" if url.query else url.path
         return PageContext(
-            self.base, self.session.csrf, title, caller.name, receipt, caller.id, may=may
-        )
+            self.base, self.session.csrf, title, caller.name, receipt, caller.id, self.language,
+            address if self.request.method == "GET" else f"{self.base}/", may,
+        )  # fmt: skip
 
     def go(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.base}{path}", 303)
+
+
+def asked_language(request: Request) -> str:
+    return language.chosen(request.cookies, request.headers.get("accept-language", ""))
 
 
 def same_secret(secret: str, text: str) -> bool:
@@ -148,16 +168,94 @@ def page_router(prefix: str = "") -> APIRouter:
 
 
 TITLES = {
-    401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 413: "Too large",
-    429: "Too fast", 503: "Not now",
+    401: N_("Sign in"), 403: N_("Not for you"), 404: N_("Not found"), 409: N_("Too late"),
+    413: N_("Too large"), 429: N_("Too fast"), 503: N_("Not now"),
 }  # fmt: skip
 # The API's own sentences about these are for programs.
 FOR_PEOPLE = {
-    "not-found": "There is nothing at this address. It may have been mistyped, or has moved.",
-    "wrong-method": "This address cannot be opened like that. Go back, and use the buttons there.",
-    "invalid": "This page was asked for in a way it does not know.",
-    "bad-request": "The browser sent something that cannot be read. Go back, and try again.",
+    "not-found": N_("There is nothing at this address. It may have been mistyped, or has moved."),
+    "wrong-method": N_(
+        "This address cannot be opened like that. Go back, and use the buttons there."
+    ),
+    "invalid": N_("This page was asked for in a way it does not know."),
+    "bad-request": N_("The browser sent something that cannot be read. Go back, and try again."),
 }
+# The API's sentences are English, and name values; in other languages these stand for them.
+BY_CODE = FOR_PEOPLE | {
+    "appeal-open": N_(
+        "An appeal is not decided yet. Decide on it first, or record that it was withdrawn."
+    ),
+    "no-appeal": N_("There is no such open appeal. It may be decided, or withdrawn."),
+    "no-certificate": N_("Nothing is certified here."),
+    "no-corrections": N_("This appeal corrects nothing to accept."),
+    "no-key": N_("You have no such key. Take one from your list."),
+    "no-reason": N_("Say why: the applicant has a right to the reasons."),
+    "no-reviewer": N_("Name the person who decides."),
+    "not-assigned": N_("The appeal is assigned to somebody else, who has to decide."),
+    "shown-changed": N_("What you were shown is not what is shown now. Look again, and sign that."),
+    "signature-late": N_(
+        "This was signed at another time. Sign again; if that fails, set your clock."
+    ),
+    "bad-key": N_("This form was sent in a way that is not known. Load the page again."),
+    "bad-limit": N_("A limit is 0 to 99 points. Load the page again."),
+    "bad-signature": N_("The signature does not fit what was sent. Load the page again, and sign."),
+    "busy": N_("Too many wait here already. Wait a second, and send it again."),
+    "deadline-passed": N_("The time for this round is over; nothing can be added or taken back."),
+    "internal": N_("Something failed here. Tell the operator when it was."),
+    "last-operator": N_("This is the last operator’s token. Create another one first."),
+    "limit-kept": N_("The two are no further apart than that limit allows. Give a lower one."),
+    "loading": N_("The docket is being loaded. Ask again in a while."),
+    "no-docket": N_("There is no such docket."),
+    "no-hold": N_("There is no such hold. It may be over."),
+    "no-language": N_("There is no such language here."),
+    "no-member": N_("Nobody of that name sits on the panel. Add them first, or correct the name."),
+    "no-pair": N_("This form names no pair. Load the page again."),
+    "no-person": N_("There is nobody of that id in this round."),
+    "no-review": N_("You have no such review. Take one from your list."),
+    "no-role": N_("Your organisation gives you no role here. Ask it to."),
+    "no-round": N_("There is no such round in this docket."),
+    "no-seat": N_("You have no such seat in this browser. Add it first."),
+    "no-sign-on": N_("There is no sign-on here. Sign in with the token that you have."),
+    "no-token": N_("There is no such token."),
+    "no-words": N_("A comment has words. Write some."),
+    "not-asked": N_("You are not asked about these two people."),
+    "not-graded": N_("This docket takes flags without a limit. Leave the limit out."),
+    "not-meant": N_("Tick that you mean it: no pair is asked about again."),
+    "not-seated": N_("You are not asked about this round."),
+    "on-hold": N_("A legal hold keeps this from being erased."),
+    "other-docket": N_("Your token is for another docket."),
+    "other-seat": N_(
+        "In this browser you speak for another seat by now. Choose the one you spoke for."
+    ),
+    "panel-closed": N_("The panel has closed; nothing can be added or taken back."),
+    "program": N_("This is a program’s token; it opens no page. Use your own."),
+    "provider-unreachable": N_("Your organisation’s sign-on does not respond. Try again later."),
+    "refused": N_("That was refused. Correct it, and send it again."),
+    "revoked": N_("Your access was revoked. Ask the operator."),
+    "sign-on-refused": N_("Your organisation’s sign-on did not let you in. Begin again here."),
+    "signature-needed": N_("You sign what you say, so nothing is taken without a signature."),
+    "signed-out": N_("You are signed out. Sign in again."),
+    "store-broken": N_("The ledger cannot be read. Tell the operator."),
+    "store-busy": N_("The database is busy. Try again in a while."),
+    "store-unavailable": N_("The database does not respond. Try again in a while."),
+    "too-large": N_("That is too large. Send less of it."),
+    "too-long": N_("What you wrote is too long. Shorten it."),
+    "too-many": N_("No more of these are taken."),
+    "too-many-requests": N_("Too many requests. Wait a moment, and send it again."),
+    "turn-over": N_("You have handed this in, and another member may be asked by now."),
+    "unauthorised": N_("Your token was revoked. Ask the operator for another."),
+    "unknown-token": N_(
+        "This token is not known, or was revoked. Copy all of it, or ask the operator for another."
+    ),
+    "wrong-form": N_("This form is not of your session. Load the page again."),
+    "wrong-role": N_("This page is for others. Sign in with another token."),
+}
+
+
+def told(code: str, sentence: str) -> str:
+    """Return what a page says of an error, in the language in use."""
+    known = FOR_PEOPLE if language.current() == "en" else BY_CODE
+    return _(known[code]) if code in known else sentence
 
 
 def _to_sign_in(scope: Scope) -> Response:
@@ -181,23 +279,34 @@ def return_address(request: Request, home: str) -> str:
 def error_page(scope: Scope, problem: Problem) -> Response | None:
     """Render a page that says what went wrong and what to do; None for programs and scripts."""
     path, accept = scope["path"], Headers(scope=scope).get("accept", "")
-    if path.startswith(("/console", "/dashboard")):
-        for_people = accept != "application/json"
-    else:
-        for_people = not path.startswith("/v1/") and "text/html" in accept
-    if not for_people:
+    of_pages = path.startswith(("/console", "/dashboard", "/language"))
+    if not of_pages and (path.startswith("/v1/") or "text/html" not in accept):
         return None
-    if problem.code == "signed-out":
-        return _to_sign_in(scope)
+    with language.speaking(asked_language(Request(scope))):
+        if of_pages and accept == "application/json":
+            return _error_data(problem)
+        return _to_sign_in(scope) if problem.code == "signed-out" else _error_html(path, problem)
+
+
+def _error_data(problem: Problem) -> Response:
+    """Return an error for a page's own script, in the words of the page."""
+    content = {"code": problem.code, "message": told(problem.code, problem.sentence)}
+    headers = {name: problem.headers[name] for name in HEADERS if name in problem.headers}
+    return JSONResponse({"error": content}, problem.status_code, headers)
+
+
+def _error_html(path: str, problem: Problem) -> Response:
     base = "/dashboard" if path.startswith("/dashboard") else "/console"
-    way_out, label = f"{base}/", "Back to the beginning"
+    way_out, label = f"{base}/", _("Back to the beginning")
     if problem.status_code == 403:
-        way_out, label = "/console/sign-in", "Sign in with another token"
+        way_out, label = "/console/sign-in", _("Sign in with another token")
     page = html(
-        "problem.html", PageContext(base), problem.status_code, way_out=way_out, label=label,
-        title=TITLES.get(problem.status_code, "That did not work"),
-        sentence=FOR_PEOPLE.get(problem.code, problem.sentence),
+        "problem.html", PageContext(base, language=language.current(), address=f"{base}/"),
+        problem.status_code, way_out=way_out, label=label,
+        title=_(TITLES.get(problem.status_code, N_("That did not work"))),
+        sentence=told(problem.code, problem.sentence),
     )  # fmt: skip
-    for name, value in problem.headers.items():
-        page.headers.setdefault(name, value)
+    for name in HEADERS:
+        if name in problem.headers:
+            page.headers.setdefault(name, problem.headers[name])
     return page

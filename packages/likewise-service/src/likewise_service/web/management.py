@@ -18,7 +18,8 @@ from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets, errors, ledger, metrics
 from likewise_service.dockets.worker import Worker
 from likewise_service.ledger import kinds
-from likewise_service.web.dependencies import PageRequest, Supervisor, acts, page_router
+from likewise_service.web.dependencies import PageRequest, Supervisor, acts, page_router, told
+from likewise_service.web.language import speaking
 
 router = page_router("/dashboard")
 
@@ -47,7 +48,9 @@ async def _done(
         await act
     except (LikewiseError, RequestValidationError) as error:
         problem = errors.error_response(error)
-        return await show(request, problem=problem.sentence, status=problem.status_code, form=form)
+        with speaking(request.language):
+            sentence = told(problem.code, problem.sentence)
+        return await show(request, problem=sentence, status=problem.status_code, form=form)
     return request.go(page)
 
 

@@ -1,12 +1,19 @@
-"""Practice: made-up people with the docket's own features, and a word on each of their pairs."""
+"""Practice: made-up people with the docket's own features, and a word on each of their pairs.
+
+The operator sets pairs and their right responses; until then the service's own are shown.
+"""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from likewise.numerics.fixed_point import from_units
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews
+from likewise_service.ledger import kinds
+from likewise_service.ledger.records import features_of
+from likewise_service.web.language import N_, _
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
@@ -15,12 +22,13 @@ PEOPLE = {"p1": (0.81, 0.60), "p2": (0.34, 0.61), "p3": (0.78, 0.95), "p4": (0.2
 
 
 class Gold(NamedTuple):
-    """A pair of which it is known what to say of it, and why."""
+    """A pair of which it is known what to say of it, and why; ``own`` are the operator's words."""
 
     over: str
     under: str
     response: str
     why: str
+    own: bool = False
 
     def word(self, response: str) -> str:
         """Say whether a response is right.
@@ -28,25 +36,44 @@ class Gold(NamedTuple):
         >>> GOLD[2].word("fine")[:43]
         'Look again: Person 1 and Person 2 are nearl'
         """
-        verdict = "Yes" if response == self.response else "Look again"
-        return f"{verdict}: Person {self.over[1:]} and Person {self.under[1:]} {self.why}"
+        verdict = _("Yes") if response == self.response else _("Look again")
+        places = {} if self.own else {"first": self.over[1:], "second": self.under[1:]}
+        why = self.why if self.own else _(self.why, **places)
+        return f"{verdict}: {why}"
 
 
 GOLD = (
-    Gold("p1", "p4", "fine", "differ in much that may matter, so their chances may too."),
-    Gold("p3", "p4", "fine", "are at opposite ends of nearly everything."),
-    Gold("p1", "p2", "flag", "are nearly the same, and treated very differently."),
-    Gold("p3", "p2", "fine", "are a third of the range apart in most things."),
-)
+    Gold("p1", "p4", "fine", N_(
+        "Person %(first)s and Person %(second)s differ in much that may matter, so their chances "
+        "may too."
+    )),
+    Gold("p3", "p4", "fine", N_(
+        "Person %(first)s and Person %(second)s are at opposite ends of nearly everything."
+    )),
+    Gold("p1", "p2", "flag", N_(
+        "Person %(first)s and Person %(second)s are nearly the same, and treated very differently."
+    )),
+    Gold("p3", "p2", "fine", N_(
+        "Person %(first)s and Person %(second)s are a third of the range apart in most things."
+    )),
+)  # fmt: skip
 
 
-def practised(pair: str) -> int:
+def gold_pairs(pairs: Sequence[kinds.GoldPair]) -> Sequence[Gold]:
+    """Return the operator's pairs, or the service's own where there are none."""
+    return [
+        Gold(f"p{2 * place + 1}", f"p{2 * place + 2}", pair.response, pair.why, own=True)
+        for place, pair in enumerate(pairs)
+    ] or GOLD
+
+
+def practised(pair: str, golds: Sequence[Gold]) -> int:
     """Return how many pairs are done after one of them.
 
-    >>> practised("p1.p2"), practised("p9.p9")
+    >>> practised("p1.p2", GOLD), practised("p9.p9", GOLD)
     (3, 0)
     """
-    names = [f"{gold.over}.{gold.under}" for gold in GOLD]
+    names = [f"{gold.over}.{gold.under}" for gold in golds]
     return names.index(pair) + 1 if pair in names else 0
 
 
@@ -67,22 +94,41 @@ def made_up(feature: Feature, place: float) -> float:
     return value if feature.kind == "number" else float(round(value))
 
 
-def practice_review(features: Sequence[Feature]) -> responses.ReviewResponse:
-    """Return a round to practise with: one of its four pairs is of two people nearly the same."""
-    values = {name: [made_up(f, place) for f in features] for name, (_, place) in PEOPLE.items()}
-    people = [
-        responses.ReviewPerson(name, chance, reviews.facts(features, values[name]), erased=False)
-        for name, (chance, _) in PEOPLE.items()
+def _people(
+    features: Sequence[Feature], pairs: Sequence[kinds.GoldPair]
+) -> dict[str, tuple[float, tuple[float, ...]]]:
+    """Return the chance and the features of everybody, by alias."""
+    if not pairs:
+        return {
+            name: (chance, tuple(made_up(feature, place) for feature in features))
+            for name, (chance, place) in PEOPLE.items()
+        }
+    everybody = [
+        (from_units(score), features_of({"features": values}))
+        for pair in pairs
+        for score, values in zip(pair.scores, pair.features, strict=True)
     ]
-    pairs = [
-        responses.ReviewPair(
-            gold.over, gold.under, PEOPLE[gold.over][0] - PEOPLE[gold.under][0], False,
-            reviews.differences(features, values[gold.over], values[gold.under]),
-        )
-        for gold in GOLD
-    ]  # fmt: skip
+    return {f"p{place}": person for place, person in enumerate(everybody, start=1)}
+
+
+def practice_review(
+    features: Sequence[Feature], pairs: Sequence[kinds.GoldPair] = ()
+) -> responses.ReviewResponse:
+    """Return a round to practise with: the operator's pairs, or four of the service's own."""
+    people = _people(features, pairs)
     return responses.ReviewResponse(
         id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
-        shadow=False, reason_limit=2000, people=people, pairs=pairs, objections=[], outcome=None,
-        reported=[], receipt=responses.ReceiptResponse("practice", 0, "", ""),
+        shadow=False, reason_limit=2000, objections=[], outcome=None, reported=[],
+        receipt=responses.ReceiptResponse("practice", 0, "", ""),
+        people=[
+            responses.ReviewPerson(name, chance, reviews.facts(features, values), erased=False)
+            for name, (chance, values) in people.items()
+        ],
+        pairs=[
+            responses.ReviewPair(
+                gold.over, gold.under, people[gold.over][0] - people[gold.under][0], False,
+                reviews.differences(features, people[gold.over][1], people[gold.under][1]),
+            )
+            for gold in gold_pairs(pairs)
+        ],
     )  # fmt: skip

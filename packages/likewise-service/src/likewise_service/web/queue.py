@@ -13,7 +13,7 @@ from likewise.panel.objections import Pair
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api.reviews import review_response
-from likewise_service.dockets import panel
+from likewise_service.dockets import signing
 from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
@@ -21,6 +21,7 @@ from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.web import practice, rendering
+from likewise_service.web.language import difference_words, speaking
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
@@ -34,6 +35,7 @@ class QueuedPair(NamedTuple):
     review: responses.ReviewResponse
     pair: responses.ReviewPair
     fine: bool = False
+    gold: practice.Gold | None = None
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,16 @@ class Queue:
     """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
 
     ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
-    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded.
-    ``signing`` is what the browser of a member who signs has to know.
+    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded; ``done``
+    of its pairs have been looked at. ``signing`` is what the browser of a member who signs has to
+    know.
     """
 
     pairs: Sequence[QueuedPair]
     left: Mapping[str, int] = field(default_factory=dict)
     complete: int = 0
     practice: bool = False
+    done: int = 0
     signing: Mapping[str, Any] | None = None
 
 
@@ -74,7 +78,9 @@ def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD)
     pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
     complete = [name for name, pairs_left in left.items() if not pairs_left]
     to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
-    to_sign |= {name: panel.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]}
+    to_sign |= {
+        name: signing.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]
+    }
     return Queue(
         pairs, {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left},
         len(complete), signing=signing_data(worker, member, to_sign, complete[:ahead]),
@@ -110,11 +116,16 @@ def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair
     return pairs
 
 
-def practice_queue(features: Sequence[Feature], done: int) -> Queue:
-    """Return the made-up pairs, without those that were looked at."""
-    review = practice.practice_review(features)
-    pairs = [QueuedPair(review, pair) for pair in review.pairs[done:]]
-    return Queue(pairs, {review.id: len(pairs)}, practice=True)
+def practice_queue(
+    features: Sequence[Feature], done: int, pairs: Sequence[kinds.GoldPair] = ()
+) -> Queue:
+    """Return the made-up pairs, the operator's if there are any, without those looked at."""
+    review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
+    queued = [
+        QueuedPair(review, pair, gold=gold)
+        for pair, gold in zip(review.pairs, golds, strict=True)
+    ]  # fmt: skip
+    return Queue(queued[done:], {review.id: len(queued[done:])}, practice=True, done=done)
 
 
 def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
@@ -155,6 +166,11 @@ def keep_fine(
 
 def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
     """Return a queue in the words of its page: what the template shows, and the script goes on."""
+    with speaking(page.language):
+        return _queue_data(queue, page)
+
+
+def _queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
     everybody = (p for queued in queue.pairs for p in queued.review.people if not p.erased)
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
@@ -166,13 +182,14 @@ def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
         "left": dict(queue.left),
         "complete": queue.complete,
         "practice": queue.practice,
+        "done": queue.done,
         "signing": queue.signing,
         "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
     }
 
 
 def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]:
-    review, pair, fine = queued
+    review, pair, fine, gold = queued
     people, name = rendering.by_id(review.people), rendering.pair_key(pair)
     both = [people[pair.over], people[pair.under]]
     objection = next((o for o in review.objections if rendering.pair_key(o) == name), None)
@@ -188,7 +205,8 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         "unknown": any(person.erased for person in both),
         # The amount, and its share of the range, which alone has room on a phone.
         "differences": {
-            str(columns[n]): text.rpartition(", ")[::2] for n, text in pair.differences.items()
+            str(columns[n]): difference_words(text).rpartition(", ")[::2]
+            for n, text in pair.differences.items()
         },
         "response": "flag" if pair.flagged else "fine" if fine else "",
         "reason": (objection.reason if objection is not None else "") or "",
@@ -196,14 +214,7 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         "final": review.final,
         # Points that the two may be apart at most: below their gap, or -1 where nothing is said.
         "limit": -1 if limit is None else round(100 * limit),
-        "words": _words(review, pair),
+        # What is said to either response to a pair of the practice.
+        "words": {act: gold.word(act) for act in ("flag", "fine")} if gold else {},
         "limits": math.ceil(100 * pair.gap) - 1 if review.graded else -1,
     }
-
-
-def _words(review: responses.ReviewResponse, pair: responses.ReviewPair) -> dict[str, str]:
-    """Return what is said to either response to a practice pair; nothing to any other."""
-    if review.id != practice.PRACTICE:
-        return {}
-    gold = next(g for g in practice.GOLD if (g.over, g.under) == (pair.over, pair.under))
-    return {response: gold.word(response) for response in ("flag", "fine")}

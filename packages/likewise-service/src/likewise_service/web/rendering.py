@@ -18,9 +18,9 @@ from likewise.panel import rule_language, rules
 from likewise.panel.agreement import MemberAgreement
 from likewise_client import responses
 from likewise_service.api import metrics
-from likewise_service.errors import now, parse, seconds_between
-
-THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
+from likewise_service.errors import now, seconds_between
+from likewise_service.web import language
+from likewise_service.web.language import N_, THIN, _, moment, ngettext, number, value_words
 
 
 def rounded(chance: float) -> int:
@@ -39,9 +39,9 @@ def percent(chance: float) -> str:
     (['62', '%'], 'under 1\\u202f%', 'over 99\\u202f%')
     """
     if 0 < chance < 0.005:
-        return f"under 1{THIN}%"
+        return _("under %(percent)s", percent=f"1{THIN}%")
     if 0.995 <= chance < 1:
-        return f"over 99{THIN}%"
+        return _("over %(percent)s", percent=f"99{THIN}%")
     return f"{rounded(chance)}{THIN}%"
 
 
@@ -54,23 +54,24 @@ def points(over: float, under: float) -> int:
     return abs(rounded(over) - rounded(under))
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
+def count(amount: int, noun: str) -> str:
     """Write a number with its noun.
 
-    >>> count(1, "pair"), count(1200, "pair"), count(2, "person", "people")
+    >>> count(1, "pair"), count(1200, "pair"), count(2, "person")
     ('1 pair', '1,200 pairs', '2 people')
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def moment(iso: str) -> str:
-    """Write a time in UTC; a script turns it into the reader's own time.
-
-    >>> moment("2026-11-05T06:00:00Z")
-    '5 November 2026, 06:00 UTC'
-    """
-    time = parse(iso)
-    return f"{time.day} {time:%B %Y, %H:%M} UTC"
+    words = {
+        "day": ngettext("%(num)s day", "%(num)s days", amount),
+        "hour": ngettext("%(num)s hour", "%(num)s hours", amount),
+        "known label": ngettext("%(num)s known label", "%(num)s known labels", amount),
+        "minute": ngettext("%(num)s minute", "%(num)s minutes", amount),
+        "objection": ngettext("%(num)s objection", "%(num)s objections", amount),
+        "pair": ngettext("%(num)s pair", "%(num)s pairs", amount),
+        "person": ngettext("%(num)s person", "%(num)s people", amount),
+        "point": ngettext("%(num)s point", "%(num)s points", amount),
+        "round": ngettext("%(num)s round", "%(num)s rounds", amount),
+    }
+    return words[noun] % {"num": number(amount)}
 
 
 def span(seconds: float) -> str:
@@ -82,19 +83,31 @@ def span(seconds: float) -> str:
     for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
         if seconds >= size:
             return count(int(seconds // size), unit)
-    return "less than a minute"
+    return _("less than a minute")
 
 
-def until(now: str, due: str) -> str:
-    """Write how long it is from now until a due date.
+def closes(now: str, due: str) -> str:
+    """Say when a panel closes; due dates are counted from now.
 
-    >>> until("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
-    'in 3 hours'
-    >>> until("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
-    'now'
+    >>> closes("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
+    'Closes in 3 hours'
+    >>> closes("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
+    'Closes now'
     """
     seconds = seconds_between(now, due)
-    return f"in {span(seconds)}" if seconds > 0 else "now"
+    if seconds <= 0:
+        return _("Closes now")
+    if seconds < 3600:
+        minutes = max(1, int(seconds // 60))
+        text = ngettext("Closes in %(num)s minute", "Closes in %(num)s minutes", minutes)
+        return text % {"num": number(minutes)}
+    if seconds < 86_400:
+        hours = int(seconds // 3600)
+        text = ngettext("Closes in %(num)s hour", "Closes in %(num)s hours", hours)
+        return text % {"num": number(hours)}
+    days = int(seconds // 86_400)
+    text = ngettext("Closes in %(num)s day", "Closes in %(num)s days", days)
+    return text % {"num": number(days)}
 
 
 def person_name(alias: str) -> str:
@@ -103,7 +116,7 @@ def person_name(alias: str) -> str:
     >>> person_name("p3")
     'Person 3'
     """
-    return f"Person {alias.removeprefix('p')}"
+    return _("Person %(number)s", number=alias.removeprefix("p"))
 
 
 def by_id(people: Sequence[responses.ReviewPerson]) -> dict[str, responses.ReviewPerson]:
@@ -116,7 +129,7 @@ def share(value: float | None) -> str:
     >>> share(0.34567), share(None)
     ('0.346', '–')
     """
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else number(value, 3)
 
 
 def rule_words(rule: str | rules.Rule) -> str:
@@ -130,48 +143,63 @@ def rule_words(rule: str | rules.Rule) -> str:
     'those who object have together a weight of 2 (ann 2, bo 1)'
     """
     match rule_language.as_rule(rule):
-        case rules.Or(parts=parts) | rules.And(parts=parts) as joined:
-            word = "or" if isinstance(joined, rules.Or) else "and"
-            return f", {word} ".join(_part_words(part) for part in parts)
+        case rules.Or(parts=parts):
+            return _joined(_("or"), parts)
+        case rules.And(parts=parts):
+            return _joined(_("and"), parts)
         case rules.Objects(member=member):
-            return f"{member} objects"
+            return _("%(member)s objects", member=member)
         case rules.AtLeast(votes=votes, of=names):
             return _votes_words(votes, list(names or ()))
         case rules.Weighted(weights=weights, threshold=threshold):
             listed = ", ".join(f"{name} {weight}" for name, weight in weights)
-            return f"those who object have together a weight of {threshold} ({listed})"
+            return _(
+                "those who object have together a weight of %(threshold)s (%(listed)s)",
+                threshold=threshold, listed=listed,
+            )  # fmt: skip
         case rules.Never():
-            return "never"
+            return _("never")
         case other:
             return str(other)
 
 
-def _part_words(part: rules.Rule) -> str:
-    words = rule_words(part)
-    return f"({words})" if isinstance(part, rules.Or | rules.And) else words
+def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
+    """Join the words of parts, those that are joined themselves in brackets."""
+    listed = [rule_words(part) for part in parts]
+    nested = [isinstance(part, rules.Or | rules.And) for part in parts]
+    return f", {word} ".join(f"({w})" if n else w for w, n in zip(listed, nested, strict=True))
 
 
 def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
-    people = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-    if votes == 1:
-        return f"one of {people} objects" if names else "one member objects"
+    listed = ", ".join(names[:-1])
+    word = _("and")
+    people = f"{listed} {word} {names[-1]}" if len(names) > 1 else "".join(names)
     if isinstance(votes, int):
-        return (
-            f"at least {votes} of {people} object" if names else f"at least {votes} members object"
-        )
+        return _count_words(votes, people)
     if votes.fraction == 1:
-        return f"{people} object" if names else "all members object"
-    part = "half" if votes.fraction == Fraction(1, 2) else str(votes).replace("%", f"{THIN}%")
-    return (
-        f"{'more than' if votes.strict else 'at least'} {part} of {people or 'the members'} object"
-    )
+        return _("%(people)s object", people=people) if names else _("all members object")
+    part = _("half") if votes.fraction == Fraction(1, 2) else str(votes).replace("%", f"{THIN}%")
+    people = people or _("the members")
+    if votes.strict:
+        return _("more than %(part)s of %(people)s object", part=part, people=people)
+    return _("at least %(part)s of %(people)s object", part=part, people=people)
+
+
+def _count_words(votes: int, people: str) -> str:
+    if votes == 1 and people:
+        return _("one of %(people)s objects", people=people)
+    if votes == 1:
+        return _("one member objects")
+    if people:
+        return _("at least %(votes)s of %(people)s object", votes=votes, people=people)
+    return _("at least %(votes)s members object", votes=votes)
 
 
 SEATS = {
-    "unasked": "not asked yet",
-    "asked": "asked, no response yet",
-    "finished": "has responded",
-    "absent": "did not respond in time",
+    "unasked": N_("not asked yet"),
+    "asked": N_("asked, no response yet"),
+    "finished": N_("has responded"),
+    "absent": N_("did not respond in time"),
 }
 
 
@@ -181,7 +209,7 @@ def seat_words(seat: str) -> str:
     >>> seat_words("absent")
     'did not respond in time'
     """
-    return SEATS[seat]
+    return _(SEATS[seat])
 
 
 def interval(unseen: metrics.UnseenResponse) -> str:
@@ -193,11 +221,12 @@ def interval(unseen: metrics.UnseenResponse) -> str:
     'the panel was asked about all that could be reported'
     """
     if not unseen.high:
-        return "the panel was asked about all that could be reported"
-    return (
-        f"reports that nobody was asked about; between {unseen.low:,} and {unseen.high:,} with "
-        f"{percent(unseen.confidence)} probability, whenever you look"
-    )
+        return _("the panel was asked about all that could be reported")
+    return _(
+        "reports that nobody was asked about; between %(low)s and %(high)s with %(chance)s "
+        "probability, whenever you look",
+        low=number(unseen.low), high=number(unseen.high), chance=percent(unseen.confidence),
+    )  # fmt: skip
 
 
 def pair_key(pair: responses.PairResponse) -> str:
@@ -211,7 +240,7 @@ def person_data(person: responses.ReviewPerson) -> dict[str, Any]:
         "name": person_name(person.id),
         "percent": percent(person.chance),
         "rounded": rounded(person.chance),
-        "facts": [fact.value for fact in person.features],
+        "facts": [value_words(fact.value) for fact in person.features],
         "erased": person.erased,
     }
 
@@ -223,7 +252,10 @@ def apart(over: float, under: float) -> str:
     ('31 percentage points apart', 'less than 1 percentage point apart')
     """
     gap = points(over, under)
-    return f"{count(gap, 'percentage point') if gap else 'less than 1 percentage point'} apart"
+    if not gap:
+        return _("less than 1 percentage point apart")
+    text = ngettext("%(num)s percentage point apart", "%(num)s percentage points apart", gap)
+    return text % {"num": gap}
 
 
 def agreed_words(review: responses.ReviewResponse) -> str:
@@ -232,7 +264,12 @@ def agreed_words(review: responses.ReviewResponse) -> str:
         return ""
     reported = {pair_key(pair) for pair in review.reported}
     same = sum(pair.flagged == (pair_key(pair) in reported) for pair in review.pairs)
-    return f"You and the panel agreed on {same} of {count(len(review.pairs), 'pair')}."
+    text = ngettext(
+        "You and the panel agreed on %(same)s of %(num)s pair.",
+        "You and the panel agreed on %(same)s of %(num)s pairs.",
+        len(review.pairs),
+    )
+    return text % {"same": number(same), "num": number(len(review.pairs))}
 
 
 def agreement_words(agreement: MemberAgreement) -> str:
@@ -241,11 +278,15 @@ def agreement_words(agreement: MemberAgreement) -> str:
     >>> agreement_words(MemberAgreement(40, 31)).replace(THIN, " ")
     'Other members responded 40 times to pairs that you responded to: 31 times the same (78 %).'
     """
-    share = percent(agreement.share or 0.0)
-    return (
-        f"Other members responded {count(agreement.compared, 'time')} to pairs that you responded "
-        f"to: {count(agreement.same, 'time')} the same ({share})."
+    text = ngettext(
+        "Another member responded once to a pair that you responded to: the same %(same)s times "
+        "(%(share)s).",
+        "Other members responded %(num)s times to pairs that you responded to: %(same)s times the "
+        "same (%(share)s).",
+        agreement.compared,
     )
+    values = {"num": number(agreement.compared), "same": number(agreement.same)}
+    return text % {**values, "share": percent(agreement.share or 0.0)}
 
 
 POLICY = (
@@ -275,7 +316,7 @@ class PageContext:
 
     ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
     in) and ``seat`` the id of their token, ``receipt`` the head of the ledger; ``may`` are the
-    kinds of records that the reader may add.
+    kinds of records that the reader may add, ``address`` is where the page is.
     """
 
     base: str
@@ -284,6 +325,8 @@ class PageContext:
     who: str = ""
     receipt: str = ""
     seat: str = ""
+    language: str = "en"
+    address: str = ""
     may: frozenset[str] = frozenset()
     now: str = field(default_factory=now)
 
@@ -296,19 +339,28 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    jinja.policies["ext.i18n.trimmed"] = True
+    jinja.install_gettext_callables(  # type: ignore[attr-defined] # the extension adds it
+        language.gettext, language.ngettext, newstyle=True
     )
     filters = (
-        agreed_words, agreement_words, by_id, interval, metrics.evenly_spread, moment, pair_key,
-        percent, person_name, rounded, rule_words, seat_words, share, span,
+        agreed_words, agreement_words, by_id, interval, language.difference_words,
+        metrics.evenly_spread, moment, number, pair_key, percent, person_name, rounded, rule_words,
+        seat_words, share, span, value_words,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
-    jinja.globals.update({f.__name__: f for f in (apart, count, points, until)})
-    jinja.globals.update(htmx_config=HTMX, static="/static")
+    functions = (apart, closes, count, language.script_words, points)
+    jinja.globals.update({f.__name__: f for f in functions})
+    jinja.globals.update(htmx_config=HTMX, static="/static", languages=language.LANGUAGES)
     return jinja
 
 
 def render(template: str, page: PageContext, **values: Any) -> str:
-    return environment().get_template(template).render(page=page, **values)
+    """Render a page in its language."""
+    with language.speaking(page.language):
+        return environment().get_template(template).render(page=page, **values)
 
 
 def html(template: str, page: PageContext, status: int = 200, **values: Any) -> HTMLResponse:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import re
 import secrets
 from contextlib import suppress
 from typing import Annotated, Any
@@ -13,13 +14,14 @@ from fastapi.responses import RedirectResponse, Response
 from likewise_service.api.dependencies import App, AppContext
 from likewise_service.auth import sign_ins
 from likewise_service.errors import ServiceError
-from likewise_service.web import dependencies, rendering
+from likewise_service.web import dependencies, language, rendering
 
 router = dependencies.page_router()
 
 HOMES = {"auditor": "/console/", "operator": "/dashboard/", "regulator": "/dashboard/"}
 FORM, ATTEMPT = "likewise_form", "likewise_sign_on"
 SIGN_IN, SIGN_ON = "/console/sign-in", "/console/sign-on"
+YEAR = 365 * 86_400
 
 Short = Annotated[str, Form(max_length=200)]
 Long = Annotated[str, Query(max_length=4000)]
@@ -31,12 +33,46 @@ def _cookies(request: Request, app: AppContext) -> dict[str, Any]:
     return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
 
 
-async def _begin(request: Request, app: AppContext, response: Response, cookie: str) -> Response:
-    """Set the session's cookie; whoever was signed in here before is signed out."""
+async def _begin(
+    request: Request, app: AppContext, response: Response, cookie: str, owner: str
+) -> Response:
+    """Set the session's cookie; whoever was signed in here before is signed out.
+
+    From now on pages are in the language that the ``owner`` of the token has chosen.
+    """
+    if (tongue := await asyncio.to_thread(language.kept, app.store, owner)) is not None:
+        _speak(request, app, response, tongue)
     await asyncio.to_thread(sign_ins.end_session, app.store, dependencies.session_cookie(request))
     seconds = int(app.settings.session_seconds)
     response.set_cookie(dependencies.SESSION, cookie, max_age=seconds, **_cookies(request, app))
     response.delete_cookie(dependencies.RETURN, path="/console")
+    return response
+
+
+def _speak(request: Request, app: AppContext, response: Response, tongue: str) -> None:
+    options = {**_cookies(request, app), "samesite": "lax"}
+    response.set_cookie(language.COOKIE, tongue, max_age=YEAR, **options)
+
+
+@router.post("/language")
+async def choose_language(
+    request: Request, app: App, tongue: Annotated[str, Form(alias="language", max_length=20)] = "",
+    back: Annotated[str, Form(max_length=4000)] = "", csrf: Short = "",
+) -> Response:  # fmt: skip
+    """Show the pages in another language from now on; of whoever is signed in it is kept."""
+    dependencies.check_origin(request, app)
+    if tongue not in language.LANGUAGES:
+        raise ServiceError("no-language", 422, "There is no such language here.")
+    cookie = dependencies.session_cookie(request)
+    session = await asyncio.to_thread(sign_ins.find_session, app.store, cookie)
+    if session is not None:
+        if not dependencies.same_secret(session.csrf, csrf):
+            sentence = "This form is not of your session. Load the page again."
+            raise ServiceError("wrong-form", 403, sentence)
+        await asyncio.to_thread(language.keep, app.store, session.identity.id, tongue)
+    ours = re.fullmatch(r"/(console|dashboard)/[^\\\s]*", back)
+    response = RedirectResponse(back if ours else "/", 303)
+    _speak(request, app, response, tongue)
     return response
 
 
@@ -60,8 +96,9 @@ async def sign_in_page(request: Request, app: App) -> Response:
 def _sign_in(request: Request, app: AppContext, problem: str = "", status: int = 200) -> Response:
     secret = request.cookies.get(FORM, "")
     page = rendering.PageContext(
-        "/console", secret if len(secret) == 43 else secrets.token_urlsafe(32)
-    )
+        "/console", secret if len(secret) == 43 else secrets.token_urlsafe(32),
+        language=dependencies.asked_language(request), address=SIGN_IN,
+    )  # fmt: skip
     sign_on = app.provider is not None
     response = rendering.html("sign_in.html", page, status, problem=problem, sign_on=sign_on)
     response.set_cookie(FORM, page.csrf, max_age=3600, **_cookies(request, app))
@@ -80,11 +117,20 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
             sign_ins.begin_session, app.store, token.strip(), seconds
         )
     except ServiceError as error:
-        return _sign_in(request, app, error.sentence, error.status)
+        with language.speaking(dependencies.asked_language(request)):
+            problem = dependencies.told(error.code, error.sentence)
+        return _sign_in(request, app, problem, error.status)
     address = dependencies.return_address(request, HOMES[session.identity.role])
-    response = await _begin(request, app, RedirectResponse(address, 303), cookie)
+    redirect = RedirectResponse(address, 303)
+    response = await _begin(request, app, redirect, cookie, session.identity.id)
     response.delete_cookie(FORM, path="/")
     return response
+
+
+def _plain(request: Request) -> rendering.PageContext:
+    """Return the context of a page on the way in or out."""
+    tongue = dependencies.asked_language(request)
+    return rendering.PageContext("/console", language=tongue, address=SIGN_IN)
 
 
 def _provider(app: AppContext) -> sign_ins.Provider:
@@ -134,10 +180,10 @@ async def returned(
         sign_ins.begin_sign_on, app.store, app.settings, claims, members
     )
     # A page, not a redirect: strict cookies are not sent on the way back from another site.
-    page, identity = rendering.PageContext("/console", title="Likewise"), session.identity
+    page, identity = _plain(request), session.identity
     where = dependencies.return_address(request, HOMES[identity.role])
     signed_on = rendering.html("signed_on.html", page, where=where, name=identity.name)
-    response = await _begin(request, app, signed_on, cookie)
+    response = await _begin(request, app, signed_on, cookie, identity.id)
     response.delete_cookie(ATTEMPT, path=SIGN_ON)
     return response
 
@@ -170,7 +216,7 @@ async def sign_out(request: dependencies.Reader) -> Response:
     # Forms may lead to this site alone, so the way to the provider is a page of its own.
     response: Response = RedirectResponse(SIGN_IN, 303)
     if provider_page is not None:
-        page = rendering.PageContext("/console")
+        page = _plain(request.request)
         response = rendering.html("signed_out.html", page, where=provider_page)
     response.delete_cookie(dependencies.SESSION, path="/")
     return response

@@ -113,6 +113,11 @@ class Comparison:
                 changes.append(self._change(name, old[by, group].rate, rate.rate))
         return tuple(changes)
 
+    @property
+    def worse(self) -> bool:
+        """Test whether the share of reported pairs has risen, beyond chance."""
+        return self.changes[0].change.low > 0
+
     def _change(self, name: str, before: Interval, after: Interval) -> Change:
         change = after.minus(before)
         if self.same_people and name != REPORTED:  # no sample of people plays a part

@@ -132,8 +132,9 @@ class GroupCounts:
         fine = np.rint(chances * FINE).astype(np.int64)
         # In two parts, so that no sum leaves 64 bits.
         sums = np.zeros((3, different.shape[1]), dtype=np.int64)
-        for row, values in zip(sums, (1, fine >> 20, fine & 0xFFFFF), strict=True):
-            np.add.at(row, which.ravel(), many * values)
+        for row, values in zip(sums, (many, many * (fine >> 20), many * (fine & 0xFFFFF)),
+                               strict=True):  # fmt: skip
+            np.add.at(row, which.ravel(), values)
         words = [groups for groups, _ in coded.values()]
         cells = {}
         for column, (size, high, low) in zip(different.T.tolist(), sums.T.tolist(), strict=True):
@@ -201,7 +202,8 @@ def _compared(by: str, places: Sequence[int], counts: GroupCounts) -> list[Group
     return [
         GroupRate(
             by, group, total.count, total.rate,
-            *(_rate_of(counts.select(places, group, label)) for label in (1, 0)),
+            tpr=_rate_of(counts.select(places, group, 1)),
+            fpr=_rate_of(counts.select(places, group, 0)),
             impact_ratio=total.rate.value / highest if highest > 0 else 1.0,
             small=total.count < FEWEST_PEOPLE,
         )

@@ -233,7 +233,7 @@ def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
 
 
 def _keys(rows: Rows) -> FloatArray:
-    """What people of a kind agree in: features, infinite where missing, score, label, groups."""
+    """The values that a kind shares: features, infinite where missing, score, label, groups."""
     labels = [] if rows.labels is None else [rows.labels]
     codes = [codes for _, codes in codes_of(rows.traits).values()]
     return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units, *labels, *codes])
@@ -290,14 +290,16 @@ class Partners:
     """Some people with others: largest excess and with whom, sides, rules, and the worst pairs."""
 
     highest: IntArray
-    partner: list[str]
+    partner: list[tuple[int, str]]
     over: IntArray
     under: IntArray
     touched_by_rule: npt.NDArray[np.bool_]
     worst: list[Worst]
 
     @classmethod
-    def of(cls, tally: Tally, k: int, partner: list[str], worst: list[Worst]) -> Partners:
+    def of(
+        cls, tally: Tally, k: int, partner: list[tuple[int, str]], worst: list[Worst]
+    ) -> Partners:
         """The counts of the first people of a tally."""
         return cls(
             tally.highest[:k], partner, tally.over[:k], tally.under[:k],
@@ -305,7 +307,7 @@ class Partners:
         )  # fmt: skip
 
     def merge(self, other: Partners, question: Question) -> None:
-        # Of equal ones the first id, in whatever order the blocks come.
+        # Of equal ones the least hash, in whatever order the blocks come.
         best = [
             min((-high, name) for high, name in both)
             for both in zip(
@@ -355,11 +357,13 @@ class WithEverybody:
         worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
         return Partners.of(tally, k, self._names(rows, tally.partner[:k] - k), worst)
 
-    def _names(self, rows: Table, places: IntArray) -> list[str]:
-        """The ids at some places among the rows; none where there are no ids."""
+    def _names(self, rows: Table, places: IntArray) -> list[tuple[int, str]]:
+        """Hashes and ids at some places among the rows; none where there are no ids."""
         if self.reader.encoder.ids is None or not len(rows):
-            return [""] * len(places)
-        return list(self.reader.read(rows.take(places), repeated=True).people.ids)
+            return [(0, "")] * len(places)
+        chosen = rows.take(places)
+        names = self.reader.read(chosen, repeated=True).people.ids
+        return list(zip(chosen[HASH].to_pylist(), names, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -452,7 +456,11 @@ class Sampler:
         everybody = np.arange(len(table))
         among = counting.scan(question, [Block(everybody, everybody)], 1)
         names = rows.people.ids if scan.encoder.ids is not None else [""] * (len(table) + 1)
-        mates = [names[place] if place < len(table) else "" for place in among.partner.tolist()]
+        hashes = table[HASH].to_pylist()
+        mates = [
+            (hashes[place], names[place]) if place < len(table) else (0, "")
+            for place in among.partner.tolist()
+        ]
         listed = table.to_pylist()
         worst = [_in_order(excess, listed[i], listed[j]) for excess, i, j in among.worst]
         total = Partners.of(among, len(table), mates, worst)

@@ -71,13 +71,14 @@ class Price:
             ("error of the best policy that would pass", f"{self.best_fair:.3f}"),
         ]
         if self.learner is not None:
+            unfair, reported = self.learner_violations or 0.0, self.learner_reported or 0.0
             facts += [
                 (
                     "error of the learner, last quarter",
                     f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})",
                 ),
-                ("rounds in violation, last quarter", f"{100 * self.learner_violations:.1f} %"),
-                ("pairs reported under its last policy", f"{100 * self.learner_reported:.2f} %"),
+                ("rounds in violation, last quarter", f"{100 * unfair:.1f} %"),
+                ("pairs reported under its last policy", f"{100 * reported:.2f} %"),
             ]
         return [*facts, ("priced on", f"{self.people:,} people; {self.hypotheses}")]
 

@@ -375,7 +375,7 @@ class _Subject:
         subject = replace(self, question=question, chances=worst.chances, traits=worst.traits)
         anchors = _Anchors(
             some.people.ids, some.chances, np.ones(len(some.chances), dtype=np.int64),
-            partners.highest, partners.partner, partners.over, partners.under,
+            partners.highest, [name for _, name in partners.partner], partners.over, partners.under,
             partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
             _groups_of(some.traits, range(len(some.chances))),
         )  # fmt: skip

@@ -89,6 +89,10 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 @click.option("--model", default="", help="The model's name, for the record.")
 @click.option("--before", type=_FILE, help="An earlier audit as JSON: say what has changed since.")
 @click.option(
+    "--no-worse", is_flag=True,
+    help="With --before: exit with status 3 if more pairs are reported now, and not by chance.",
+)  # fmt: skip
+@click.option(
     "--out", "outs", type=OutputFile(), multiple=True,
     help="Write a file by its ending: a page (.html), spreadsheets (.xlsx, .csv), .json; may be "
     "repeated.",
@@ -100,15 +104,15 @@ def audit(
     favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
     scored_only: bool,
     categories: tuple[str, ...], schema_file: Path | None,
-    follow: str | None, model: str, before: Path | None, outs: tuple[Path, ...],
-    json_path: Path | None,
+    follow: str | None, model: str, before: Path | None, no_worse: bool,
+    outs: tuple[Path, ...], json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV or Parquet file with a row a person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
 
     With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
-    standard input. The exit status is 3 if there was an alarm.
+    standard input. The exit status is 3 if there was an alarm, or with --no-worse a rise.
     """
     from likewise.audits.result import Audit
     from likewise.audits.run import audit as run
@@ -117,6 +121,8 @@ def audit(
     _check_endings(outs)
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
     refuse_overwriting((*pages, json_path), (*scores, panel_file, survey_file, schema_file))
+    if no_worse and before is None:
+        raise click.UsageError("--no-worse needs --before, an earlier audit as JSON.")
     earlier = None if before is None else Audit.from_json(before.read_bytes())
     panel = _panel(panel_file, survey_file, rule)
     special = [name for name in (score, ids, label) if name is not None]
@@ -160,6 +166,16 @@ def audit(
         )  # fmt: skip
     files = (path, panel_file, survey_file, schema_file)
     result = result.with_files(file for file in files if file is not None and file.is_file())
+    _hand_out(result, earlier, outs, json_path)
+    if no_worse and earlier is not None and earlier.compare(result).worse:
+        note(f"more pairs are reported than before; the exit status is {ALARM}.")
+        click.get_current_context().exit(ALARM)
+
+
+def _hand_out(
+    result: Audit, earlier: Audit | None, outs: Iterable[Path], json_path: Path | None
+) -> None:
+    """Print an audit, with what has changed, and write its files."""
     if not is_pipe(json_path):
         click.echo(str(result))
         if earlier is not None:

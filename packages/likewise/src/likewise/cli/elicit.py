@@ -30,7 +30,11 @@ TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".arrow", ".feather")  # no folde
 @click.option(
     "--database", help="Of the live system: a file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
-def init(path: Path, database: str | None) -> None:
+@click.option(
+    "--leave-out", "left_out", multiple=True,
+    help="Of a table: a column that is no feature, such as ids and outcomes; may be repeated.",
+)  # fmt: skip
+def init(path: Path, database: str | None, left_out: tuple[str, ...]) -> None:
     """Write files to begin with; none is overwritten.
 
     For PATH a CSV or Parquet file of people: a commented panel.toml and a schema.json beside it, to
@@ -38,9 +42,9 @@ def init(path: Path, database: str | None) -> None:
     (with likewise-service).
     """
     if path.is_file():
-        _write_starter(path)
+        _write_starter(path, left_out)
         return
-    if path.suffix.lower() in TABLES:
+    if path.suffix.lower() in TABLES or left_out:
         raise click.UsageError(f"There is no file {path}.")
     command = installed_command("init")
     words = [str(path), *(() if database is None else ("--database", database))]
@@ -48,10 +52,13 @@ def init(path: Path, database: str | None) -> None:
         command.invoke(command.make_context("init", words, click.get_current_context().parent))
 
 
-def _write_starter(table: Path) -> None:
+def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
     from likewise.people.tables import read_table
 
-    schema = schema_of(table, read_table(table, most=MOST_ROWS), None, (SCORE,), ())
+    rows = read_table(table, most=MOST_ROWS)
+    if unknown := [name for name in left_out if name not in rows[0]]:
+        raise click.UsageError(f"--leave-out {unknown[0]} is no column of {table}.")
+    schema = schema_of(table, rows, None, (SCORE, *left_out), ())
     texts = {PANEL: _starter(schema),
              SCHEMA: json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n"}  # fmt: skip
     folder = table.parent

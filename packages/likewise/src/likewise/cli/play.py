@@ -224,7 +224,11 @@ def demo(rounds: int, seed: int, out: Path) -> None:
     lacking = absent("study")
     if lacking:
         note(f"it goes without the report. {missing('It', ', '.join(lacking), 'fast,study')}")
-    with progress_bar(len(games(Game(rounds=rounds)))) as progress:
+    played = games(Game(rounds=rounds))
+    click.echo(
+        f"{len(played)} games of {rounds:,} rounds: learners approve loans, five auditors look on."
+    )
+    with progress_bar(len(played)) as progress:
         result = run_demo(rounds, seed, jobs=2, compare="scipy" not in lacking, progress=progress)
     _print_demo(result)
     if lacking:
@@ -233,7 +237,8 @@ def demo(rounds: int, seed: int, out: Path) -> None:
     from likewise.simulate.report import write_report
 
     write_report(result, out)
-    click.echo(f"Report: {out}  ({result.seconds:.0f} s)")
+    click.echo(f"{result.seconds:.0f} s. The report, to be opened in a browser:")
+    click.echo(out.resolve().as_uri())
 
 
 def _print_demo(result: Demo) -> None:

@@ -415,7 +415,8 @@ class Scan:
     def kinds(self, most: int, *others: str) -> Table | None:
         """Distinct rows of features and other columns, counted; None where there are too many."""
         columns = list(dict.fromkeys((*self.encoder.schema.names, *others)))
-        return self.source.kinds(columns, self.encoder.ids, most)
+        with foreign_code(PeopleError, "Rows could not be counted", "Give numbers or text."):
+            return self.source.kinds(columns, self.encoder.ids, most)
 
     def rows(self, *others: str) -> Table:
         """All rows."""

@@ -4,9 +4,19 @@
 (() => {
   "use strict";
   const find = (id) => document.getElementById(id), opened = Date.now();
+  // Texts in the language of the page; English ones are here.
+  const language = document.documentElement.lang, locale = language === "en" ? "en-GB" : language;
+  const words = JSON.parse(find("words")?.textContent ?? "{}");
+  const fill = (text, values) => text.replace(/%\((\w+)\)s/g, (_match, name) => values[name]);
+  const _ = (text, values = {}) => fill(words[text] ?? text, values);
+  const counted = new Intl.PluralRules(language);
+  const ngettext = (one, several, num, values = {}) => {
+    const form = counted.select(num) === "one" ? 0 : 1;
+    return fill((words[one] ?? [one, several])[form], { num: num.toLocaleString(locale), ...values });
+  };
 
   // Times are written in UTC by the server, and turned into the reader's own.
-  const clock = new Intl.DateTimeFormat("en-GB", {
+  const clock = new Intl.DateTimeFormat(locale, {
     day: "numeric", month: "long", year: "numeric",
     hour: "2-digit", minute: "2-digit", timeZoneName: "short",
   });
@@ -104,7 +114,7 @@
     if (item.last) made.finish = (await likewiseSigning.sign(key, signing, review, "finish", { flags: standing(review) })).signature;
     return { ...signed, signatures: made, unsigned: false, again: "" };
   }
-  const AGAIN = "This waits for your signature.";
+  const AGAIN = _("This waits for your signature.");
   const give = (item) => (item.unsigned ? sign(item) : send());
   function sign(item) {
     return locked("likewise-sign", async () => {
@@ -117,7 +127,7 @@
   async function signAgain() {
     const items = ours().filter((item) => item.again);
     await renew().catch(() => "again");
-    if (!(await ownKey().catch(() => null))) { alarm("This browser has no key that signs for you. See “Your signature”.", "sending"); return; }
+    if (!(await ownKey().catch(() => null))) { alarm(_("This browser has no key that signs for you. See “Your signature”."), "sending"); return; }
     for (const review of new Set(items.map((item) => item.review))) await toSign(review, true).catch(() => null);
     for (const item of items) await sign(item);
   }
@@ -126,7 +136,7 @@
     if (!waiting.length) return false;
     state("sign");
     alarm(`${waiting.at(-1).again} ${waiting.length === 1 ? "1 response is" : `${waiting.length} responses are`} kept in this browser.`, "sending");
-    const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", id: "sign-again", textContent: "Sign, and send" });
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", id: "sign-again", textContent: _("Sign, and send") });
     button.addEventListener("click", () => { button.disabled = true; signAgain(); });
     find("alarm")?.append(" ", button);
     return true;
@@ -134,18 +144,18 @@
   // Hand in a review that is complete, or that the member hands in as it is.
   async function handIn(review, content) {
     const key = await ownKey();
-    if (!key) throw new Error("This browser has no key that signs for you. See “Your signature”.");
+    if (!key) throw new Error(_("This browser has no key that signs for you. See “Your signature”."));
     const { signature } = await likewiseSigning.sign(key, signing, review, "finish", { flags: content.flags });
     const form = new URLSearchParams({ csrf, seat, meant: "yes", key: random(), signatures: JSON.stringify({ finish: signature }) });
     const response = await fetch(`/console/rounds/${review}/finish`, { method: "POST", body: form, headers: { Accept: "application/json" }, credentials: "same-origin" });
-    if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error?.message ?? "That was not saved. Try again.");
+    if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error?.message ?? _("That was not saved. Try again."));
   }
 
   // ── Sending: one request at a time, in order, again and again until it is saved ────────────────
 
   const WORDS = {
-    saved: "Saved", saving: "Saving…", again: "Not saved, trying again", held: "Handed in in a moment; U takes it back",
-    sign: "Not saved: sign it again", out: "Not saved: sign in again", seat: "Not saved: you speak for another seat", lost: "Not all is saved: see above",
+    saved: _("Saved"), saving: _("Saving…"), again: _("Not saved, trying again"), held: _("Handed in in a moment; U takes it back"),
+    sign: _("Not saved: sign it again"), out: _("Not saved: sign in again"), seat: _("Not saved: you speak for another seat"), lost: _("Not all is saved: see above"),
   };
   const listeners = { saved() {}, refused() {}, renewed() {} };
   let pumping = false, lost = false, flying = "", tries = 0, wake = () => {};
@@ -172,7 +182,7 @@
     }
     line.hidden = !waiting.size;
     line.textContent = [...waiting].map(([name, count]) =>
-      `${count === 1 ? "1 response" : `${count} responses`} given as ${name} ${count === 1 ? "is" : "are"} kept in this browser, and sent as soon as that seat is signed in here.`).join(" ");
+      ngettext("%(num)s response given as %(name)s is kept in this browser, and sent as soon as that seat is signed in here.", "%(num)s responses given as %(name)s are kept in this browser, and sent as soon as that seat is signed in here.", count, { name })).join(" ");
   }
 
   function request(item) {
@@ -247,9 +257,9 @@
   }
 
   const ALARMS = {
-    out: "You are signed out. Sign in again here, or in another tab: what you said is kept in this browser, and sent then.",
-    seat: "In this browser you speak for another seat by now. What you said for this one is kept here, and sent as soon as you speak for it again.",
-    again: "That is not saved yet: the server cannot be reached. It is tried again until it is, and kept in this browser.",
+    out: _("You are signed out. Sign in again here, or in another tab: what you said is kept in this browser, and sent then."),
+    seat: _("In this browser you speak for another seat by now. What you said for this one is kept here, and sent as soon as you speak for it again."),
+    again: _("That is not saved yet: the server cannot be reached. It is tried again until it is, and kept in this browser."),
   };
   async function pump() {
     if (pumping) return;
@@ -327,7 +337,7 @@
     });
     ownKey().then((key) => {
       if (key || !find("signature")) return;
-      find("signature").firstChild.textContent = "You sign what you say, and this browser has no key that signs for you: nothing can be said from here. ";
+      find("signature").firstChild.textContent = _("You sign what you say, and this browser has no key that signs for you: nothing can be said from here.") + " ";
       find("signature").className = "problem";
       find("said").after(find("signature"));
     });
@@ -369,8 +379,8 @@
     find("nothing").hidden = !over;
     find("pair").hidden = over;
     find("undo-last").hidden = !responded.length;
-    text(find("progress"), `${toDo()} left`);
-    text(find("nothing-heading"), toDo() ? "More pairs are on their way" : "Nothing more to look at");
+    text(find("progress"), _("%(left)s left", { left: toDo().toLocaleString(locale) }));
+    text(find("nothing-heading"), toDo() ? _("More pairs are on their way") : _("Nothing more to look at"));
     if (over) return;
     pair.people.forEach((person, side) => {
       for (const name of document.querySelectorAll(`#pair [data-name="${side}"]`)) text(name, person.name);
@@ -403,7 +413,7 @@
     if (!limit) return;
     if (pair) { limit.max = pair.limits; limit.value = pair.limit; }
     const points = Number(limit.value);
-    text(find("limit-words"), points < 0 ? "not said" : `${points} point${points === 1 ? "" : "s"}`);
+    text(find("limit-words"), points < 0 ? _("not said") : ngettext("%(num)s point", "%(num)s points", points));
   }
   limit?.addEventListener("input", () => drawLimit());
 
@@ -413,9 +423,9 @@
       row.className = pair.unknown ? "unknown" : differs ? "differs" : "same";
       text(row.querySelector("[data-sign]"), pair.unknown ? "?" : differs ? "≠" : "=");
       text(row.querySelector("[data-amount]"), differs?.[0] && !pair.unknown ? `${differs[0]},` : "");
-      text(row.querySelector("[data-words]"), pair.unknown ? "unknown" : differs?.[1] ?? "same");
+      text(row.querySelector("[data-words]"), pair.unknown ? _("unknown") : differs?.[1] ?? _("same"));
       pair.people.forEach((person, side) => {
-        text(row.querySelector(`[data-value="${side}"]`), person.erased ? "erased" : person.facts[fact]);
+        text(row.querySelector(`[data-value="${side}"]`), person.erased ? _("erased") : person.facts[fact]);
       });
     }
   }
@@ -453,17 +463,23 @@
     if (!responded.includes(pair.id)) responded.push(pair.id);
     // The last response of a round hands it in, which may close it: it waits for a second thought.
     const last = !left[pair.review];
-    if (practice) { find("word").hidden = false; text(find("word"), pair.words[act]); } else {
+    if (practice) {
+      find("word").hidden = false;
+      text(find("word"), pair.words[act]);
+      history.replaceState({ id: pair.id }, "", `?done=${data.done + data.pairs.length - toDo()}`);
+    } else {
       give(keep({ act, review: pair.review, pair: pair.name, reason, limit: pair.limit, last, unsigned: signs(), hold: last ? Date.now() + HOLD : 0 }));
     }
-    advance(`${act === "flag" ? "Flagged" : "Fine"}. ${last && !practice ? `Review ${pair.number} is complete and handed in in a moment; U takes it back. ` : ""}`);
+    const said = act === "flag" ? _("Flagged.") : _("Fine.");
+    const soon = _("Review %(number)s is complete and handed in in a moment; U takes it back.", { number: pair.number });
+    advance(last && !practice ? `${said} ${soon} ` : `${said} `);
   }
   function undo() {
     const pair = pairs[focus].response && !find("pair").hidden ? pairs[focus] : byId(responded.at(-1));
     if (!pair?.response) return;
     const waiting = ours().findLast((item) => place(item) === pair.id);
     const held = (waiting?.hold > Date.now() && waiting.key !== flying) || Boolean(waiting?.again);
-    if (pair.final && !left[pair.review] && !held) { say(`Review ${pair.number} is handed in; another member is asked next.`); return; }
+    if (pair.final && !left[pair.review] && !held) { say(_("Review %(number)s is handed in; another member is asked next.", { number: pair.number })); return; }
     if (responded.includes(pair.id)) responded.splice(responded.indexOf(pair.id), 1);
     if (held) {
       store(entry(waiting), "");
@@ -475,20 +491,21 @@
     if (reason) store(draftOf(pair), reason);
     delete find("reason").dataset.pair;
     revisiting = false;
-    move(pairs.indexOf(pair), "Taken back. ");
+    move(pairs.indexOf(pair), _("Taken back.") + " ");
   }
 
   listeners.saved = (item, body) => {
-    const handedIn = () => say(`Review ${byId(place(item))?.number ?? ""} is handed in.`);
+    const handedIn = () => say(_("Review %(number)s is handed in.", { number: byId(place(item))?.number ?? "" }));
     if (body.handed_in && item.act !== "undo") handedIn();
     // It stands otherwise than this tab knew: the member said the last of it, so it is signed anew.
     else if (signs() && item.last) toSign(item.review, true).then((content) => handIn(item.review, content)).then(handedIn).catch((error) => alarm(error.message));
     refill();
   };
-  listeners.refused = (item, words) => {
+  listeners.refused = (item, sentence) => {
     const pair = byId(place(item));
-    const name = pair ? `${pair.people[0].name} and ${pair.people[1].name} of review ${pair.number}: ` : "";
-    alarm(`${name}${words || "That was not saved. Load the page again, and try once more."}`);
+    const why = sentence || _("That was not saved. Load the page again, and try once more.");
+    const [first, second] = (pair?.people ?? []).map((person) => person.name);
+    alarm(pair ? _("%(first)s and %(second)s of review %(number)s: %(why)s", { first, second, number: pair.number, why }) : why);
     if (pair) set(pair, item.before ?? "");
     if (pair && item.reason) store(draftOf(pair), item.reason);
     touched.delete(place(item));

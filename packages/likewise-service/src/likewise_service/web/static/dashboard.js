@@ -4,6 +4,10 @@
   const board = document.getElementById("board");
   const rounds = board.dataset.url.replace(/data$/, "rounds");
   const find = (id) => document.getElementById(id);
+  // Texts in the language of the page; English ones are here.
+  const language = document.documentElement.lang, locale = language === "en" ? "en-GB" : language;
+  const words = JSON.parse(find("words")?.textContent ?? "{}");
+  const _ = (text, values = {}) => (words[text] ?? text).replace(/%\((\w+)\)s/g, (_match, name) => values[name]);
   const figures = [...document.querySelectorAll("[data-chart]")];
   const every = Math.max(1, Number(board.dataset.every)) * 1000;
   const ROWS = 12;
@@ -12,7 +16,7 @@
   let timer = 0;
   const plots = new Map();
 
-  const clock = new Intl.DateTimeFormat("en-GB", {
+  const clock = new Intl.DateTimeFormat(locale, {
     day: "numeric", month: "long", year: "numeric",
     hour: "2-digit", minute: "2-digit", timeZoneName: "short",
   });
@@ -24,7 +28,7 @@
   }
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const write = (value, digits) => (value == null ? "–" : value.toFixed(digits));
+  const write = (value, digits) => (value == null ? "–" : value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }));
 
   // While nobody points at a chart, its legend tells the latest round.
   function rest(plot) {
@@ -49,7 +53,7 @@
       hooks: { setLegend: [rest] },
       axes: [axis(34), axis(52)],
       series: [
-        { label: "Round" },
+        { label: _("Round") },
         { label: title, stroke: colour("--accent"), width: 2, value: values, points: { show: (plot) => plot.data[0].length < 3, size: 8 } },
       ],
     }, [series.number, series[chart]], place));
@@ -71,7 +75,7 @@
       const row = document.createElement("tr");
       const link = document.createElement("a");
       link.href = `${rounds}?after=${series.number[i] - 1}`;
-      link.textContent = series.number[i];
+      link.textContent = write(series.number[i], 0);
       row.insertCell().append(link);
       const cell = row.insertCell();
       cell.className = "number";
@@ -81,8 +85,8 @@
     figure.querySelector("details tbody").replaceChildren(...rows);
     const last = series.number.length - 1;
     if (last >= 0) {
-      const now = `${title}: ${write(series[chart][last], Number(digits))} at round ${series.number[last]}`;
-      figure.querySelector(".plot").setAttribute("aria-label", `${now}. The numbers are in the table beneath.`);
+      const values = { title, value: write(series[chart][last], Number(digits)), number: write(series.number[last], 0) };
+      figure.querySelector(".plot").setAttribute("aria-label", _("%(title)s: %(value)s at round %(number)s. The numbers are in the table beneath.", values));
     }
   }
 
@@ -113,7 +117,7 @@
       if (page) htmx.trigger("#tables", "refresh");
       trouble("");
     } catch {
-      trouble("The numbers could not be refreshed. Trying again; if this stays, sign in again.");
+      trouble(_("The numbers could not be refreshed. Trying again; if this stays, sign in again."));
     }
     if (!paused && !document.hidden) timer = setTimeout(refresh, every, true);
   }
@@ -128,7 +132,7 @@
     if (!document.hidden && !paused) refresh(true);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    if (series?.rounds.length) figures.forEach(draw);
+    if (series?.number.length) figures.forEach(draw);
   });
   new ResizeObserver(() => {
     for (const figure of figures) {
@@ -151,11 +155,11 @@
   copy.addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(find("head-receipt").textContent);
-      find("copied").textContent = "Copied.";
+      find("copied").textContent = _("Copied.");
     } catch {
       // Browsers refuse without a secure connection; the text is then selected, ready to be copied.
       getSelection().selectAllChildren(find("head-receipt"));
-      find("copied").textContent = "Selected: press Ctrl+C, or Cmd+C.";
+      find("copied").textContent = _("Selected: press Ctrl+C, or Cmd+C.");
     }
   });
 

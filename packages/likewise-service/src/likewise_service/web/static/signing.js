@@ -2,6 +2,9 @@
 // never sent anywhere. What is signed is the same text that the API's signatures cover.
 const likewiseSigning = (() => {
   "use strict";
+  // Texts in the language of the page; English ones are here.
+  const words = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
+  const _ = (text) => words[text] ?? text;
   const ALGORITHM = "Ed25519", STORE = "keys", encoder = new TextEncoder();
 
   // JSON in the one form that is signed: sorted keys, no spaces.
@@ -16,12 +19,12 @@ const likewiseSigning = (() => {
 
   // Why this browser cannot sign; nothing if it can.
   async function obstacle() {
-    if (!isSecureContext) return "Browsers sign only on pages that come encrypted: the address has to begin with https.";
+    if (!isSecureContext) return _("Browsers sign only on pages that come encrypted: the address has to begin with https.");
     try {
       await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"]);
       await database();
     } catch {
-      return "This browser cannot make or keep a key of the kind that is needed (Ed25519). A current Chrome, Edge, Firefox or Safari can, outside of private windows; or use the client program.";
+      return _("This browser cannot make or keep a key of the kind that is needed (Ed25519). A current Chrome, Edge, Firefox or Safari can, outside of private windows; or use the client program.");
     }
     return "";
   }
@@ -98,24 +101,25 @@ const likewiseSigning = (() => {
     }).catch(() => null);
     if (response?.ok) { location.reload(); return; }
     const body = await response?.json().catch(() => ({}));
-    alarm(body?.error?.message ?? "The server cannot be reached. Try again in a while.");
+    alarm(body?.error?.message ?? _("The server cannot be reached. Try again in a while."));
   }
 
   async function page(who) {
     const why = await obstacle(), key = why ? null : await find(who);
     const item = key && document.querySelector(`[data-key="${key.id}"]`);
-    const state = item?.dataset.state ?? "none", state_line = element("browser-state");
+    const state = item?.dataset.state ?? "none";
     if (item) item.querySelector("[data-here]").hidden = false;
     const words = {
-      signs: "This browser has a key, and it signs for you.",
-      waits: "This browser has a key, which waits: open this page in a browser that signs for you, and agree there. If you have lost all of those, revoke their keys below, and enrol this browser again.",
-      revoked: "The key of this browser was revoked. You can make another one.",
-      none: who.signs ? "This browser has no key that signs for you, so nothing can be said from here." : "This browser has no key.",
+      signs: _("This browser has a key, and it signs for you."),
+      waits: _("This browser has a key, which waits: open this page in a browser that signs for you, and agree there. If you have lost all of those, revoke their keys below, and enrol this browser again."),
+      revoked: _("The key of this browser was revoked. You can make another one."),
+      none: who.signs ? _("This browser has no key that signs for you, so nothing can be said from here.") : _("This browser has no key."),
     };
-    state_line.textContent = why ? `${why} What you say in it is not signed: it rests on the word of whoever runs this server.` : words[state];
+    element("browser-state").textContent = why ? `${why} What you say in it is not signed: it rests on the word of whoever runs this server.` : words[state];
     const lost = state === "waits" && !who.keys.length;
     element("enrol").hidden = Boolean(why) || state === "signs" || (state === "waits" && !lost);
-    element("enrol-words").hidden = state === "signs";
+    element("enrol-words").hidden = element("enrol").hidden && !why;
+    if (state === "waits") item.querySelector("[data-revoke] button").textContent = "Give it up";
     element("enrol").addEventListener("submit", async (event) => {
       event.preventDefault();
       const made = lost ? key : await create(who);
@@ -129,8 +133,9 @@ const likewiseSigning = (() => {
       }
       listed.querySelector("[data-revoke]")?.addEventListener("submit", async (event) => {
         event.preventDefault();
-        const own = listed === item ? " It is the key of this browser." : "";
-        if (!confirm(`This key will sign nothing for you any more, and does not come back.${own} Revoke it?`)) return;
+        const own = listed === item ? _("It is the key of this browser.") : "";
+        const end = _("This key will sign nothing for you any more, and does not come back. Revoke it?");
+        if (!confirm(`${own} ${end}`.trim())) return;
         const signature = state === "signs" ? { signature: await revocation(key, who, publicKey) } : {};
         post("revoke", { key_id: listed.dataset.key, ...signature });
       });

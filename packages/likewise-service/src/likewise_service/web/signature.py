@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
 
 from likewise_service.api.member_keys import EndBody, MemberKeyBody, member_keys
-from likewise_service.dockets import panel
+from likewise_service.dockets import signing
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
@@ -24,8 +24,8 @@ async def signature_page(request: Auditor) -> Response:
     member = request.caller.name
 
     def values(worker: Worker) -> dict[str, Any]:
-        signing = queue.signing_data(worker, member, {})
-        return {"keys": member_keys(worker.docket, member), "signing": signing}
+        browser = queue.signing_data(worker, member, {})
+        return {"keys": member_keys(worker.docket, member), "signing": browser}
 
     return await request.show("console/signature.html", values)
 
@@ -37,7 +37,7 @@ async def enrol(request: Auditor) -> Response:
     def command(docket: Docket, member: str, form: dict[str, str]) -> None:
         body = MemberKeyBody(**form)
         key = signatures.PublicKey(body.key)
-        panel.enrol_key(
+        signing.enrol_key(
             docket, member, key, device=body.device, proof=body.proof, consent=body.consent
         )
 
@@ -50,7 +50,7 @@ async def revoke(request: Auditor) -> Response:
 
     def command(docket: Docket, member: str, form: dict[str, str]) -> None:
         body = EndBody(**form)
-        panel.revoke_key(docket, member, body.key_id, body.signature)
+        signing.revoke_key(docket, member, body.key_id, body.signature)
 
     return await _change(request, command)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,9 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import ReviewKey
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.dockets.showing import shown_text
+from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger.records import Payload
+from likewise_service.ledger.signatures import act_statement
 from likewise_service.ledger.store import Store
 from tests.service.live import small_spec, some_people
 
@@ -93,3 +95,14 @@ def test_nothing_is_shown_again_of_somebody_whose_features_are_gone(shown: Shown
     del shown.payloads[str(digest)]
     parts = (KEY, "a", "ada", shown.round, "", shown.features, shown.payloads)
     assert shown_text(*parts) is None
+
+
+def test_every_part_of_an_act_is_signed() -> None:
+    flag = ("p1", "p2", None, 7)
+    act: list[Any] = ["d", "m", "r", "s", "flag", ("p1", "p2"), "words", 7, (flag,), "now"]
+    other: list[Any] = ["e", "n", "q", "t", "finish", ("p1", "p3"), None, 8, None, "then"]
+    acts = [act, *([*act[:place], other[place], *act[place + 1 :]] for place in range(len(act)))]
+    statements = {act_statement(*each) for each in acts}
+    assert len(statements) == 1 + len(act)
+    act[5] = ("p2", "p1")
+    assert act_statement(*act) in statements, "in whatever order"

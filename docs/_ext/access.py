@@ -1,0 +1,41 @@
+"""Repairs for readers by keyboard and by ear: what axe finds in theme and gallery."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+REPAIRS = (
+    # Captions of lists of pages are headings, of some level.
+    (r'role="heading">', 'role="heading" aria-level="2">'),
+    # A block that scrolls can be scrolled by keyboard.
+    (r"<pre>", '<pre tabindex="0">'),
+    # Two landmarks of one kind have names.
+    (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+    (r'<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
+    (r'<th class="head"><p></p></th>', "<td></td>"),
+    # The gallery's links lie over its pictures, and their text is hidden.
+    (
+        r'<a class="reference internal" href="([^"]+)"><span class="doc">([^<]+)</span></a>',
+        r'<a class="reference internal" href="\1" aria-label="\2"><span class="doc">\2</span></a>',
+    ),
+)
+
+
+def repair(app: Any, error: Exception | None) -> None:
+    """Repair every page."""
+    if error is not None or app.builder.format != "html":
+        return
+    for path in Path(app.outdir).rglob("*.html"):
+        text = repaired = path.read_text(encoding="utf-8")
+        for pattern, better in REPAIRS:
+            repaired = re.sub(pattern, better, repaired)
+        if repaired != text:
+            path.write_text(repaired, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Tell Sphinx when to repair them."""
+    app.connect("build-finished", repair)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,277 @@
+"""Formulae as pages write them (``Σ_t f_t(π^t) ≤ C·sqrt(max S)``), set as MathML by the build.
+
+Pages of theory stay readable as text; every current browser renders MathML by itself, so that the
+site needs no script, no font and no address for it. Indented blocks are displayed, and in sentences
+whatever has an index, a power, a Greek name or a sign of mathematics.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from html import escape
+from typing import Any
+
+from docutils import nodes
+
+PAGES = ("research/theory", "research/paper-map", "paper/index")
+GREEK = {
+    "alpha": "α", "beta": "β", "delta": "δ", "eps": "ε", "eta": "η", "kappa": "κ", "lam": "λ",
+    "mu": "μ", "omega": "ω", "phi": "φ", "pi": "π", "psi": "ψ", "sigma": "σ", "tau": "τ",
+}  # fmt: skip
+FUNCTIONS = ("argmax", "argmin", "ceil", "exp", "inf", "ln", "log", "max", "min", "sqrt", "sup")
+LARGE = ("Σ", "Π", "max", "min", "argmin", "argmax", "inf", "sup")
+POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−", strict=True))
+ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯"}
+CLOSING = {"(": ")", "[": "]", "{": "}", "⌊": "⌋", "⌈": "⌉"}
+LETTER = r"[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾][\u0300-\u036f]*"
+TOKEN = re.compile(
+    rf"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?|(?:{LETTER})+[′']*|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+|_|\^|.", flags=re.DOTALL
+)
+RELATIONS = "=≠≤≥<>∈∼∝→≪≫"
+SIGNS = set(f"+−·/×{RELATIONS}")
+LEADING = ("Σ", "Π", "E", "P", "Δ")
+
+
+class Formula:
+    """One formula, from its text to MathML; every text has one."""
+
+    def __init__(self, text: str, *, display: bool = False) -> None:
+        self.tokens = TOKEN.findall(text)
+        self.place, self.display = 0, display
+
+    def mathml(self) -> str:
+        """The element, with all that there is in it."""
+        block = ' display="block"' if self.display else ""
+        return f"<math{block}>{self._row('')}</math>"
+
+    def _row(self, closing: str) -> str:
+        """The elements up to a closing bracket, or up to the end."""
+        parts: list[str] = []
+        while self.place < len(self.tokens) and self.tokens[self.place] != closing:
+            token = self.tokens[self.place]
+            if token == "/" and self.display and parts and parts[-1] != "<mo>,</mo>":
+                self.place += 1
+                parts.append(f"<mfrac>{_bare(parts.pop())}{_bare(self._factor())}</mfrac>")
+            elif token.isspace():
+                self.place += 1
+                parts += ['<mspace width="2em"/>'] if len(token) > 3 else []
+            else:
+                parts.append(self._factor())
+        return "".join(parts)
+
+    def _factor(self) -> str:
+        """A name, a number, a sign or a bracket, with its index and its power."""
+        token = self.tokens[self.place]
+        self.place += 1
+        base = self._base(token)
+        index, power = "", ""
+        while self.place < len(self.tokens):
+            mark = self.tokens[self.place]
+            if mark in "_^" and self.place + 1 < len(self.tokens):
+                self.place += 1
+                script = self._script()
+                index, power = (script, power) if mark == "_" else (index, script)
+            elif mark == "*":
+                self.place += 1
+                power = "<mo>*</mo>"
+            elif mark[0] in POWERS:
+                self.place += 1
+                power = f"<mn>{''.join(POWERS[sign] for sign in mark)}</mn>"
+            else:
+                break
+        return _scripted(base, index, power, below=self.display and token in LARGE)
+
+    def _base(self, token: str) -> str:
+        if token in CLOSING:
+            inside = self._row(CLOSING[token])
+            self.place += 1
+            opening, closing = (
+                f'<mo stretchy="false">{sign}</mo>' for sign in (token, CLOSING[token])
+            )
+            return f"<mrow>{opening}{inside}{closing}</mrow>"
+        if token == "sqrt" and self.tokens[self.place : self.place + 1] == ["("]:
+            self.place += 1
+            inside = self._row(")")
+            self.place += 1
+            return f"<msqrt>{inside}</msqrt>"
+        if token[0].isdigit():
+            return f"<mn>{token}</mn>"
+        if token[0].isalpha() and token[0] not in "ΣΠ":
+            return _name(token)
+        return f"<mo>{escape(token)}</mo>"
+
+    def _script(self) -> str:
+        token = self.tokens[self.place]
+        if token == "{":
+            self.place += 1
+            inside = self._row("}")
+            self.place += 1
+            return f"<mrow>{inside}</mrow>"
+        self.place += 1
+        if token in "−-+" and self.place < len(self.tokens):  # a signed power, 2^-20
+            self.place += 1
+            return f"<mrow><mo>−</mo>{self._base(self.tokens[self.place - 1])}</mrow>"
+        return self._base(token)
+
+
+def _name(token: str) -> str:
+    plain = token.rstrip("′'")
+    primes = "′" * (len(token) - len(plain))
+    letter, *accents = unicodedata.normalize("NFD", GREEK.get(plain, plain))
+    if len(accents) == 1 and accents[0] in ACCENTS:
+        accent = f'<mover><mi>{letter}</mi><mo stretchy="false">{ACCENTS[accents[0]]}</mo></mover>'
+        return f"<mrow>{accent}<mo>{primes}</mo></mrow>" if primes else accent
+    letter = GREEK.get(plain, plain)
+    if plain in FUNCTIONS:
+        return f'<mi>{letter}</mi><mspace width=".17em"/>'
+    return f"<mi>{letter}{primes}</mi>" if len(letter) < 3 else f"<mtext>{letter} </mtext>"
+
+
+def _scripted(base: str, index: str, power: str, *, below: bool) -> str:
+    if not index and not power:
+        return base
+    if base.count("<") > 2 and not base.startswith(("<mrow", "<msqrt", "<mover")):
+        base = f"<mrow>{base}</mrow>"
+    index = f"<mrow>{index}</mrow>" if index.count("</") > 1 and index[:5] != "<mrow" else index
+    if index and power:
+        return f"<msubsup>{base}{index}{power}</msubsup>"
+    if index:
+        kind = "munder" if below else "msub"
+        return f"<{kind}>{base}{index}</{kind}>"
+    return f"<msup>{base}{power}</msup>"
+
+
+def _bare(part: str) -> str:
+    """A part of a fraction: one element, without the brackets that only the slash needed."""
+    bracketed = re.fullmatch(
+        r'<mrow><mo stretchy="false">\(</mo>(.*)<mo stretchy="false">\)</mo></mrow>', part
+    )
+    return f"<mrow>{bracketed[1]}</mrow>" if bracketed else part
+
+
+def formulae_in(text: str) -> Iterator[tuple[int, int]]:
+    """Where formulae begin and end in a sentence."""
+    tokens = [(match.start(), match[0]) for match in TOKEN.finditer(text)]
+    place = 0
+    while place < len(tokens):
+        after = place if tokens[place][1].isspace() else _Reader(tokens, place).read()
+        start, end = tokens[place][0], tokens[after][0] if after < len(tokens) else len(text)
+        if after > place and _is_formula(text[start:end]):
+            yield start, start + len(text[start:end].rstrip())
+            place = after
+        else:
+            place += 1
+
+
+class _Reader:
+    """The longest formula from a token on: no two operands without a sign, no word within it."""
+
+    def __init__(self, tokens: list[tuple[int, str]], place: int) -> None:
+        self.tokens, self.place = tokens, place
+
+    def _token(self, place: int) -> str:
+        return self.tokens[place][1] if place < len(self.tokens) else ""
+
+    def read(self) -> int:
+        """The place after the formula; the first place where there is none."""
+        end, depth, operand, place = self.place, [], False, self.place
+        while token := self._token(place):
+            glued = place == self.place or not self._token(place - 1).isspace()
+            if token.isspace():
+                place += 1
+                continue
+            if token in CLOSING and (not operand or glued):
+                depth, operand = [*depth, CLOSING[token]], False
+            elif depth and token == depth[-1]:
+                depth, operand = depth[:-1], True
+            elif (
+                token in SIGNS
+                or (token in ",…" and depth)
+                or ((token in LEADING or token in FUNCTIONS) and (glued or not operand))
+            ):
+                operand = False
+            elif _is_operand(token) and (glued or not operand):
+                operand = True
+            elif token == "|" and (bar := self._bar(place)):
+                place, operand = bar, True
+            else:
+                break
+            place = self._scripts(place + 1)
+            end = place if operand and not depth else end
+        return end
+
+    def _scripts(self, place: int) -> int:
+        """The place after indices, powers and primes."""
+        while (mark := self._token(place)) and (mark in "_^*" or mark[0] in POWERS):
+            place += 1
+            if mark in "_^":
+                place += self._token(place) in ("-", "−")
+                if self._token(place) == "{":
+                    while self._token(place) not in ("}", ""):
+                        place += 1
+                place += 1
+        return place
+
+    def _bar(self, place: int) -> int:
+        """The place of the second bar of |x|, if it is near; else 0."""
+        near = range(place + 1, min(place + 24, len(self.tokens)))
+        bars = (at for at in near if self._token(at) == "|")
+        second = next(bars, 0)
+        return 0 if self._token(place + 1).isspace() else second
+
+
+def _is_operand(token: str) -> bool:
+    plain = token.rstrip("′'")
+    letters = re.sub(r"[\u0300-\u036f]", "", plain)
+    return (
+        plain in GREEK
+        or (len(letters) == 1 and letters.isalpha())
+        or token[0].isdigit()
+        or token in "½¼∞"
+    )
+
+
+def _is_formula(text: str) -> bool:
+    words = "|".join(rf"\b{name}\b" for name in GREEK)
+    signs = rf"[_^·≤≥∈∼∝²³=+−<>/ΣΠα-ωΑ-Ωĝŷ\u0300-\u036f]|{words}|sqrt"
+    return bool(re.search(signs, text)) and bool(re.search(r"[^\W\d_]|\^", text))
+
+
+def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
+    """Replace formulae of a page by MathML."""
+    if page not in PAGES or app.builder.format != "html":
+        return
+    for block in list(doctree.findall(nodes.literal_block)):
+        if block.get("language", "none") in ("none", "default"):
+            lines = [
+                Formula(line, display=True).mathml()
+                for line in block.astext().splitlines()
+                if line.strip()
+            ]
+            block.replace_self(
+                nodes.raw("", f'<div class="formula">{"".join(lines)}</div>', format="html")
+            )
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(
+            text.parent,
+            (nodes.literal, nodes.literal_block, nodes.title, nodes.raw, nodes.reference),
+        ):
+            _set_in(text)
+
+
+def _set_in(text: nodes.Text) -> None:
+    said, parts, place = text.astext(), [], 0
+    for start, end in formulae_in(said):
+        parts += [nodes.Text(said[place:start])] if start > place else []
+        parts.append(nodes.raw("", Formula(said[start:end]).mathml(), format="html"))
+        place = end
+    if parts:
+        text.parent.replace(text, [*parts, nodes.Text(said[place:])])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Tell Sphinx when to set them."""
+    app.connect("doctree-resolved", set_formulae)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,41 @@
+"""
+Late feedback
+=============
+
+A loan is repaid months later, and the panel meets on Fridays. Everything that comes late is an
+event of a round that is still open; the learner sees by itself how much is outstanding.
+"""
+
+from likewise import Learner, State, apply, deploy
+from likewise.errors import EventRefused
+from likewise.learner.events import Audited, Closed, Labelled
+from likewise.simulate import Loans
+
+world = Loans(seed=3)
+state = State.start(Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=4))
+for t in (1, 2, 3):
+    state, round_ = deploy(state, world.encounter(t).people)
+print("open:", list(state.open))
+
+# %%
+# On Friday the panel has looked at the second round; a label of the first comes; the third is
+# closed without ever having been audited.
+
+someone = world.encounter(1).people.ids[0]
+for event in (
+    Audited("r2", "quiet"),
+    Labelled("r1", someone, 1),
+    Audited("r3", "unaudited"),
+    Closed("r3"),
+):
+    state = apply(state, event)
+print("open:", list(state.open), "- labels that will never come:", state.missing)
+
+# %%
+# What comes twice changes nothing; what contradicts the record is refused.
+
+print("the same state:", apply(state, Labelled("r1", someone, 1)) == state)
+try:
+    apply(state, Labelled("r1", someone, 0))
+except EventRefused as error:
+    print(error)
