@@ -119,9 +119,9 @@ def test_reports_cost_lam_and_the_multiplier_steps_as_the_theorem_says(
         shown = possible if asked.whole else len(asked.pairs or ())
         rounds, pairs = rounds + asked.looked_at, pairs + shown
         in_part += shown < possible
-        if report and report[0] not in (asked.pairs if asked.pairs is not None else report):
-            if asked.chance < ONE:  # else it was sure to be seen
-                surprises.append(asked.chance / ONE)
+        unexpected = report and asked.pairs is not None and report[0] not in asked.pairs
+        if unexpected and asked.chance < ONE:  # else it was sure to be seen
+            surprises.append(asked.chance / ONE)
         if not heard:
             unasked[bool(period) and t % period == 0] += 1
         if heard or (period and t % period == 0):
