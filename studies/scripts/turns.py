@@ -49,7 +49,7 @@ class Shown:
 
 
 def stream(name: str, rounds: int, seed: int) -> list[Shown]:
-    """What a panel was shown in a game."""
+    """Pairs that a panel was shown in a game, round by round."""
     settings, attention = STREAMS[name]
     game = Game("loans", "exact", rounds, seed, attention=attention, world_settings=settings)
     prepared, seen = game.prepare(), list[Shown]()
