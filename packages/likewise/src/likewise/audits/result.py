@@ -327,7 +327,7 @@ class Audit:
         return (
             "A typical person",
             f"{_rounded(middle)} % of others",
-            f"are in a reported pair with the person in the middle{drawn}; "
+            f"are in a reported pair with the median person{drawn}; "
             f"{_rounded(most.times / self.others)} % are in one with {most.id}, the most",
         )
 

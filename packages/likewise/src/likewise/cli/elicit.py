@@ -63,13 +63,19 @@ def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
              SCHEMA: json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n"}  # fmt: skip
     folder = table.parent
     if existing := [name for name in texts if (folder / name).exists()]:
-        raise LikewiseError(f"{folder} has {' and '.join(existing)} already. Move it away first.")
+        them = "them" if len(existing) > 1 else "it"
+        names = " and ".join(existing)
+        raise LikewiseError(f"{folder} has {names} already. Move {them} away first.")
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
         click.echo(str(folder / name))
     note(
-        f"take out of both what is no feature, such as ids and outcomes. Then, for a page of pairs "
-        f"to judge: likewise elicit {table} --schema {folder / SCHEMA} --page judge.html"
+        f"take out of both what is no feature, such as ids and outcomes, and set the weights. "
+        f"Then: likewise audit {table} --panel {folder / PANEL} --schema {folder / SCHEMA}"
+    )
+    note(
+        f"to have the weights fitted to pairs that people judge: "
+        f"likewise elicit {table} --schema {folder / SCHEMA} --page judge.html"
     )
 
 

@@ -44,6 +44,7 @@ LARGE = "integers that no float holds"
 _NINES = re.compile("9{2,}")
 _DAY = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
+_IS_IDENTITY = "looks like an identity, and was left out. Name it with ids=… or --ids, or add it."
 _IDENTITY = re.compile(
     r"(^|_)(id|ids|uuid|guid|key|ssn|passport|iban|account|e?mail|phone|tel|name|surname|address|"
     r"street|zip|postcode)($|_)"
@@ -263,7 +264,7 @@ def _feature(column: Column) -> Feature | None:
         _advise(
             name,
             "looks like a protected trait. The law may forbid its use, and auditors may need it: "
-            "decide, and hide it from the panel with visible=False or leave it out.",
+            "decide, and leave it out or hide it from the panel (visible=False in the schema).",
         )
     if column.kind == "date" or _are_days(column):
         _advise(name, "holds dates, and was left out. Give a number: days or years since one.")
@@ -292,7 +293,7 @@ def _feature(column: Column) -> Feature | None:
         _advise(
             name,
             f"has two values and looks like an outcome. If it is what a model predicts, it is no "
-            f"feature: leave it out with label={name!r}.",
+            f"feature: leave it out with label={name!r}, or --leave-out on the command line.",
         )
     return feature
 
@@ -355,9 +356,7 @@ def _numeric(column: Column, words: str, missing: str | None) -> Feature | None:
         return Feature(column.name, "flag", missing=missing)
     distinct = len(values) > 1 and len(np.unique(values)) == len(values)
     if integral and distinct and _IDENTITY.search(words):
-        _advise(
-            column.name, "looks like an identity, and was left out. Name it as ids=…, or add it."
-        )
+        _advise(column.name, _IS_IDENTITY)
         return None
     _advise_on_numbers(column.name, np.sort(values), integral)
     low, high = _bounds(values)
@@ -436,7 +435,7 @@ def _category(column: Column, words: str, missing: str | None) -> Feature | None
     alone = len(values) > 2 and len(set(values)) == len(values) and not column.levels
     named = _IDENTITY.search(words) and len(set(values)) > len(values) / 2 and not column.levels
     if alone or named:
-        _advise(name, "looks like an identity, and was left out. Name it as ids=…, or add it.")
+        _advise(name, _IS_IDENTITY)
         return None
     if len(levels) > MOST_LEVELS:
         _advise(

@@ -436,6 +436,7 @@
     const over = find("pair").hidden;
     if (!practice) history.pushState({ id: pairs[focus].id }, "", over ? "/console/" : `?pair=${pairs[focus].id}`);
     find(over ? "nothing-heading" : "pair-heading").focus({ preventScroll: true });
+    find(over ? "nothing-heading" : "pair-heading").scrollIntoView({ block: "nearest" });
     say(`${words}${find(over ? "nothing-heading" : "progress").textContent}.`);
   }
   // The next pair without a response, behind this one first; without any, this one stays.

@@ -44,6 +44,7 @@
     const axis = (size) => ({
       stroke: colour("--soft"), size, font: "12px system-ui, sans-serif",
       grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 },
+      values: (_, ticks) => ticks.map((tick) => tick?.toLocaleString(locale, { maximumSignificantDigits: 6 }) ?? ""),
     });
     const values = (_, value) => write(value, Number(digits));
     plots.set(chart, new uPlot({
