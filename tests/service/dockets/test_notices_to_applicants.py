@@ -44,6 +44,14 @@ def people_of(docket: Docket, approved: bool) -> list[tuple[str, str]]:
     return [(name, d.person) for name, d in decisions if d.approved is approved and d.score > 0]
 
 
+@pytest.mark.parametrize(("share", "place"), [(0.7, 0), (0.3, 1)])
+def test_a_draw_that_alone_rejected_comes_first(share: float, place: int) -> None:
+    lowered = Reason("debt", "Debt", "40", -0.005, 0.01, "0")
+    named = rejection(round(share * ONE), [lowered])
+    assert "a draw with that chance rejected" in named[place]
+    assert len(named) == 2
+
+
 def test_a_rejection_has_the_reasons_of_the_policy_and_the_draw(docket: Docket) -> None:
     round_id, person = people_of(docket, False)[0]
     notice, _ = notices.give_notice(docket, round_id, person, "after")

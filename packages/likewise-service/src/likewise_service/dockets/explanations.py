@@ -19,6 +19,8 @@ from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.ledger import kinds
 
 GRID = 32
+# The chance above which an approval is likelier than a rejection.
+LIKELY = 0.5
 # The most reasons in a letter, as Regulation B's commentary advises.
 NAMED = 4
 
@@ -124,19 +126,16 @@ class PastPolicy:
         return located(self.learner, people)
 
 
-def letter(reasons: Sequence[Reason]) -> list[str]:
-    """Return the reasons that lowered a chance most, in words; at most four."""
-    return [reason.words for reason in reasons if reason.moved < 0][:NAMED]
-
-
 def rejection(score: int, reasons: Sequence[Reason]) -> list[str]:
-    """Return the principal reasons of a rejection by the policy, those of the draw last.
+    """Return the principal reasons of a rejection by the policy, in words; at most four.
 
-    Where the chance was above 0, the draw took part in it too, and may be all that did.
+    They are what lowered the chance most and, where the chance was above 0, the draw: first where
+    an approval was the likelier, since it is then all that decided.
     """
-    named = letter(reasons)
-    if score > 0:
-        named = named[: NAMED - 1]
-        chance = f"{100 * from_units(score):.1f} %"
-        named.append(f"The chance of approval was {chance}, and a draw with that chance rejected.")
-    return named
+    named = [reason.words for reason in reasons if reason.moved < 0][:NAMED]
+    if score == 0:
+        return named
+    chance = f"{100 * from_units(score):.1f} %"
+    draw = f"The chance of approval was {chance}, and a draw with that chance rejected."
+    others = named[: NAMED - 1]
+    return [draw, *others] if from_units(score) > LIKELY else [*others, draw]

@@ -14,7 +14,7 @@ from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import from_units
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.explanations import PastPolicy, Reason, letter
+from likewise_service.dockets.explanations import PastPolicy, Reason, rejection
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
@@ -178,7 +178,7 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
         },
         "chance_from": None if history.elsewhere else _origin(history),
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
-        "letter": letter(reasons),
+        "letter": [] if decision.approved or not reasons else rejection(decision.score, reasons),
         "panel": {
             "looked_at": round_.looked_at, "pairs_asked": _pairs_asked(history),
             "rule": round_.rule, "due": round_.due,
