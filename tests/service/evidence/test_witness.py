@@ -28,6 +28,7 @@ from likewise_service.auth.tokens import read_key
 from likewise_service.commands.ledger import witness as command
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.errors import moment_of
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey
@@ -155,6 +156,12 @@ def test_what_was_signed_survives_a_power_cut(witness: Witness) -> None:
     with closing(witness._connected()) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+
+
+@pytest.mark.parametrize("seconds", [1_000_000_000_000, 2**63 - 1, 2**64 - 1])
+def test_a_time_that_nobody_can_write_is_refused(seconds: int) -> None:
+    with pytest.raises(LikewiseError, match="is no time"):
+        moment_of(seconds)
 
 
 @pytest.mark.parametrize("response", [b"\xff\n", b"late"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -183,17 +184,15 @@ def test_a_key_in_a_token(database: str, token: str) -> None:
 def test_two_who_create_keys_at_once_lose_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second begins at any moment before the first is done; one may be refused, none is lost."""
+    """The second begins at any moment; it may be refused, but no key is lost."""
     place = KeyFile(tmp_path / "keys")
     made, read = [place.create()], KeyFile.read
 
     def meanwhile(here: KeyFile) -> list[PrivateKey]:
         keys = read(here)
         monkeypatch.setattr(KeyFile, "read", read)
-        try:
+        with suppress(StoreError):
             made.append(KeyFile(place.path).create())
-        except StoreError as error:
-            assert "cannot be written" in str(error)
         return keys
 
     monkeypatch.setattr(KeyFile, "read", meanwhile)
