@@ -347,15 +347,21 @@ class Docket:
         seen = self.last_seen(kinds.current_actor())
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
-    def checkpoint(self, tree: Tree) -> Checkpoint:
+    def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
         """Return a tree of this docket, signed."""
-        keys, governance = self.store.keys, self.projection.governance
-        if keys.public().text != governance.key:
-            keys.forget()  # another process has changed it, as this ledger says
-        same = (tree, keys.public())
+        key = self.key() if key is None else key
+        same = (tree, key.public)
         if self._receipt is None or self._receipt[0] != same:
-            self._receipt = (same, keys.sign(governance.origin, tree))
+            checkpoint = Checkpoint.of(self.projection.governance.origin, tree)
+            self._receipt = (same, checkpoint.signed(key))
         return self._receipt[1]
+
+    def key(self) -> signatures.PrivateKey:
+        """Return the installation's key; within a unit of work it is the one of this ledger."""
+        keys = self.store.keys
+        if keys.public().text != self.projection.governance.key:
+            keys.forget()  # another process has changed it, as this ledger says
+        return keys.current()
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
