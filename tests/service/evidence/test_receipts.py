@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 from likewise.cli.main import main
 from likewise.errors import LikewiseError
 from likewise_client.tree import Tree
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.panel import flag, withdraw
+from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, origin_of
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
@@ -174,6 +179,29 @@ def test_a_key_that_was_replaced_signs_nothing_later_that_is_believed(
     assert told.exit_code == 2, told.output
     assert "another had taken its place" in told.output
     assert run("verify", before, "--database", where).exit_code == 0
+
+
+@pytest.mark.parametrize("snapshot", [True, False])
+def test_a_process_that_starts_tells_no_more_than_the_one_before(
+    docket: Docket, snapshot: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may not see the panel grow sees nothing of it either after a restart."""
+    client = create_token(docket.store, "client", "bank", "loans")[1].actor
+    docket.refresh()
+    visible = docket.tree.size
+    monkeypatch.setattr(docket_module, "EVERY", 1 if snapshot else 500)
+    [(round_id, round_)] = docket.projection.opened.items()
+    for before in range(3):
+        restarted = Docket(docket.store, "loans")
+        with kinds.acting(client):
+            sizes = docket.receipt().size, restarted.receipt().size
+        assert sizes == (visible, visible), before
+        act = withdraw if before == 1 else flag
+        act(docket, Seat(round_id, "ada"), round_.reportable[0][:2])
+    for worker in (docket, restarted):
+        worker.refresh()
+        with kinds.acting(client):
+            assert worker.receipt().size == visible
 
 
 def test_a_key_that_nobody_handed_over_is_found(docket: Docket) -> None:

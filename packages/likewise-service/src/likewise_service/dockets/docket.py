@@ -260,6 +260,8 @@ def _restored(
 PAGE = 2000
 # The most actors whose last record is in memory.
 ACTORS = 4096
+# Kinds of record that only those notice who see the panel at work.
+UNSEEN = [name for name, body in kinds.KINDS.items() if issubclass(body, kinds.UNSEEN)]
 
 
 @dataclass(frozen=True)
@@ -471,7 +473,7 @@ class Docket:
             self._own.clear()
         self.tree = tree
         shown = self._own[record.actor] = Shown(record, tree)
-        if self._shown is None or not isinstance(body, kinds.UNSEEN):
+        if not isinstance(body, kinds.UNSEEN):
             self._shown = shown
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
@@ -508,6 +510,8 @@ class Docket:
             self._forget()
         else:
             self.tree, self._state = restored
+            last = view.last_without(UNSEEN, self.tree.size)
+            self._shown = Shown(last, view.log(last.seq).tree())
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
@@ -526,6 +530,7 @@ class Docket:
                 if self.projection.spec is None:  # the first record, from which the state starts
                     self.projection.take(record, body)
                     self.tree = self.tree.plus(record.entry)
+                    self._shown = Shown(record, self.tree)
                     continue
                 try:
                     self._state = self._fold(body, contents, surrogates)
