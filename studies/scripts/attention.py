@@ -119,7 +119,7 @@ PANELS: Mapping[str, Mapping[str, int]] = {
 }  # fmt: skip
 
 
-def careless(rounds: int = 600, seeds: Sequence[int] = (1, 2)) -> list[dict[str, Any]]:
+def careless(rounds: int = 2000, seeds: Sequence[int] = range(1, 11)) -> dict[str, Any]:
     """Error, violations, reports and looks of each panel, by what it is asked; means of seeds."""
     rows = []
     for name, settings in PANELS.items():
@@ -136,7 +136,7 @@ def careless(rounds: int = 600, seeds: Sequence[int] = (1, 2)) -> list[dict[str,
             }
             means = {key: float(np.mean(values)) for key, values in counts.items()}
             rows.append({"panel": name, "attention": attention, **means})
-    return rows
+    return {"rounds": rounds, "seeds": len(seeds), "panels": rows}
 
 
 def repeats(rounds: int = 400, share: int = 20, seed: int = 1) -> dict[str, dict[str, float]]:
@@ -197,9 +197,14 @@ def as_tables(report: Mapping[str, Any]) -> str:
             f"{row['world']:<36}{row['everything']:>11,.0f}{row['possible']:>10,.0f}"
             f"{row['possible, in turn']:>9,.0f}{row['model']:>7,.0f}{row['model, in turn']:>9,.0f}"
         )
-    lines += ["", f"{'panel':<24}{'asked':<10}{'error':>7}{'violations':>12}{'reports':>9}"
-              f"{'rounds looked at':>18}"]  # fmt: skip
-    for row in report["careless"]:
+    played = report["careless"]
+    lines += [
+        "",
+        f"T = {played['rounds']:,}, means of {played['seeds']} seeds",
+        f"{'panel':<24}{'asked':<10}{'error':>7}{'violations':>12}{'reports':>9}"
+        f"{'rounds looked at':>18}",
+    ]
+    for row in played["panels"]:
         lines.append(
             f"{row['panel']:<24}{row['attention']:<10}{row['error']:>7.4f}"
             f"{row['violations']:>12.1f}{row['reports']:>9.0f}{row['looks']:>18,.0f}"

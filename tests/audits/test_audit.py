@@ -490,7 +490,7 @@ def test_a_survey_needs_no_alpha_and_a_panel_does() -> None:
     found = audit(people, [0.2, 0.9, 0.9], survey)
     assert found.alpha is None
     assert found.asked == 2
-    assert "100.0%" in dict(found.facts())["people touched"]
+    assert "100.0 %" in dict(found.facts())["people touched"]
     assert "alpha =" not in found.to_html()
     assert any("alpha" in note and "nothing" in note for note in
                audit(people, [0.2, 0.9, 0.9], survey, alpha=0.5).notes)  # fmt: skip

@@ -383,7 +383,7 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
               HEAD + ",y"), [*LABEL, "--favourable", "ok", "--favourable", "good"], 4,
     ),
     "a null character": (table(plain).replace("ann", "a\0n"), [], "null character"),
-    "another file": (b"PAR1" + bytes(9), [], "A spreadsheet saves one as"),
+    "another file": (b"PAR1" + bytes(9), [], "cannot be read as Parquet"),
     "nobody with a label": (more("||NA|"), [*LABEL, "--scored-only"], "has a value in score and y"),
     "nothing but ids": (
         table(lambda _, r: f"{r[0]},{r[2]}", "id,score"), [], "No column is left"
@@ -507,7 +507,7 @@ COMMANDS: dict[str, tuple[list[str], int, str]] = {
     ),
     "a table that is not there": (["init", "t.csv"], 2, "There is no file t.csv"),
     "a column in which nobody differs": (["init", "same.csv"], 1, "do not differ in any column"),
-    "months in order": (["audit", "months", *FOLLOW], 0, "\n2  4 people  50.00%  evidence"),
+    "months in order": (["audit", "months", *FOLLOW], 0, "\n2  4 people  50.00 %  evidence"),
     "a month twice": (["audit", "s.csv", "./s.csv", *FOLLOW], 1, "came before"),
     "options that a watch has no use for": (
         ["audit", "s.csv", *FOLLOW, "--model", "m"], 0, "no use of --model"

@@ -99,7 +99,7 @@ def test_json_can_go_to_a_file(tmp_path: Path) -> None:
         (["--set", "rule=veto(nobody)"], "nobody"),
         (["--set", "rule=at_least(0)"], "must be at least 1"),
         (["--set", "rule=any or"], "expected"),
-        (["--hypotheses", "trees"], "hypotheses must be one of"),
+        (["--hypotheses", "forest"], "hypotheses must be one of"),
         (["--learner", "paper", "--with", "b=0.5"], "b must be in [0, 1/4]"),
     ],
 )

@@ -254,14 +254,36 @@ def test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise() ->
     assert model.unknown(memory, far)[0]
     assert model.chance(memory) < ONE // 4
     asked = np.zeros(1, dtype=np.bool_)
-    after = model.learn(memory, Response(near, asked, ~asked, True))
-    assert model.chance(after) == ONE
+    after, chances = memory, [model.chance(memory)]
+    for _ in range(4):
+        after = model.learn(after, Response(near, asked, ~asked, True))
+        assert model.chance(after) > 0.8 * ONE, "a surprise is followed by a whole round"
+        rested = (*after[:2], 0.0, *after[3:])
+        chances.append(model.chance(rested))
+    # The first costs half of the trust; the fourth in a row nearly all that is left.
+    n, s = memory[0], memory[1] + 1.0
+    assert chances[1] == to_units(3 * (1 + s) / (3 * (1 + s) + n / (1 + s)))
+    assert chances == sorted(chances)
+    assert chances[-1] > 0.85 * ONE
     assert model.fits(after, SCHEMA)
+
+
+def test_a_model_that_was_surprised_vouches_for_fewer_rounds() -> None:
+    """Every sixth round that nobody is asked about steps; after s surprises every 6 + 5·s-th."""
+    pairs = pairs_of((0, 0, 1, 0), (90, 0, 1, 0), scores=[0, ONE // 10])
+    no = np.zeros(1, dtype=np.bool_)
+    for steps, expected in ((6, [6, 11, 16]), (1, [1, 1, 1]), (0, [0, 0, 0])):
+        model = PanelModel(steps=steps)
+        memory, periods = model.start(SCHEMA), list[int]()
+        for _ in range(3):
+            periods.append(model.period(memory))
+            memory = model.learn(memory, Response(pairs, no, ~no, True))
+        assert periods == expected
 
 
 @pytest.mark.parametrize(
     "text", ["model:x", "model:least=", "possible:3", "model:least=0.1,least=0.2", "model:0.1,0.2",
-             "model:steps=2.5", "model:follows=2", "model:shoe=1"],
+             "model:steps=2.5", "model:shoe=1"],
 )  # fmt: skip
 def test_parameters_that_mean_nothing_are_refused(text: str) -> None:
     with pytest.raises(ParameterError):
@@ -269,23 +291,23 @@ def test_parameters_that_mean_nothing_are_refused(text: str) -> None:
 
 
 def test_parameters_are_read_by_name() -> None:
-    expected = PanelModel(least=0.1, patience=5.0, steps=2, follows=True)
-    assert attention_named("model:least=0.1,patience=5,steps=2,follows=1") == expected
+    expected = PanelModel(least=0.1, patience=5.0, steps=2)
+    assert attention_named("model:least=0.1,patience=5,steps=2") == expected
     assert attention_named("model:0.1,steps=2") == PanelModel(least=0.1, steps=2)
 
 
-@pytest.mark.parametrize(("late", "expected"), [(0, ONE), (3, ONE // 4)])
-def test_a_report_is_followed_by_a_whole_round(late: int, expected: int) -> None:
+@pytest.mark.parametrize("late", [0, 3])
+def test_a_report_is_followed_by_a_whole_round(late: int) -> None:
     """Once: until a round has been shown whole; and not where nothing was reported."""
-    model = PanelModel(follows=True, patience=0.01)
+    model = PanelModel(patience=0.01)
     pairs = pairs_of((20, 0, 1, 0), (60, 0, 1, 0), scores=[0, ONE])
     yes, no = np.ones(len(pairs), np.bool_), np.zeros(len(pairs), np.bool_)
     sure = model.learn(model.start(SCHEMA), Response(pairs, yes, no, True))
     assert model.chance(sure) == to_units(model.least)
     reported = model.learn(sure, Response(pairs, yes, yes, False, late))
-    assert model.chance(reported) == expected
+    assert model.chance(reported) == ONE // (1 + late)
     quiet = model.learn(reported, Response(pairs, yes, no, False))
-    assert model.chance(quiet) == expected
-    assert model.chance(model.learn(quiet, Response(pairs, yes, no, True))) < expected
-    without = replace(model, follows=False)
-    assert without.chance(without.learn(sure, Response(pairs, yes, yes, False))) < expected
+    assert model.chance(quiet) == ONE // (1 + late)
+    assert model.chance(model.learn(quiet, Response(pairs, yes, no, True))) < ONE // (1 + late)
+    expected = model.learn(sure, Response(pairs, yes, yes, True))
+    assert model.chance(expected) < ONE // 4, "what was shown whole tells all"

@@ -97,7 +97,7 @@ class Shared:
             people = HYPOTHESES.schema.people(TABLE.T[kinds].astype(float))
             frozen, lam = upcoming(state), to_units(state.lam / share) / ONE
             state, deployment = deploy(state, people)
-            asked, steps = asking(state, deployment.round), learner.looking.steps
+            asked, period = asking(state, deployment.round), learner.looking.period(state.memory)
             draw = asked.looked_at or asked.quiet
             scores, predicted = deployment.units / ONE, TABLE[:, kinds]
             labels = (scores < 0.5 if self.against == "the policy" else kinds == 2).astype(np.int64)
@@ -112,7 +112,7 @@ class Shared:
                 self.reports += actual
                 self.squares += state.lam**2
                 costs = costs + lam * np.array([1, -1]) * (1 - 2 * over) * actual
-            elif steps and state.opened % steps == 0:  # it counts as a quiet one
+            elif period and state.opened % period == 0:  # it counts as a quiet one
                 self.audits += 1
                 self.squares += state.lam**2
             self.unseen += actual and not draw

@@ -214,7 +214,7 @@ def test_a_recorded_world_is_the_world() -> None:
     [
         lambda: Loans(1, k=0),
         lambda: Loans(1, luck=2.0),
-        lambda: Loans(1).hypotheses("trees"),
+        lambda: Loans(1).hypotheses("forest"),
         lambda: Admissions(1, k=0),
         lambda: Drift(1, spell=0),
         lambda: Strategic(1, price=2.0),

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from likewise.numerics.fixed_point import ONE
+from likewise.panel.rule_language import as_rule
 from studies.panels_that_change import CarelessLoans
 from studies.scripts import attention as study
+from studies.scripts import turns
 
 ROOT = Path(__file__).parents[2]
 STORED = json.loads((ROOT / "studies/results/attention-studies.json").read_text("utf-8"))
@@ -51,3 +53,29 @@ def test_a_careless_member_tosses_a_coin_for_every_pair() -> None:
     without = CarelessLoans(seed=3, seated=0).encounter(1)
     assert "neighbour" not in without.panel.members
     assert (without.distances == encounters[0].distances[:-1]).all()
+
+
+def test_the_page_has_how_few_members_have_to_be_asked() -> None:
+    page = (ROOT / "docs/research/results.md").read_text("utf-8")
+    rows = json.loads((ROOT / "studies/results/turns.json").read_text("utf-8"))
+    assert turns.as_table(rows) in page
+    for row in rows:
+        assert row["fewest"] <= row["predicted"] <= row["by counts"]
+
+
+def test_nobody_can_ask_fewer_than_those_who_know_all_votes() -> None:
+    """Majority of three: two suffice who agree; where a and b never do, c is asked every time.
+
+    With c in every round and two members a round, c is asked 1.5 times the mean: at 1.3 times it
+    some rounds have to ask all three. Let x be the share of them: 1 ≤ 1.3·(2 + x)/3.
+    """
+    members, rule, inputs = ("a", "b", "c"), as_rule("majority"), np.ones((1, 1))
+    quiet = turns.Shown(rule, members, np.zeros((3, 1), dtype=np.bool_), inputs)
+    torn = turns.Shown(rule, members, np.array([[True], [False], [False]]), inputs)
+    other = turns.Shown(rule, members, np.array([[False], [True], [False]]), inputs)
+    assert turns.fewest([quiet] * 3) == pytest.approx(2)
+    assert turns.fewest([torn, other]) == pytest.approx(3 / 1.3)
+    assert turns.fewest([torn, other], fair=1.5) == pytest.approx(2)
+    for asked in (turns.by_counts([quiet] * 30), turns.predicted([quiet] * 30)):
+        assert asked.total() == 60
+        assert max(asked.values()) <= 1.3 * 20 + 1

@@ -191,7 +191,7 @@ def test_a_sweep_that_says_nonsense_is_refused(changes: dict[str, Any], says: st
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"scenarios": [{"world": "loans", "hypotheses": "trees"}]}, "must be one of segments"),
+        ({"scenarios": [{"world": "loans", "hypotheses": "forest"}]}, "must be one of segments"),
         ({"scenarios": [{"world": "loans", "eps": 0.4}]}, "eps must be in"),
         ({"scenarios": [{"world": "adaptive"}]}, "prices must be left out where the world reacts"),
         ({"learners": [{"learner": "exact", "eta": -1}]}, "eta must be a positive number"),

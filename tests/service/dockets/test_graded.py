@@ -6,18 +6,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from likewise.errors import ParameterError
+from likewise.learner.attention import PanelModel
+from likewise.learner.events import Decision
 from likewise.numerics.fixed_point import from_units, to_units
 from likewise.panel.objections import Pair
+from likewise.panel.rule_language import as_rule
 from likewise_client.errors import ApiError
 from likewise_service.auth.tokens import MemberKey, create_token
 from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
@@ -68,7 +76,7 @@ def test_a_limit_is_recorded_with_its_flag(live: Live, store: Store) -> None:
         return replace(record, body={**record.body, "limit": record.body["limit"] + 1})
 
     forged = replay_evidence(rehashed(evidence, raised))
-    assert about(forged) == {"signature"}
+    assert about(forged) == {"signature", "audit"}
 
 
 @long_on_postgresql()
@@ -114,3 +122,63 @@ def test_a_limit_that_makes_no_sense_is_found(
 
     found = replay_evidence(rehashed(evidence, forged))
     assert about(found) == {"panel"}
+
+
+LIMITS = st.lists(st.one_of(st.none(), st.integers(0, 9)), min_size=3, max_size=3)
+
+
+@given(
+    rule=st.sampled_from(["any", "majority", "all", "veto(bob) or at_least(2)"]),
+    objects=st.lists(st.booleans(), min_size=3, max_size=3),
+    limits=LIMITS,
+)
+def test_the_panels_limit_is_the_largest_gap_at_which_its_rule_would_be_silent(
+    rule: str, objects: list[bool], limits: list[int | None]
+) -> None:
+    """Compared with all smaller gaps: who objects without a limit does so at this gap alone."""
+    gap, members = 10, ("ada", "bob", "cem")
+    decisions = {name: Decision(name, True, score) for name, score in (("x", gap), ("y", 0))}
+    said = {
+        m: {Pair("x", "y"): kinds.Objection(None, limit)}
+        for m, objecting, limit in zip(members, objects, limits, strict=True)
+        if objecting
+    }
+    round_ = Round("r1", 1, "", 0, decisions=decisions, rule=rule, objections=said,
+                   seats=dict.fromkeys(members, "finished"))  # fmt: skip
+    outcome = round_.conclusion(1)
+
+    def reported(at: int) -> bool:
+        votes = []
+        for member in members:
+            objection = said.get(member, {}).get(Pair("x", "y"))
+            least = gap - 1 if objection is None or objection.limit is None else objection.limit
+            votes.append(objection is not None and at > least)
+        return bool(as_rule(rule).fires(np.array(votes), members))
+
+    graded = any(o.limit is not None for own in said.values() for o in own.values())
+    expected = [at for at in range(gap) if not reported(at)] if reported(gap) and graded else []
+    assert outcome.limits == tuple(expected[-1:])
+
+
+@long_on_postgresql()
+def test_the_learner_hears_the_limit_and_replay_checks_it(begin: Begin, store: Store) -> None:
+    docket = begin(graded=True, attention=PanelModel(graded=True), rule="any")
+    open_round(docket, some_people())
+    pair = docket.projection.round("r1").reportable[0][:2]
+    panel.flag(docket, Seat("r1", "ada"), pair, limit=0.1)
+    panel.flag(docket, Seat("r1", "bob"), pair)
+    for member in ("ada", "bob"):
+        panel.finish(docket, Seat("r1", member))
+    [audited] = [record for record in store.records("loans") if record.kind == "audited"]
+    assert audited.body["limits"] == [to_units(0.1)]
+    replayed = replay_store(store, "loans")
+    assert replayed.holds, replayed.text()
+    for limits in ([to_units(0.2)], [None], []):
+        change = {"limits": limits}
+
+        def forged(record: Record, change: dict[str, Any] = change) -> Record | None:
+            body = {**record.body, **change}
+            return replace(record, body=body) if record.kind == "audited" else record
+
+        found = replay_evidence(rehashed(evidence_of(store, "loans"), forged))
+        assert "audit" in about(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from likewise.learner.attention import Asking
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound
+from likewise.numerics.fixed_point import ONE
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import exceeds, report
 from likewise.panel.rule_language import as_rule
@@ -183,7 +184,30 @@ class Round:
             return kinds.Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
         pairs = report(self.rule, self.panel_objections(seats), scores).pairs
-        return kinds.Audited(self.id, "report" if pairs else "quiet", pairs)
+        limits = self._limits(present, pairs)
+        return kinds.Audited(self.id, "report" if pairs else "quiet", pairs, limits)
+
+    def _limits(
+        self, present: Sequence[str], pairs: Sequence[tuple[str, str]]
+    ) -> tuple[int | None, ...]:
+        """Return the largest gaps that the panel would accept between the reported; () if unsaid.
+
+        The rule reports a gap if it fires on those whose limits the gap exceeds. Who objects
+        without a limit accepts all that is smaller; who does not object is not asked for one.
+        """
+        named, rows, graded = [Pair(*pair) for pair in pairs], [], False
+        for member in self.seats:
+            own = self.objections.get(member, {}) if member in present else {}
+            limits = [own[pair].limit if pair in own else ONE for pair in named]
+            graded |= any(pair in own and own[pair].limit is not None for pair in named)
+            rows.append([
+                self.gap(pair) - 1 if limit is None else limit
+                for pair, limit in zip(named, limits, strict=True)
+            ])  # fmt: skip
+        if not graded:
+            return ()
+        pivots, _ = as_rule(self.rule).pivot(np.array(rows, dtype=np.int64), tuple(self.seats))
+        return tuple(pivots.tolist())
 
     def next_turn(
         self, turns: Turns, sitting: Collection[str], quorum: int

@@ -1457,7 +1457,10 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     >>> write_body(Labelled("r1", "ann", 1))
     ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
     """
-    return body.kind, _ADAPTERS[body.kind].dump_python(body, mode="json")
+    plain = _ADAPTERS[body.kind].dump_python(body, mode="json")
+    if isinstance(body, Audited) and not body.limits:  # no panel was asked for them
+        del plain["limits"]
+    return body.kind, plain
 
 
 T = TypeVar("T")

@@ -320,11 +320,14 @@ class Replay:
         )
 
     def _follow_kappa(self, body: kinds.Audited) -> None:
-        decisions = self.projection.round(body.round).decisions
+        round_ = self.projection.round(body.round)
+        decisions = round_.decisions
         # A report of somebody who is not there is a difference already, and says nothing of kappa.
         decided = all(person in decisions for pair in body.pairs for person in pair)
         if body.pairs and decided and not self.unseeded.ignores_reports:
-            self._kappa = fold.next_kappa(self.unseeded, self._kappa, decisions, body.pairs)
+            self._kappa = fold.next_kappa(
+                self.unseeded, self._kappa, decisions, body.limit_of, round_.sensitivity
+            )
 
     def _mislead(self, body: kinds.Body, round_: Round | None) -> None:
         """Follow what the attention learns from surrogates, where it had learnt from people."""

@@ -296,6 +296,8 @@ def _values(word: str) -> list[Any]:
 ALARM = 3
 """The exit status after an alarm."""
 BATCHES = (".csv", ".parquet", ".arrow", ".feather")
+# The most words of a column that a refusal lists.
+SHOWN = 6
 
 
 def _follow(
@@ -370,11 +372,13 @@ def _check_favourable(
 ) -> None:
     """Refuse a favourable word that no score and no label is, such as a typo."""
     names = [name for name in columns if name is not None]
+    words = {row[name] for row in rows for name in names}
     for word in favourable:
-        if not any(row[name] == word for row in rows for name in names):
+        if word not in words:
+            listed = " and ".join(repr(word) for word in sorted(words, key=str)[:SHOWN])
             raise LikewiseError(
                 f"{path}: --favourable is one of two words in {' or '.join(names)}; no cell is "
-                f"{word!r}. Check the spelling."
+                f"{word!r}. There are {listed}{', …' if len(words) > SHOWN else ''}."
             )
 
 

@@ -44,7 +44,7 @@ def _warnings_as_notes() -> Iterator[None]:
 ENTRY_POINTS = "likewise.commands"
 SERVICE = (
     "serve", "init", "token", "docket", "key", "replay", "verify", "export", "backup",
-    "restore", "upgrade",
+    "restore", "upgrade", "witness",
 )  # fmt: skip
 
 

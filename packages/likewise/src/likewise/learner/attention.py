@@ -21,8 +21,8 @@ from __future__ import annotations
 import math
 from abc import ABC
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar, Self
@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError
-from likewise.learner.events import Person
+from likewise.learner.events import Limits, Person
 from likewise.numerics.fixed_point import (
     ONE,
     FloatArray,
@@ -126,7 +126,8 @@ class Possible:
 class Response:
     """The panel's response: of the ``pairs`` that it was shown, those ``asked`` about in any case,
     and those ``reported``. ``whole`` says that it was shown all that were possible; ``late`` how
-    many rounds have opened since.
+    many rounds have opened since; ``limits`` how far apart it would let the two of a reported pair
+    be, by their ids, in units, if it was asked for that and said so.
     """
 
     pairs: Possible
@@ -134,6 +135,7 @@ class Response:
     reported: BoolArray
     whole: bool
     late: int = 0
+    limits: Limits = field(default_factory=dict)
 
     @property
     def quiet(self) -> bool:
@@ -167,6 +169,8 @@ class Attention(ABC):
     least: float = 1.0
     # Of the rounds that nobody is asked about, every so many-th lowers the multiplier; 0 for none.
     steps: int = 0
+    # Whether the panel is asked, of a pair that it reports, how far apart the two may be.
+    graded: bool = False
 
     @property
     def asks_all(self) -> bool:
@@ -193,6 +197,10 @@ class Attention(ABC):
     def chance(self, memory: Memory) -> int:  # noqa: ARG002
         """The chance, in units, with which the next round is shown whole."""
         return ONE
+
+    def period(self, memory: Memory) -> int:  # noqa: ARG002
+        """``steps``, or more rounds where what was learnt vouches for fewer of them."""
+        return self.steps
 
     def learn(self, memory: Memory, response: Response) -> Memory:  # noqa: ARG002
         """The memory after the panel's response."""
@@ -295,8 +303,8 @@ def attention_named(text: str) -> Attention:
 
     >>> attention_named("share:0.25"), attention_named("possible")
     (Share(share=0.25), EveryPossiblePair())
-    >>> attention_named("model:least=0.1,follows=1").spec()["follows"]
-    True
+    >>> attention_named("model:least=0.1,steps=2").spec()["steps"]
+    2
     """
     name, colon, value = text.partition(":") if isinstance(text, str) else (text, "", "")
     kind = ATTENTIONS[name]
@@ -440,26 +448,27 @@ class PanelModel(Attention):
     The model judges itself. After n whole rounds without a surprise, a report of a pair that only
     chance had put before the panel, the next is shown whole with probability c/(c + n), but at
     least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which each whole round
-    forgets a hundredth. So a model begins on probation, a surprise puts it back there and
-    doubles its variance, and one that is often surprised is hardly used. If it ``follows`` reports,
-    the round after a report of pairs that were asked about anyway is shown whole too: a panel that
-    has changed its mind is found out by the next one, and not by chance. Where reports come late,
-    d rounds have that chance 1/(1 + d) each.
+    forgets a hundredth. So a model begins on probation. A surprise divides n by 1 + s and doubles
+    the variance: the first costs half of the trust, the next that follows soon more. The round
+    after a surprise, or after a report of pairs that were asked about anyway, is shown whole: a
+    panel that has changed its mind is found out by its next report, and not by chance. Where
+    reports come late, d rounds have a chance of 1/(1 + d) each.
 
     Args:
         least: the smallest probability with which a round is shown whole.
         doubt: the chance of a report above which a pair is asked about.
         patience: how many whole rounds without a surprise halve the chance of the next, at first.
         steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
-            quiet one does; 0 for none.
-        follows: whether a report is followed by a round that is shown whole.
+            quiet one does, and every 1 + (steps − 1)·(1 + s)-th after surprises; 0 for none.
+        graded: whether the panel is asked, of a pair that it reports, for the largest gap that it
+            would accept. The pair then teaches the model twice: as it is, and at that limit.
     """
 
-    least: float = 0.05
+    least: float = 0.04
     doubt: float = 0.2
-    patience: float = 10.0
+    patience: float = 3.0
     steps: int = 6
-    follows: bool = False
+    graded: bool = False
     name = "model"
     learns = True
     summary = "pairs of which a model of the panel is not sure; the others by chance"
@@ -469,9 +478,9 @@ class PanelModel(Attention):
             self,
             least=_chance("least", self.least),
             doubt=within("doubt", self.doubt, 0, 1, "0.2 is the default.", ends="()"),
-            patience=positive("patience", self.patience, "10 is the default."),
+            patience=positive("patience", self.patience, "3 is the default."),
             steps=integer("steps", self.steps, 0, 1 << 32, "6 is the default."),
-            follows=flag("follows", self.follows, "False is the default."),
+            graded=flag("graded", self.graded, "False is the default."),
         )
 
     def start(self, schema: FeatureSchema) -> Memory:
@@ -484,6 +493,10 @@ class PanelModel(Attention):
         quiet, surprises, followed = memory[:3]
         c = self.patience * (1.0 + surprises)
         return to_units(max(self.least, c / (c + quiet), followed))
+
+    def period(self, memory: Memory) -> int:
+        """1 + (steps − 1)·(1 + s): a model that was surprised vouches for fewer rounds."""
+        return 1 + int((self.steps - 1) * (1.0 + memory[1])) if self.steps else 0
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
         """mean + standard deviation > ln(doubt/(1 − doubt))."""
@@ -501,31 +514,65 @@ class PanelModel(Attention):
 
     def learn(self, memory: Memory, response: Response) -> Memory:
         """A Newton step a pair: all of them where the response is quiet, else those reported."""
-        quiet, surprises, followed = memory[:3]
         mean, covariance = _weights(memory)
+        rows = _inputs(response.pairs)
+        judged = self._judged(memory, response)
         if response.surprise:
-            quiet, surprises, covariance = 0.0, surprises + 1.0, covariance * 2.0
-        elif response.whole:
-            quiet, surprises = quiet + 1.0, surprises * REMEMBERED
-        if response.whole:
-            followed = 0.0
-        elif self.follows and not response.quiet:
+            covariance = covariance * 2.0
+        for row, target in _lessons(response, rows):
+            mean, covariance = _newton(mean, covariance, row.tolist(), target)
+        return (*judged, *mean.tolist(), *covariance.ravel().tolist())
+
+    def _judged(self, memory: Memory, response: Response) -> tuple[float, float, float]:
+        """n, s, and the chance of the round that follows a report."""
+        quiet, surprises, followed = memory[:3]
+        if response.whole and not response.surprise:
+            return quiet + 1.0, surprises * REMEMBERED, 0.0
+        if not response.quiet:
             followed = 1.0 / (1.0 + response.late)
-        rows, target = _inputs(response.pairs), 0.0 if response.quiet else 1.0
-        for row in rows if response.quiet else rows[response.reported]:
-            direction, centre, variance = np.zeros(len(row)), 0.0, 0.0
-            for j, value in enumerate(row.tolist()):
-                direction = direction + covariance[j] * value
-                centre += value * float(mean[j])
-            for value, other in zip(row.tolist(), direction.tolist(), strict=True):
-                variance += value * other
-            small = exp_of_negative(abs(centre))
-            chance = (1.0 if centre >= 0 else small) / (1.0 + small)
-            curvature = chance * (1.0 - chance)
-            gain = 1.0 + curvature * variance
-            covariance = covariance - direction[:, None] * direction * (curvature / gain)
-            mean = mean + direction * ((target - chance) / gain)
-        return (quiet, surprises, followed, *mean.tolist(), *covariance.ravel().tolist())
+        if response.surprise:
+            surprises += 1.0
+            quiet = quiet / (1.0 + surprises)
+        return quiet, surprises, followed
+
+
+def _lessons(response: Response, rows: FloatArray) -> Iterator[tuple[FloatArray, float]]:
+    """Inputs with their targets: pairs as they were judged, and accepted at their limits.
+
+    Below alpha − kappa nothing is reported; a limit below it says that all above would be.
+    """
+    if response.quiet:
+        yield from ((row, 0.0) for row in rows)
+        return
+    least, ids = response.pairs.least, response.pairs.ids()
+    for place in np.nonzero(response.reported)[0].tolist():
+        limit, row = response.limits.get(ids[place]), rows[place]
+        yield row, 1.0
+        if limit is not None:
+            yield _at_gap(row, max(limit, least)), float(limit < least)
+
+
+def _at_gap(row: FloatArray, gap: int) -> FloatArray:
+    """The inputs of the same two people at another gap, which comes first."""
+    return np.concatenate([[SCALE * (gap / ONE)], row[1:]])
+
+
+def _newton(
+    mean: FloatArray, covariance: FloatArray, row: Sequence[float], target: float
+) -> tuple[FloatArray, FloatArray]:
+    """The mean and the covariance of the weights after one more row with its target, 0 or 1."""
+    direction, centre, variance = np.zeros(len(row)), 0.0, 0.0
+    for j, value in enumerate(row):
+        direction = direction + covariance[j] * value
+        centre += value * float(mean[j])
+    for value, other in zip(row, direction.tolist(), strict=True):
+        variance += value * other
+    small = exp_of_negative(abs(centre))
+    chance = (1.0 if centre >= 0 else small) / (1.0 + small)
+    curvature = chance * (1.0 - chance)
+    gain = 1.0 + curvature * variance
+    covariance = covariance - direction[:, None] * direction * (curvature / gain)
+    return mean + direction * ((target - chance) / gain), covariance
 
 
 # Of the weights before the first response, on inputs from 0 to SCALE.

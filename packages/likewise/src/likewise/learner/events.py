@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any, Literal, cast, get_args
 
 from likewise.errors import EventRefused, shown
+from likewise.numerics.fixed_point import ONE
 
 Outcome = Literal["report", "quiet", "unaudited"]
 PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
@@ -119,13 +121,23 @@ class Sealed:
     panel: str
 
 
+Limits = Mapping[tuple[str, str], int | None]
+"""The largest gap, in units, that a panel would accept between the two of a pair that it reported;
+None where it was not asked."""
+
+
 @dataclass(frozen=True)
 class Audited:
-    """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit."""
+    """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit.
+
+    Where the panel was asked for them, ``limits`` has the largest gap that it would accept between
+    the two of each reported pair, in units, or None.
+    """
 
     round: str
     outcome: Outcome
     pairs: tuple[tuple[str, str], ...] = ()
+    limits: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
         pairs = tuple(
@@ -144,6 +156,22 @@ class Audited:
             raise EventRefused(
                 f"Audited.pairs must be given for a report, and only for one; the outcome is "
                 f"{self.outcome!r} with {len(self.pairs)} pairs."
+            )
+        self._check_limits()
+
+    @property
+    def limit_of(self) -> Limits:
+        """The limits by pair."""
+        return dict(zip_longest(self.pairs, self.limits))
+
+    def _check_limits(self) -> None:
+        limits = listed(self.limits, "Audited.limits", "one limit a pair: (300000, None, …)")
+        object.__setattr__(self, "limits", limits)
+        plain = all(v is None or (type(v) is int and 0 <= v <= ONE) for v in limits)
+        if not plain or len(limits) not in (0, len(self.pairs)):
+            raise EventRefused(
+                f"Audited.limits must be empty, or have an integer in [0, 2^20] or None for each "
+                f"of the {len(self.pairs)} pairs; got {shown(self.limits)}."
             )
 
 
@@ -180,6 +208,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
     for decision in fields.get("decisions", ()):
         if decision["experts"] is None:  # most players have none
             del decision["experts"]
+    if not fields.get("limits", True):  # most panels are not asked for any
+        del fields["limits"]
     return {"event": type(event).__name__.lower(), **fields}
 
 
@@ -207,6 +237,7 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
             fields["decisions"] = tuple(Decision(**decision) for decision in decisions)
         if kind == "audited":
             fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
+            fields["limits"] = tuple(fields.pop("limits", ()))
         event: Event = _KINDS[kind](**fields)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise EventRefused(f"This is not a complete {kind!r} event: {error}.") from error

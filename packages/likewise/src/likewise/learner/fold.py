@@ -21,7 +21,7 @@ from likewise.hypotheses.lists import Listed
 from likewise.learner import events
 from likewise.learner.attention import Asking, Possible, Response, ask, ask_all
 from likewise.learner.costs import ALIKE, Weights, report_cost
-from likewise.learner.events import Decision, Person
+from likewise.learner.events import Decision, Limits, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
@@ -465,20 +465,21 @@ def _audited(event: events.Audited, state: State) -> State:
     check_pairs(event, round_)
     round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome != "unaudited":
-        state = _attended(state, round_)
-    if _counts_as_quiet(event, round_, state.learner):
-        return _dual_step(with_round(state, round_), round_)
+        state = _attended(state, round_, event.limit_of)
+    if _counts_as_quiet(event, round_, state):
+        return _dual_step(with_round(state, round_), round_, {})
     if event.outcome == "unaudited" or state.learner.ignores_reports:
         return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
-    return _dual_step(with_round(state, round_), round_)
+    return _dual_step(with_round(state, round_), round_, event.limit_of)
 
 
-def _counts_as_quiet(event: events.Audited, round_: OpenRound, learner: Learner) -> bool:
+def _counts_as_quiet(event: events.Audited, round_: OpenRound, state: State) -> bool:
     """Of the rounds that nobody was asked about, some lower the multiplier as quiet ones do."""
-    steps = learner.looking.steps
-    if event.outcome != "unaudited" or learner.ignores_reports or not steps:
+    learner = state.learner
+    period = learner.looking.period(state.memory)
+    if event.outcome != "unaudited" or learner.ignores_reports or not period:
         return False
-    return not _asked(round_).looked_at and round_.number % steps == 0
+    return not _asked(round_).looked_at and round_.number % period == 0
 
 
 def _asked(round_: OpenRound) -> Asking:
@@ -510,7 +511,7 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
             )
 
 
-def _attended(state: State, round_: OpenRound) -> State:
+def _attended(state: State, round_: OpenRound, limits: Limits) -> State:
     """The attention learns from the panel's response, and what it did not expect is counted."""
     learner, asked = state.learner, _asked(round_)
     if not asked.looked_at:
@@ -524,6 +525,7 @@ def _attended(state: State, round_: OpenRound) -> State:
         response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
             asked.whole, state.opened - round_.number,
+            limits,
         )  # fmt: skip
         memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)
@@ -540,7 +542,7 @@ def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
 def check_pairs(event: events.Audited, round_: OpenRound) -> None:
     """Reported pairs are of the round, name the favoured first, and could be violations at all."""
     sensitivity = _asked(round_).sensitivity
-    for over, under in event.pairs:
+    for (over, under), limit in event.limit_of.items():
         for person in (over, under):
             check_id(person, "A person's id")
             if person not in round_.decisions:
@@ -561,6 +563,11 @@ def check_pairs(event: events.Audited, round_: OpenRound) -> None:
                 f"and the panel was asked for gaps above {_decimal(sensitivity)} (alpha − kappa). "
                 f"No distance is below 0, so such a pair cannot be a violation; leave it out."
             )
+        if limit is not None and limit >= high - low:
+            raise EventRefused(
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_decimal(high - low)}, "
+                f"which its limit of {_decimal(limit)} allows. Give a lower limit, or None."
+            )
     if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
         raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
 
@@ -570,7 +577,7 @@ def _decimal(units: int) -> str:
     return f"{units / ONE:.6g}"
 
 
-def _dual_step(state: State, round_: OpenRound) -> State:
+def _dual_step(state: State, round_: OpenRound, limits: Limits) -> State:
     """The report's cost, at the round's own lam, and the dual player's step.
 
     Where only a share of the rounds is audited, both weigh one over the share, and steps become
@@ -585,7 +592,8 @@ def _dual_step(state: State, round_: OpenRound) -> State:
         state = _charge(state, round_, people, [amount, -amount] * len(pairs), report=True)
         total = state.account.reported + amount * len(pairs)
         account = changed(state.account, reported=total)
-        kappa = next_kappa(learner, state.kappa, round_.decisions, pairs)
+        sensitivity = _asked(round_).sensitivity
+        kappa = next_kappa(learner, state.kappa, round_.decisions, limits, sensitivity)
         state = changed(state, account=account, kappa=kappa)
     audits, reports = state.audits + 1, state.reports + reported
     beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
@@ -600,13 +608,22 @@ def next_kappa(
     learner: Learner,
     kappa: float,
     decisions: Mapping[str, Decision],
-    pairs: Sequence[tuple[str, str]],
+    limits: Limits,
+    sensitivity: int,
 ) -> float:
-    """kappa after a report of some pairs, whose gaps tell if one may have been a violation."""
-    margins = learner.margins
-    widest = max(decisions[over].score - decisions[under].score for over, under in pairs)
-    certain = widest <= to_units(margins.alpha)
-    return learner.schedule.next_kappa(kappa, margins.kappa, certain=certain)
+    """kappa after a report of some pairs, whose gaps tell if one may have been a violation.
+
+    A violation exceeds its distance by more than alpha, and no distance is below 0. A limit, which
+    is the distance + alpha − kappa, tells more: a violation exceeds it by more than kappa.
+    """
+    alpha = to_units(learner.margins.alpha)
+
+    def certain(over: str, under: str, limit: int | None) -> bool:
+        allowed = alpha if limit is None else max(alpha, limit + alpha - sensitivity)
+        return decisions[over].score - decisions[under].score <= allowed
+
+    every = all(certain(*pair, limit) for pair, limit in limits.items())
+    return learner.schedule.next_kappa(kappa, learner.margins.kappa, certain=every)
 
 
 @_fold.register

@@ -185,7 +185,8 @@ class Algorithm(ABC):
     the size of a violation; it competes with policies that are fair at alpha − ``eps``.
     ``feedback`` is ``one-sided`` where labels become known of the approved alone; ``late`` says
     that feedback may come in any order, any number of rounds later; ``selection`` which pairs it
-    must hear of, where that is not for the game to choose.
+    must hear of, where that is not for the game to choose; ``graded`` that the panel is asked how
+    far apart the two of a reported pair may be.
     """
 
     hypotheses: HypothesisClass
@@ -196,6 +197,7 @@ class Algorithm(ABC):
     feedback: str = "full"
     late: bool = False
     selection: Selection | None = None
+    graded: bool = False
 
     @property
     def sensitivity(self) -> int:
@@ -255,6 +257,7 @@ class FoldedLearner(Algorithm):
         self.learner = learner
         self.hypotheses, self.k, self.seed = learner.hypotheses, learner.k, learner.seed
         self.alpha, self.eps, self.feedback = learner.alpha, learner.eps, learner.feedback
+        self.graded = learner.looking.graded
         self.state = State.start(learner)
         self.closed: list[OpenRound] = []
         self.records = False
@@ -582,13 +585,22 @@ class _Table:
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
         heard = asked.looked_at or asked.quiet
-        audit = Audited(deployment.round, outcome if heard else "unaudited", report.pairs)
+        limits = self._limits(encounter, asked, report.pairs) if algorithm.graded else ()
+        audit = Audited(deployment.round, outcome if heard else "unaudited", report.pairs, limits)
         self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
         algorithm.hear_all(self.inbox.due(t))
         return Moment(
             t, encounter, deployment, policy, pivots.distance, pivots.auditor, asked,
             report.pairs, lam, algorithm.calls,
         )  # fmt: skip
+
+    def _limits(
+        self, encounter: Encounter, asked: Asking, pairs: Sequence[tuple[str, str]]
+    ) -> tuple[int, ...]:
+        """The largest gaps that the panel would not have reported: its pivot's."""
+        ids, distances = encounter.people.ids, encounter.pivots.distance
+        places = [(ids.index(over), ids.index(under)) for over, under in pairs]
+        return tuple(int(distances[place]) + asked.sensitivity for place in places)
 
     def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
         everybody = zip(
