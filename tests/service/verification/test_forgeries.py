@@ -587,15 +587,15 @@ def _enrolled(key: MemberKey) -> tuple[str, dict[str, Any]]:
     return "member-key-enrolled", {"key": key.public.text, "device": "", "proof": proof}
 
 
-@forgery("What a member signed of one review is recorded of another; the seed is not published")
+@forgery("A signature is put to another review, and the seed is secret")
 def _(scene: Scene) -> str:
     """Who has the seed finds it."""
     theirs = _extended(scene, *_spoken(scene, scene.key, "0" * 12))
     by_replay(theirs, "signature")
-    return named(replace(theirs, secret=None), "signed acts are about the rounds and pairs")
+    return named(replace(theirs, secret=None), "signed acts are about the rounds")
 
 
-@forgery("What a member signed is cut off the end, and the signature before it is not")
+@forgery("A signed act is cut off the end")
 def _(scene: Scene) -> str:
     return by_replay(_extended(scene, _spoken(scene, scene.key)[0]), "signature")
 
