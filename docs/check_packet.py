@@ -17,14 +17,14 @@ def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def canonical(value):
-    """JSON with sorted keys and no spaces, as it is hashed."""
+def canonical(value):  # sorted keys and no spaces, as it is hashed
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def root(entry, index, size, hashes):
     """The root of a tree in which a proof, from the leaf upwards, places an entry."""
     if size == 1:
+        refuse_unless(index == 0 and not hashes, "the proof has another length")
         return sha256(b"\0", entry)
     half = 1 << (size - 1).bit_length() - 1
     if index < half:
@@ -48,12 +48,12 @@ if features := packet["payload"]:
     digest = sha256(bytes.fromhex(features["salt"]), canonical(features["content"])).hex()
     refuse_unless(digest == features["digest"], "other features were recorded")
 head, body, signatures = proof.split("\n\n")
-version, index, *lines = head.split("\n")
-origin, size, tree = body.split("\n")
+(version, index, *lines), (origin, size, tree) = head.split("\n"), body.split("\n")
 place, hashes = int(index.removeprefix("index ")), [base64.b64decode(line) for line in lines]
 refuse_unless(version == "c2sp.org/tlog-proof@v1", "the proof is of another kind")
 same = root(entry, place, int(size), hashes) == base64.b64decode(tree)
-refuse_unless(same and place + 1 == given["seq"], "the record is not in the ledger's tree")
+same = same and origin.endswith(f"/{packet['docket']}") and place + 1 == given["seq"]
+refuse_unless(same, "the record is not in the ledger's tree")
 [signature] = [line for line in signatures.splitlines() if line.startswith(f"— {origin} ")]
 key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(sys.argv[2]))
 key.verify(base64.b64decode(signature.split(" ")[2])[4:], f"{body}\n".encode())

@@ -254,6 +254,7 @@ def test_tiles_are_served_as_specified_and_only_up_to_what_one_may_know(live: Li
     for path in (
         f"tile/0/001.p/{rest + 1}", "tile/0/001", "tile/0/1", "tile/0/x000/001", "tile/1/000",
         "tile/2/000.p/1", "tile/0/000.p/0", "tile/0/000.p/01", "inclusion/9999", "consistency/9999",
+        "tile/0/000.p/256", "tile/entries/000.p/256",
     ):  # fmt: skip
         assert _get(live, "operator", path).status_code == 404, path
     assert _get(live, "operator", "tile/64/000").status_code == 422

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from likewise.cli.main import main
 from likewise.numerics.fixed_point import ONE
 from likewise.people.features import Feature
+from likewise_client.tree import Tree
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.explanations import values_of
@@ -27,8 +28,8 @@ from likewise_service.dockets.rounds import Applicant, label, open_docket, open_
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import InclusionProof
-from likewise_service.ledger.records import canonical, features_of, sha256
+from likewise_service.ledger.notes import Checkpoint, InclusionProof
+from likewise_service.ledger.records import Record, canonical, features_of, sha256
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import LedgerView
@@ -41,7 +42,7 @@ from likewise_service.verify.packets import (
     packet_content,
     packet_words,
 )
-from likewise_service.verify.receipts import KnownKeys
+from likewise_service.verify.receipts import KnownKeys, keys_in
 from tests.service.live import SCHEMA, Live, people, small_spec
 
 
@@ -198,7 +199,7 @@ def test_whatever_is_changed_in_a_packet_is_refused(store: Store, data: st.DataO
     assert bool(check_packet(changed, known)) == (changed != packet)
 
 
-def lying_packet(docket: Docket, packet: dict[str, Any], **changes: Any) -> dict[str, Any]:
+def lying_packet(docket: Docket, packet: dict[str, Any], /, **changes: Any) -> dict[str, Any]:
     """A packet that says something else, recorded and proved by whoever runs the server."""
     rest = {name: part for name, part in packet.items() if name not in ("given", "proof")}
     content = {**rest, **changes}
@@ -219,6 +220,42 @@ def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store
     evidence = evidence_of(store, "loans")
     assert check_packet(lie) == []
     assert check_packet(lie, None, evidence) == ["'letter' does not follow from the ledger."]
+    elsewhere = lying_packet(docket, packet, docket="mortgages")
+    assert check_packet(elsewhere) == ["It is of 'mortgages', and its proof is of 'loans'."]
+
+
+def test_a_key_that_changes_while_a_packet_is_given_spoils_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, applicants: Any
+) -> None:
+    """Another process takes a new key into use after the record, and before it is proved."""
+    stores = [Store.open(f"sqlite:///{tmp_path / 'a.db'}") for _ in range(2)]
+    open_docket(stores[0], "loans", small_spec(), seed=5)
+    docket, log = Docket(stores[0], "loans"), LedgerView.log
+    open_round(docket, applicants("a"))
+
+    def rotated(view: LedgerView, size: int | None = None) -> Any:
+        monkeypatch.setattr(LedgerView, "log", log)
+        stores[1].keys.rotate()
+        stores[0].keys.forget()  # as after five seconds
+        return view.log(size)
+
+    monkeypatch.setattr(LedgerView, "log", rotated)
+    packet = give_packet(docket, "r1", "a0")
+    assert check_packet(packet) == []
+    assert check_packet(packet, keys_in(stores[1].records("loans"))) == []
+    for made in stores:
+        made.close()
+
+
+def test_the_first_receipt_is_signed_by_the_key_that_the_docket_names(tmp_path: Path) -> None:
+    """Whatever key the process remembers: another one has changed it since."""
+    stores = [Store.open(f"sqlite:///{tmp_path / 'a.db'}") for _ in range(2)]
+    stores[0].keys.public()
+    stores[1].keys.rotate()
+    receipt = open_docket(stores[0], "loans", small_spec(), seed=5)
+    assert keys_in(stores[1].records("loans")).judge(receipt) == "signed"
+    for made in stores:
+        made.close()
 
 
 def test_whoever_was_erased_has_no_features_any_more(tmp_path: Path, applicants: Any) -> None:
@@ -316,6 +353,20 @@ def test_a_script_without_our_code_checks_a_packet_with_a_public_key_alone(
         ({}, other), ({"label": 0}, key), ({"payload": {**packet["payload"], "salt": "00"}}, key),
         ({"given": {**packet["given"], "at": "2020"}}, key),
         ({"proof": packet["proof"].replace("index ", "index 1")}, key),
+        ({"proof": re.sub(r"(index \d+\n)", rf"\1{'A' * 43}=\n", packet["proof"])}, key),
     )  # fmt: skip
     for change, named in changes:
         assert check({**packet, **change}, named).returncode == 1, change
+    beyond = lone_packet(PrivateKey(bytes(32)), seq=9)
+    assert check(beyond, PrivateKey(bytes(32)).public.text).returncode == 1, "of one record the 9th"
+    assert check(lone_packet(PrivateKey(bytes(32)), 1), PrivateKey(bytes(32)).public.text).stdout
+
+
+def lone_packet(key: PrivateKey, seq: int) -> dict[str, Any]:
+    """A packet that is the only record of a ledger, under any number."""
+    content = {"docket": "loans", "payload": None, "key": key.public.text}
+    body = {"digest": sha256(canonical(content))}
+    record = Record.following("loans", seq - 1, "2026", "packet-given", body, "machine")
+    checkpoint = Checkpoint.of("x/loans", Tree().plus(record.entry)).signed(key)
+    proof = InclusionProof(seq - 1, (), checkpoint)
+    return {**content, "given": record.to_json(), "proof": str(proof)}

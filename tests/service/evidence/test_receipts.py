@@ -15,12 +15,18 @@ from hypothesis import strategies as st
 from likewise.cli.main import main
 from likewise.errors import LikewiseError
 from likewise_client.tree import Tree
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.panel import flag, withdraw
+from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, origin_of
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.tiles import Log
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.receipts import KnownKeys, contradictions, keys_in, verify_all
 from likewise_service.verify.replay import replay_evidence
@@ -119,6 +125,30 @@ def test_two_ledgers_shown_to_two_people_are_found(docket: Docket, run: Run) -> 
         said = run("verify", first, proof, "--key", key)
         assert (said.exit_code, "TWO LEDGERS" in said.output) == (code, code == 1), said.output
     assert run("verify", shorter, ann, "--key", key).exit_code == 2
+    # Two ledgers stay two, whatever else cannot be told.
+    beside = ConsistencyProof(1, tuple(evidence.log.consistency(1, ann.size)), ann)
+    assert run("verify", ann, bob, beside, "--key", key).exit_code == 1
+
+
+def test_what_anybody_can_make_up_convicts_nobody_and_shows_nothing(
+    docket: Docket, run: Run
+) -> None:
+    """Receipts and proofs that no known key has signed; and without a key, all of them."""
+    evidence, key = evidence_of(docket.store, "loans"), docket.store.keys.public().text
+    receipt, stranger = docket.receipt(), PrivateKey.fresh()
+    other = rewritten(evidence, 2)
+    forged = Checkpoint.of(other.origin, other.log.tree()).signed(stranger)
+    later = receipt.size + 1
+    for log in (Log.of([*(r.entry for r in evidence.records), b"x"]), Log.of([b"x"] * later)):
+        made = Checkpoint.of(receipt.origin, log.tree()).signed(stranger)
+        proof = ConsistencyProof(receipt.size, tuple(log.consistency(receipt.size, later)), made)
+        for words in ((receipt, proof), (receipt, forged)):
+            for named in ((), ("--key", key)):
+                result = run("verify", *words, *named)
+                assert result.exit_code == 2, result.output
+                assert "TWO LEDGERS" not in result.output
+                assert "THE PROOF HOLDS" not in result.output
+                assert "NO RECEIPT TO GO BY" in result.output
 
 
 def test_a_ledger_that_names_another_key_does_not_pass_with_the_published_one(
@@ -174,6 +204,29 @@ def test_a_key_that_was_replaced_signs_nothing_later_that_is_believed(
     assert told.exit_code == 2, told.output
     assert "another had taken its place" in told.output
     assert run("verify", before, "--database", where).exit_code == 0
+
+
+@pytest.mark.parametrize("snapshot", [True, False])
+def test_a_process_that_starts_tells_no_more_than_the_one_before(
+    docket: Docket, snapshot: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may not see the panel grow sees nothing of it either after a restart."""
+    client = create_token(docket.store, "client", "bank", "loans")[1].actor
+    docket.refresh()
+    visible = docket.tree.size
+    monkeypatch.setattr(docket_module, "EVERY", 1 if snapshot else 500)
+    [(round_id, round_)] = docket.projection.opened.items()
+    for before in range(3):
+        restarted = Docket(docket.store, "loans")
+        with kinds.acting(client):
+            sizes = docket.receipt().size, restarted.receipt().size
+        assert sizes == (visible, visible), before
+        act = withdraw if before == 1 else flag
+        act(docket, Seat(round_id, "ada"), round_.reportable[0][:2])
+    for worker in (docket, restarted):
+        worker.refresh()
+        with kinds.acting(client):
+            assert worker.receipt().size == visible
 
 
 def test_a_key_that_nobody_handed_over_is_found(docket: Docket) -> None:

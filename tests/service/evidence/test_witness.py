@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,12 +22,14 @@ import pytest
 import uvicorn
 
 from likewise.errors import LikewiseError
+from likewise_service import anchors
 from likewise_service.anchors import targets_from
 from likewise_service.auth.tokens import read_key
 from likewise_service.commands.ledger import witness as command
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier
+from likewise_service.errors import moment_of
+from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
@@ -137,7 +139,9 @@ def test_over_http(witness: Witness) -> None:
         assert accepted.status_code == 200
         conflict = http.post("/add-checkpoint", content=request(3, 9).encode())
         assert (conflict.status_code, conflict.text) == (409, "5\n")
-        assert conflict.headers["content-type"].startswith("text/x.tlog.size")
+        assert (
+            conflict.headers["content-type"] == "text/x.tlog.size"
+        )  # to the letter, as clients do
         assert http.post("/add-checkpoint", content=b"\xff").status_code == 400
         assert http.post("/add-checkpoint", content=b"x" * 200_000).status_code == 413
         assert http.get("/add-checkpoint").status_code == 405
@@ -145,6 +149,39 @@ def test_over_http(witness: Witness) -> None:
         last = Checkpoint.parse(http.get(f"/{origin}/checkpoint").text)
         assert last.signed_by(witness.verifier)
         assert http.get(f"/{'0' * 64}/checkpoint").status_code == 404
+
+
+def test_what_was_signed_survives_a_power_cut(witness: Witness) -> None:
+    """SQLite's FULL does not sync the folder after a journal is removed: that one could be back."""
+    with closing(witness._connected()) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
+
+
+@pytest.mark.parametrize("seconds", [1_000_000_000_000, 2**63 - 1, 2**64 - 1])
+def test_a_time_that_nobody_can_write_is_refused(seconds: int) -> None:
+    with pytest.raises(LikewiseError, match="is no time"):
+        moment_of(seconds)
+
+
+@pytest.mark.parametrize("response", [b"\xff\n", b"late"])
+def test_a_witness_that_responds_with_rubbish_is_a_failure_that_is_recorded(
+    store: Store, tmp_path: Path, response: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the targets after it are not left out."""
+    open_docket(store, "loans", small_spec(), seed=5)
+    docket, key = Docket(store, "loans"), PrivateKey.fresh()
+    verifier = Verifier("w.example/1", key.public, 4)
+    if response == b"late":
+        cosignature = docket.receipt().cosigned(verifier.name, key, 2**63 - 1)
+        response = signature_line(cosignature).encode()
+    monkeypatch.setattr(anchors, "_post", lambda *_, **__: (200, response))
+    text = f"witness:http://w.example#{verifier} file:{tmp_path / 'heads'}"
+    anchors.Anchoring(targets_from(text), 60.0).look(store)
+    docket.refresh()
+    states = docket.projection.governance.anchors
+    assert [bool(state.failure) for state in states.values()] == [True, False]
+    assert (tmp_path / "heads").read_text()
 
 
 @pytest.mark.long

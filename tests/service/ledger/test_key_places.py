@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import StoreError
 from likewise_service.ledger.key_places import KeyFile, TokenPlace
+from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.service.live import replay_store, small_spec, some_people
@@ -177,3 +179,44 @@ def test_a_key_in_a_token(database: str, token: str) -> None:
     other = token.replace("a%20token", "another")
     with pytest.raises(StoreError, match=r"'another' .* cannot be used"):
         create_app(Settings(database=database, installation_key=other))
+
+
+def test_two_who_create_keys_at_once_lose_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second begins at any moment; it may be refused, but no key is lost."""
+    place = KeyFile(tmp_path / "keys")
+    made, read = [place.create()], KeyFile.read
+
+    def meanwhile(here: KeyFile) -> list[PrivateKey]:
+        keys = read(here)
+        monkeypatch.setattr(KeyFile, "read", read)
+        with suppress(StoreError):
+            made.append(KeyFile(place.path).create())
+        return keys
+
+    monkeypatch.setattr(KeyFile, "read", meanwhile)
+    made.append(place.create())
+    assert {key.raw for key in place.read()} == {key.raw for key in made}
+
+
+def test_a_key_is_on_disk_and_what_fails_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, sync = list[str](), os.fsync
+
+    def fsync(descriptor: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        sync(descriptor)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    place = KeyFile(tmp_path / "keys")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        place.create()
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(os, "fsync", fsync)
+    place.create()
+    assert synced == [str(tmp_path / "keys.part"), str(tmp_path)]

@@ -566,23 +566,38 @@ def _extended(scene: Scene, *bodies: tuple[str, dict[str, Any]]) -> Evidence:
     return theirs
 
 
-def _spoken(scene: Scene, key: MemberKey) -> list[tuple[str, dict[str, Any]]]:
-    """What a key would have ada say of the open round."""
+def _spoken(
+    scene: Scene, key: MemberKey, other: str | None = None
+) -> list[tuple[str, dict[str, Any]]]:
+    """What a key would have ada say of the open round; it may have signed another review."""
     docket = scene.docket
     review = next(r for r in ReviewBoard(docket).listed("ada", OPEN, 9) if r.round.id == "r2")
     to_sign = signing.to_sign(docket, review.seat)
     assert to_sign is not None
     with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):
-        sent = key.sign_act("loans", "ada", review.id, to_sign, "finish")
+        sent = key.sign_act("loans", "ada", other or review.id, to_sign, "finish")
     sent.pop("salt")
     nothing: dict[str, Any] = {"pair": None, "reason": None, "limit": None, "flags": []}
-    signed = {**sent, "review": review.id, "act": "finish", **nothing}
+    signed = {**sent, "review": other or review.id, "act": "finish", **nothing}
     return [("signed", signed), ("finished", {"round": review.round.id})]
 
 
 def _enrolled(key: MemberKey) -> tuple[str, dict[str, Any]]:
     proof = key.possession("loans", "ada", None)["proof"]
     return "member-key-enrolled", {"key": key.public.text, "device": "", "proof": proof}
+
+
+@forgery("A signature is put to another review, and the seed is secret")
+def _(scene: Scene) -> str:
+    """Who has the seed finds it."""
+    theirs = _extended(scene, *_spoken(scene, scene.key, "0" * 12))
+    by_replay(theirs, "signature")
+    return named(replace(theirs, secret=None), "signed acts are about the rounds")
+
+
+@forgery("A signed act is cut off the end")
+def _(scene: Scene) -> str:
+    return by_replay(_extended(scene, _spoken(scene, scene.key)[0]), "signature")
 
 
 @forgery("A member's key is replaced without their consent")

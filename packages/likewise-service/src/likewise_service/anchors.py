@@ -132,14 +132,21 @@ class WitnessTarget(WebhookTarget):
         url = address.rstrip("/") + "/add-checkpoint"
         status, response = _post(url, str(prove(old)).encode(), "text/plain", accepted=(409,))
         if status == 409:
-            seen = notes.decoded_number(response.decode().strip())
+            seen = notes.decoded_number(_text(response).strip())
             if seen > receipt.size:
                 raise LikewiseError(f"The witness has seen {seen:,} records, and there are fewer.")
             _, response = _post(url, str(prove(seen)).encode(), "text/plain")
-        cosigned = receipt.plus(*notes.signatures_in(response.decode()))
+        cosigned = receipt.plus(*notes.signatures_in(_text(response)))
         if not (seconds := cosigned.seen_at(verifier)):
             raise LikewiseError(f"The response is not signed by {verifier.name}.")
-        return Fixed(_checked_time(moment_of(seconds), began), response.decode())
+        return Fixed(_checked_time(moment_of(seconds), began), _text(response))
+
+
+def _text(response: bytes) -> str:
+    try:
+        return response.decode()
+    except UnicodeDecodeError as error:
+        raise LikewiseError("The response is not UTF-8.") from error
 
 
 def _post(url: str, content: bytes, kind: str, accepted: Sequence[int] = ()) -> tuple[int, bytes]:

@@ -53,12 +53,15 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
 
 
 def moment_of(seconds: int) -> str:
-    """Write the time so many seconds after 1970 began.
+    """Write the time so many seconds after 1970 began; one after the year 9999 is refused.
 
     >>> moment_of(1_679_315_147)
     '2023-03-20T12:25:47.000000Z'
     """
-    return write(datetime.fromtimestamp(seconds, UTC))
+    try:
+        return write(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError) as error:
+        raise LikewiseError(f"{seconds} seconds after 1970 is no time: {error}.") from error
 
 
 def parse(at: str) -> datetime:

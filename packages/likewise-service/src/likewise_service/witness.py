@@ -69,7 +69,9 @@ class Witness:
 
     def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._path, timeout=60, isolation_level=None)
-        connection.execute("PRAGMA synchronous=FULL")
+        # Not FULL: after a power cut, a journal that was removed could be back, and with it an
+        # older checkpoint than one that was signed.
+        connection.execute("PRAGMA synchronous=EXTRA")
         return connection
 
     def seen(self, origin_hash: str) -> Checkpoint | None:
@@ -137,7 +139,8 @@ def witness_app(witness: Witness) -> Starlette:
             verdict = await run_in_threadpool(witness.take, body.decode())
         except UnicodeDecodeError:
             verdict = Verdict(400, "It is not UTF-8.\n")
-        return Response(verdict.text, verdict.status, media_type=verdict.media_type)
+        # As a header: a media type of text would get a charset, which the specification has not.
+        return Response(verdict.text, verdict.status, {"Content-Type": verdict.media_type})
 
     async def last_checkpoint(request: Request) -> Response:
         checkpoint = await run_in_threadpool(witness.seen, request.path_params["origin_hash"])

@@ -109,7 +109,8 @@ async def get_tile(
     number = int(match[1].replace("/", "").replace("x", "")) if match else 0
     width, height = int(match[2] or WIDTH) if match else 0, 0 if level == "entries" else int(level)
     there = checkpoint.size // WIDTH**height - number * WIDTH
-    if match is None or tile_path(number) != match[1] or not 0 < width <= min(there, WIDTH):
+    widest = min(there, WIDTH - 1 if match and match[2] else WIDTH)  # a full tile has no suffix
+    if match is None or tile_path(number) != match[1] or not 0 < width <= widest:
         raise ServiceError("no-tile", 404, f"There are {checkpoint.size:,} records to know of.")
 
     def read() -> bytes:

@@ -249,9 +249,14 @@ def _print_contradictions(
     *,
     alone: bool,
 ) -> int:
-    if not (alone and not known.keys):
-        receipts = [r for r in receipts if known.judge(r) == "signed"]
-    pairs = contradictions(receipts)
+    """Print what signed receipts and proofs show of each other; anybody can make up the others."""
+    signed = [receipt for receipt in receipts if known.judge(receipt) == "signed"]
+    for receipt in receipts if alone else ():
+        if known.judge(receipt) != "signed":
+            number = f"of {receipt.size:,} records"
+            click.echo(f"THIS IS NO RECEIPT TO GO BY, {number}. {known.sentence(receipt)}")
+    consistencies = [proof for proof in consistencies if known.judge(proof.checkpoint) == "signed"]
+    pairs = contradictions(signed)
     for first, second in pairs:
         click.echo(
             f"TWO LEDGERS WERE SHOWN. Both of these are of {first.size:,} records of "
@@ -260,7 +265,8 @@ def _print_contradictions(
         )
     outcomes = [
         FAILS if pairs else HOLDS,
-        *(_print_consistency(g, receipts) for g in consistencies),
+        UNKNOWN if len(signed) < len(receipts) else HOLDS,
+        *(_print_consistency(proof, signed) for proof in consistencies),
     ]
     if alone and not pairs and not consistencies:
         click.echo(
@@ -268,7 +274,7 @@ def _print_contradictions(
             "proof that the ledger only grew, or by the ledger: --database or --export."
         )
         return UNKNOWN
-    return max(outcomes)
+    return FAILS if FAILS in outcomes else max(outcomes)
 
 
 def _print_consistency(proof: notes.ConsistencyProof, receipts: list[notes.Checkpoint]) -> int:

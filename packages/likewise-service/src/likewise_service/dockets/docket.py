@@ -260,6 +260,8 @@ def _restored(
 PAGE = 2000
 # The most actors whose last record is in memory.
 ACTORS = 4096
+# Kinds of record that only those notice who see the panel at work.
+UNSEEN = [name for name, body in kinds.KINDS.items() if issubclass(body, kinds.UNSEEN)]
 
 
 @dataclass(frozen=True)
@@ -347,15 +349,21 @@ class Docket:
         seen = self.last_seen(kinds.current_actor())
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
-    def checkpoint(self, tree: Tree) -> Checkpoint:
+    def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
         """Return a tree of this docket, signed."""
-        keys, governance = self.store.keys, self.projection.governance
-        if keys.public().text != governance.key:
-            keys.forget()  # another process has changed it, as this ledger says
-        same = (tree, keys.public())
+        key = self.key() if key is None else key
+        same = (tree, key.public)
         if self._receipt is None or self._receipt[0] != same:
-            self._receipt = (same, keys.sign(governance.origin, tree))
+            checkpoint = Checkpoint.of(self.projection.governance.origin, tree)
+            self._receipt = (same, checkpoint.signed(key))
         return self._receipt[1]
+
+    def key(self) -> signatures.PrivateKey:
+        """Return the installation's key; within a unit of work it is the one of this ledger."""
+        keys = self.store.keys
+        if keys.public().text != self.projection.governance.key:
+            keys.forget()  # another process has changed it, as this ledger says
+        return keys.current()
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
@@ -465,7 +473,7 @@ class Docket:
             self._own.clear()
         self.tree = tree
         shown = self._own[record.actor] = Shown(record, tree)
-        if self._shown is None or not isinstance(body, kinds.UNSEEN):
+        if not isinstance(body, kinds.UNSEEN):
             self._shown = shown
         self.seating.take(record, body, self.projection.take(record, body, lam))
 
@@ -502,6 +510,8 @@ class Docket:
             self._forget()
         else:
             self.tree, self._state = restored
+            last = view.last_without(UNSEEN, self.tree.size)
+            self._shown = Shown(last, view.log(last.seq).tree())
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
@@ -520,6 +530,7 @@ class Docket:
                 if self.projection.spec is None:  # the first record, from which the state starts
                     self.projection.take(record, body)
                     self.tree = self.tree.plus(record.entry)
+                    self._shown = Shown(record, self.tree)
                     continue
                 try:
                     self._state = self._fold(body, contents, surrogates)

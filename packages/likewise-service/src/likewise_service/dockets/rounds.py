@@ -18,7 +18,6 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise_service.errors import ServiceError, due_after, now
 from likewise_service.ledger import kinds, notes, records
-from likewise_service.ledger.signatures import PublicKey
 from likewise_service.ledger.store import Store, introductions, tokens_for
 
 
@@ -33,19 +32,21 @@ def open_docket(
     with store.transaction(checked_docket_name(name)) as transaction:
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
-        key = store.keys.locked(transaction.connection).public.text
+        key = store.keys.locked(transaction.connection)
         transaction.keep_secret(chosen, salt)
         transaction.keep_numbers(
             numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
         )
         committed = commitment(chosen, salt)
-        opened = kinds.DocketOpened(spec.to_json(), committed, ALGORITHM, records.FORMAT, key)
+        opened = kinds.DocketOpened(
+            spec.to_json(), committed, ALGORITHM, records.FORMAT, key.public.text
+        )
         tokens = {token.actor: token for token in tokens_for(transaction.connection, name)}
         lacking = introductions(transaction.connection, actor, tokens, at)
         for body in (opened, *tokens.values(), *lacking):
             transaction.append(*kinds.write_body(body), at, actor.id)
         tree = transaction.tree
-    return store.keys.sign(notes.origin_of(name, PublicKey(key)), tree)
+    return notes.Checkpoint.of(notes.origin_of(name, key.public), tree).signed(key)
 
 
 @dataclass(frozen=True)

@@ -60,19 +60,41 @@ class KeyFile:
             raise StoreError(f"{self} holds no private keys ({error}).") from error
 
     def create(self) -> PrivateKey:
-        """Add a key, by a whole new file: one that is cut short would lose the others."""
-        key, before = PrivateKey.fresh(), self.read() if self.path.exists() else []
+        """Add a key, by a whole new file: one that is cut short would lose the others.
+
+        Who has begun that file is the only one to read what is there: two would lose a key.
+        """
         part = self.path.with_name(self.path.name + ".part")
         try:
             descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write("".join(f"{each.raw.hex()}\n" for each in (*before, key)))
-                file.flush()
-                os.fsync(file.fileno())
+            try:
+                key = self._written(descriptor)
+            except BaseException:
+                part.unlink()
+                raise
             os.replace(part, self.path)
+            _sync_folder(self.path.parent)
         except OSError as error:
             raise StoreError(f"{self} cannot be written: {error}.") from error
         return key
+
+    def _written(self, descriptor: int) -> PrivateKey:
+        """Write the keys that are there and a new one to disk; return that."""
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            key, before = PrivateKey.fresh(), self.read() if self.path.exists() else []
+            file.write("".join(f"{each.raw.hex()}\n" for each in (*before, key)))
+            file.flush()
+            os.fsync(file.fileno())
+        return key
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write a folder to disk: until then, a power cut may take a new file's name back."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 # edwards25519, as PKCS#11 names it in DER.

@@ -144,6 +144,14 @@ class LedgerView:
         """Return the same as records; their bodies have to be canonical JSON."""
         return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit, kind)]
 
+    def last_without(self, names: Sequence[str], until: int) -> Record:
+        """Return the last record up to a number that is of none of some kinds."""
+        query = sa.select(db.events).where(
+            self.of(db.events), db.events.c.seq <= until, db.events.c.kind.not_in(names)
+        )
+        rows = self.execute(query.order_by(db.events.c.seq.desc()).limit(1))
+        return Record.of_row(self.docket, rows.one())
+
     def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
         """Return the records of some rounds up to a number, by round, found by the index."""
         by_round: dict[str, list[Record]] = {}

@@ -50,6 +50,7 @@ class Replayed:
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
     operator ended before the panel was done; ``shown`` are the signed acts for which it was
     computed again what the member was shown, and ``unshown`` those for which it could not be;
+    ``untranslated`` those whose names of a review and of people only the seed translates;
     ``reconsidered`` are appeals that were decided, of which ``entrusted`` not by an operator in
     their own name; ``redecided`` counts what the policy makes of corrections, and its reasons in
     notices, as far as they were computed again, and ``unexplained`` those that could not be.
@@ -79,6 +80,7 @@ class Replayed:
     ended: int = 0
     shown: int = 0
     unshown: int = 0
+    untranslated: int = 0
     payloads: int = 0
     labels: int = 0
     reconsidered: int = 0
@@ -144,6 +146,9 @@ class Replayed:
             "it. Hold a receipt from before the first round.": self.decisions or self.draws,
             f"What members were shown in {self.unshown:,} signed acts: features of it are gone, or "
             f"were not given here.": self.unshown,
+            f"That {self.untranslated:,} signed acts are about the rounds and pairs of the records "
+            f"that follow them: members sign the names that they were shown, and these need the "
+            f"seed.": self.untranslated,
             f"That {self.labels:,} labels are true: they are what the institution sent.":
                 self.labels,
             f"That a person decided on {self.entrusted:,} appeals: the institution's own programs, "

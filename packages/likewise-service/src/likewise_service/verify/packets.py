@@ -326,13 +326,13 @@ def give_packet(
     Its hash is in the record that it is ``given``, of which it carries the ``proof``.
     """
     with docket.unit_of_work() as work:
-        content = packet_content(history_in(docket, round_id, person), role)
-        content["key"] = work.projection.governance.key  # a process may remember an older one
+        content, key = packet_content(history_in(docket, round_id, person), role), docket.key()
+        content["key"] = key.public.text  # it signs, also if another takes its place meanwhile
         work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
-        record, _ = work.added[-1]
+        (record, _), tree = work.added[-1], work.trees[-1]
     with docket.looking() as view:
         hashes = view.log(record.seq).inclusion(record.seq - 1, record.seq)
-    proof = InclusionProof(record.seq - 1, tuple(hashes), docket.checkpoint(docket.tree))
+    proof = InclusionProof(record.seq - 1, tuple(hashes), docket.checkpoint(tree, key))
     return {**content, "given": record.to_json(), "proof": str(proof)}
 
 
@@ -375,6 +375,9 @@ def _proof_fault(packet: Mapping[str, Any], keys: KnownKeys) -> str:
         return f"It has not the parts that a packet has ({type(error).__name__}: {error})."
     if recorded != ("packet-given", digest):
         return "It was changed: it is not the one whose hash was recorded."
+    dockets = packet.get("docket"), record.docket, proof.checkpoint.docket
+    if len(set(map(str, dockets))) > 1:
+        return f"It is of {dockets[0]!r}, and its proof is of {dockets[2]!r}."
     if not record.intact or proof.index != record.seq - 1 or not proof.places(record.entry):
         return "Its proof does not show that it was recorded."
     return "" if keys.judge(proof.checkpoint) == "signed" else keys.sentence(proof.checkpoint)

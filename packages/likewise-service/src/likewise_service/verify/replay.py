@@ -344,6 +344,7 @@ class Replay:
     def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
         """The record says what was signed; with the secret, a review's names can be translated."""
         if self._review_key is None:
+            self.findings.untranslated += 1
             return
         round_ = self.projection.find(body.round)
         again = self.record.at if isinstance(body, kinds.Repeated) else None
@@ -447,6 +448,9 @@ class Replay:
         if self._expected is not None:
             kind, round_id = self._expected
             self._note(self._last + 1, "order", "There is none.", f"{kind} of {round_id}.")
+        if self._signed is not None:
+            expected = f"what {self._signed.member!r} signed."
+            self._note(self._last + 1, "signature", "There is none.", expected)
         receipt = self.evidence.receipt
         if receipt is not None and receipt != self.findings.receipt:
             recorded = f"The export's own receipt is of other records, {receipt.size:,} of them."
