@@ -166,11 +166,11 @@ IN_EVIDENCE = {
 IN_ATTENTION = {
     "learner/test_attention_by_hand.py": {
         ".below(ONE) < chance": ".below(ONE) <= chance + 9999",
-        "surprises + 1.0, covariance * 2.0": "surprises + 1.0, covariance",
+        "covariance = covariance * 2.0": "covariance = covariance * 1.0",
         "c = self.patience * (1.0 + surprises)": "c = self.patience",
         "edge = log(self.doubt) - log(1.0 - self.doubt)": "edge = log(self.doubt)",
-        "mean = mean + direction * ((target - chance) / gain)": (
-            "mean = mean + direction * (target - chance)"
+        "return mean + direction * ((target - chance) / gain)": (
+            "return mean + direction * (target - chance)"
         ),
         "over, under = np.nonzero(gaps > least)": "over, under = np.nonzero(gaps >= least)",
         "if max(scores) - min(scores) <= least:": "if max(scores) - min(scores) < least + 2:",
@@ -215,10 +215,10 @@ IN_FOLD = {
         "if lam > account.largest_lam:": "if lam < account.largest_lam:",
     },
     "paper/test_attention.py::test_reports_cost_lam_and_the_multiplier_steps_as_the_theorem_says": {
-        "round_.number % steps == 0": "round_.number % steps == 1",
+        "round_.number % period == 0": "round_.number % period == 1",
     },
     "learner/test_kappa.py": {
-        "certain = widest <= to_units(margins.alpha)": "certain = widest < 0",
+        "every = all(certain(*pair, limit)": "every = not all(certain(*pair, limit)",
     },
     "learner/test_fold.py": {
         "if high - low <= sensitivity:": "if high - low < sensitivity:",

@@ -72,7 +72,8 @@ def test_a_surprise_doubles_the_variance() -> None:
     memory = model.learn(start, Response(one_pair(), NO, YES, True))
     gain = 1 + 0.25 * 2 * float(ROW @ ROW)
     covariance = 2 * np.eye(3) - np.outer(2 * ROW, 2 * ROW) * 0.25 / gain
-    assert memory[:3] == (0.0, 1.0, 0.0)
+    # Trust is halved by the first surprise, and the round after the report is shown whole.
+    assert memory[:3] == (3.5, 1.0, 1.0)
     assert np.array(memory[6:]).reshape(3, 3) == pytest.approx(covariance)
 
 

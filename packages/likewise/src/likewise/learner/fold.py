@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -542,7 +543,7 @@ def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
 def check_pairs(event: events.Audited, round_: OpenRound) -> None:
     """Reported pairs are of the round, name the favoured first, and could be violations at all."""
     sensitivity = _asked(round_).sensitivity
-    for (over, under), limit in event.limit_of.items():
+    for (over, under), limit in zip_longest(event.pairs, event.limits):
         for person in (over, under):
             check_id(person, "A person's id")
             if person not in round_.decisions:
