@@ -63,7 +63,8 @@ def stream(name: str, rounds: int, seed: int) -> list[Shown]:
             return
         everybody = zip(people.ids, people.x.tolist(), strict=True)
         persons = tuple(Person(name, tuple(row)) for name, row in everybody)
-        pairs = Possible(schema, persons, *np.nonzero(shown), gaps[shown], least)
+        over, under = np.nonzero(shown)
+        pairs = Possible(schema, persons, over, under, gaps[shown], least)
         gap, one = (gaps[shown] / ONE)[:, None], np.ones((int(shown.sum()), 1))
         inputs = np.concatenate([4 * gap, 4 * pairs.differences, one], axis=1)
         votes = gaps[shown] > moment.encounter.distances[:, shown] + least
@@ -138,9 +139,9 @@ def fewest(rounds: Sequence[Shown], fair: float = FAIR) -> float:
     m = len(rounds[0].members)
     member = np.array([[place in group for _, group in chosen] for place in range(m)])
     each = np.array([[kind == row for kind, _ in chosen] for row in range(len(kinds))])
-    found = linprog(sizes, A_ub=member - fair / m * sizes, b_ub=np.zeros(m),
-                    A_eq=each, b_eq=list(kinds.values()))  # fmt: skip
-    return float(found.fun) / len(rounds)
+    program = linprog(sizes, A_ub=member - fair / m * sizes, b_ub=np.zeros(m),
+                      A_eq=each, b_eq=list(kinds.values()))  # fmt: skip
+    return float(sizes @ np.asarray(program.x)) / len(rounds)
 
 
 def _settling(shown: Shown) -> tuple[tuple[int, ...], ...]:
