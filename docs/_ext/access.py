@@ -1,4 +1,7 @@
-"""Repairs for readers by keyboard and by ear: what axe finds in theme and gallery."""
+"""Repairs for readers by keyboard and by ear: what axe finds in theme and gallery.
+
+And styles and scripts of the gallery are loaded by its own pages alone.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ REPAIRS = (
         r'<a class="reference internal" href="\1" aria-label="\2"><span class="doc">\2</span></a>',
     ),
 )
+OF_THE_GALLERY = re.compile(r"\s*<(?:link|script)\b[^>]*/sg[_-][^>]*>(?:</script>)?")
 
 
 def repair(app: Any, error: Exception | None) -> None:
@@ -31,6 +35,8 @@ def repair(app: Any, error: Exception | None) -> None:
         text = repaired = path.read_text(encoding="utf-8")
         for pattern, better in REPAIRS:
             repaired = re.sub(pattern, better, repaired)
+        if "gallery" not in path.relative_to(app.outdir).parts:
+            repaired = OF_THE_GALLERY.sub("", repaired)
         if repaired != text:
             path.write_text(repaired, encoding="utf-8")
 

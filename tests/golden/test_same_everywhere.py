@@ -59,8 +59,10 @@ def python(settings: dict[str, str], *arguments: str) -> dict[str, Any]:
     root = str(Path(__file__).parents[2])  # where the studies are
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-W", "ignore", str(HERE / "trace.py"), *arguments]
+    # A number of threads that another test has set for this process is none of the settings.
+    inherited = {name: value for name, value in os.environ.items() if "NUM_THREADS" not in name}
     process = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": path, **settings},
+        command, env={**inherited, "PYTHONPATH": path, **settings},
         capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
     assert process.returncode == 0, process.stderr
