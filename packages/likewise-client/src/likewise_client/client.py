@@ -165,7 +165,6 @@ class Client:
     ) -> api.AppealList:  # fmt: skip
         """List appeals, the oldest first; ``status`` is open, overdue or ended."""
         params: Json = {"status": status, "round": round_id, "after": after, "limit": limit}
-        params = {name: value for name, value in params.items() if value is not None}
         return self._send(api.AppealList, "GET", path(docket, "appeals"), params=params)
 
     def assign_appeal(self, docket: str, appeal: str, reviewer: str) -> Receipt:
@@ -239,7 +238,6 @@ class Client:
         Of one outcome a page may be empty although there are more.
         """
         query: Json = {"after": after, "limit": limit, "status": status, "outcome": outcome}
-        query = {name: value for name, value in query.items() if value is not None}
         return self._send(api.RoundList, "GET", path(docket, "rounds"), params=query)
 
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
@@ -278,8 +276,7 @@ class Client:
         limit: float | None = None,
     ) -> Receipt:  # fmt: skip
         """Flag a pair; ``limit`` is the largest gap you would accept, if the docket is graded."""
-        graded = {} if limit is None else {"limit": limit}
-        body: Json = {"pair": list(pair), "reason": reason, **graded}
+        body: Json = {"pair": list(pair), "reason": reason, "limit": limit}
         return self._act(docket, review_id, "flag", "objections", **body)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
@@ -293,8 +290,7 @@ class Client:
 
     def comment(self, docket: str, review_id: str, text: str) -> Receipt:
         """Comment on a round; other members see it once the panel has closed."""
-        target = path(docket, "reviews", review_id, "comments")
-        return self._write("POST", target, once="", text=text)
+        return self._act(docket, review_id, "comment", "comments", text=text.strip())
 
     def _act(self, docket: str, review_id: str, act: str, resource: str, **body: Any) -> Receipt:
         """Send an act of a member, signed if the member has a key; it happens at most once."""
@@ -303,9 +299,9 @@ class Client:
             to_sign = self.review(docket, review_id).to_sign or {"shown": "", "flags": []}
             # What the caller was shown, even if that is not what is shown now.
             to_sign["shown"] = self._shown[review_id] = shown or to_sign["shown"]
-            member = self.me().name
+            member, words = self.me().name, {"reason": body["text"]} if act == "comment" else body
             body["signature"] = self.member_key.sign_act(
-                docket, member, review_id, to_sign, act, **body
+                docket, member, review_id, to_sign, act, **words
             )
         target = path(docket, "reviews", review_id, resource)
         receipt = self._write("POST", target, once="", **body)
@@ -340,12 +336,12 @@ class Client:
 
     def revoke_key(self, docket: str, key_id: str, signed_by: MemberKey | None = None) -> Receipt:
         """End a key of yours, such as one that was lost; another one may sign that."""
-        params: Json = {}
+        signature = None
         if signed_by is not None:
             key = self._public(docket, key_id)
-            params["signature"] = signed_by.revocation(docket, self.me().name, key)
+            signature = signed_by.revocation(docket, self.me().name, key)
         target = path(docket, "member-keys", key_id)
-        return self._write("DELETE", target, again=False, params=params)
+        return self._write("DELETE", target, again=False, params={"signature": signature})
 
     def _public(self, docket: str, key_id: str) -> str:
         keys = {key.id: key.key for key in self.member_keys(docket)}
@@ -412,8 +408,7 @@ class Client:
 
     def tokens(self, docket: str | None = None) -> list[api.TokenResponse]:
         """List all tokens, or those that concern a docket, the oldest first."""
-        only = {} if docket is None else {"docket": docket}
-        return self._pages(api.TokenResponse, "/v1/tokens", "tokens", **only)
+        return self._pages(api.TokenResponse, "/v1/tokens", "tokens", docket=docket)
 
     def create_token(self, role: str, name: str, docket: str | None = None) -> api.NewToken:
         """Create a token, which is shown only once."""
@@ -426,16 +421,18 @@ class Client:
     def _write(self, method: str, target: str, **how: Any) -> Receipt:
         return self._send(Receipt, method, target, field="receipt", **how)
 
-    def _pages(self, kind: type[api.T], target: str, field: str, **query: str) -> list[api.T]:
+    def _pages(
+        self, kind: type[api.T], target: str, field: str, **query: str | None
+    ) -> list[api.T]:
         """Return a list as a whole, page by page: each names the place where the next begins."""
         listed: list[api.T] = []
-        place: Json = {}
+        place = None
         while True:
-            page = self._send(Json, "GET", target, params={**query, "limit": PAGE, **place})
+            params = {**query, "limit": PAGE, "after": place}
+            page = self._send(Json, "GET", target, params=params)
             listed += api.read_response(list[kind], page, field)  # type: ignore[valid-type]
-            if page.get("next") is None:
+            if (place := page.get("next")) is None:
                 return listed
-            place = {"after": page["next"]}
 
     def _send(
         self, kind: type[api.T], method: str, target: str, *, once: str | None = None,
@@ -446,7 +443,8 @@ class Client:
         What is to happen ``once`` has an idempotency key, by default a fresh one.
         """
         headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
-        content: Json = {"params": params, "json": body or None, "headers": headers}
+        query = {name: value for name, value in (params or {}).items() if value is not None}
+        content: Json = {"params": query, "json": body or None, "headers": headers}
         request = self._http.build_request(method, target, **content)
         wait, tries = 0.1, self.retries + 1 if again else 1
         while True:

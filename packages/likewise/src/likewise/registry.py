@@ -50,8 +50,8 @@ class Registry(Mapping[str, T]):
 'likewise.worlds', and has to be installed here.
     """
 
-    def __init__(self, group: str, noun: str, targets: Mapping[str, str]) -> None:
-        self.group, self.noun = group, noun
+    def __init__(self, group: str, noun: str, targets: Mapping[str, str], key: str = "") -> None:
+        self.group, self.noun, self.key = group, noun, key or noun
         self._targets: dict[str, str | T] = dict(targets)
         self._loaded: dict[str, T] = {}
 
@@ -88,7 +88,10 @@ class Registry(Mapping[str, T]):
 
     def _load(self, name: str, target: str | None) -> T:
         points = self._installed.get(name, [])
-        claims = [f"{point.value} of {_package(point)}" for point in points]
+        claims = [
+            f"{point.value} of the package {point.dist.name if point.dist else '(no name)'}"
+            for point in points
+        ]
         if target is not None:
             claims.insert(0, "Likewise itself")
         if len(claims) > 1:
@@ -118,17 +121,26 @@ class Registry(Mapping[str, T]):
             raise ParameterError(f"{self.noun} name", "must not be taken", name, remedy)
         return part
 
-    def write(self, key: str, part: Any) -> dict[str, Any]:
-        """Return the JSON of a part, which names it under ``key``, if it can be read back."""
+    def write(self, part: Any) -> dict[str, Any]:
+        """Return the JSON of a part, which names it under the registry's key, if it can be read."""
+        if isinstance(part, type) or not hasattr(part, "spec"):
+            rule = "must be of a class that is registered, as no code is ever kept in a file"
+            raise ParameterError(self.key, rule, part, "Make it one, and register that.")
         spec: dict[str, Any] = part.spec()
-        self.check_name(spec.get(key), type(part))
+        self.check_name(spec.get(self.key), type(part))
         return spec
 
-    def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
-        """Build a part from its JSON, which names it under ``key``, as the example does."""
+    def read(self, spec: Mapping[str, Any]) -> Any:
+        """Build a part from its JSON, which names it under the registry's key.
+
+        >>> METRICS.read({"metric": "ratings", "ratings": "interview", "low": 0, "high": 10})
+        Ratings(ratings='interview', low=0.0, high=10.0)
+        """
+        key = self.key
         if not isinstance(spec, Mapping) or key not in spec:
             rule = f"must be an object that names a {self.noun}"
-            raise ParameterError(key, rule, spec, f"Write {example}.")
+            remedy = f'Write {{"{key}": "{next(iter(self))}", …}}.'
+            raise ParameterError(key, rule, spec, remedy)
         kind: Any = self[spec[key]]
         try:
             return kind.from_spec(spec)
@@ -152,10 +164,6 @@ class Registry(Mapping[str, T]):
         return name
 
 
-def _package(point: EntryPoint) -> str:
-    return "a package without a name" if point.dist is None else f"the package {point.dist.name}"
-
-
 def register(group: str, parts: Mapping[str, Any]) -> None:
     """Register parts of a group ("worlds", "baselines", …): objects, or "module:attribute"."""
     registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
@@ -166,13 +174,15 @@ def register(group: str, parts: Mapping[str, Any]) -> None:
         registries[group].add(name, part)
 
 
-def _registry(group: str, noun: str, room: str, targets: Mapping[str, str]) -> Registry[Any]:
+def _registry(
+    group: str, noun: str, room: str, targets: Mapping[str, str], key: str = ""
+) -> Registry[Any]:
     """A registry of parts by ``attribute`` of a module, or by ``module:attribute`` of a room."""
     named = {
         name: f"likewise.{room}{'.' if ':' in target else ':'}{target}"
         for name, target in targets.items()
     }
-    return Registry(f"likewise.{group}", noun, named)
+    return Registry(f"likewise.{group}", noun, named, key)
 
 
 HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
@@ -182,7 +192,7 @@ HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
     "parities": "boolean:Parities", "decision-lists": "boolean:DecisionLists",
     "stumps": "trees:Stumps", "trees": "trees:Trees",
     "linear-by-intercepts": "trees:LinearByIntercepts",
-})  # fmt: skip
+}, "class")  # fmt: skip
 PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.players", {
     "context-ftpl": "ContextFTPL", "nested-ftpl": "NestedFTPL",
     "exponential-weights": "ExponentialWeights",
@@ -208,7 +218,7 @@ METRICS: Registry[type[Metric]] = _registry("metrics", "metric", "panel.metrics"
 SELECTIONS: Registry[type[Selection]] = _registry(
     "selections", "selection of pairs", "panel.reports", {
     "largest-gap": "LargestGap", "first": "FirstPair", "random": "RandomPair", "all": "AllPairs",
-})  # fmt: skip
+}, "selection")  # fmt: skip
 REGISTRIES: tuple[Registry[Any], ...] = (
     HYPOTHESES, PLAYERS, SCHEDULES, ATTENTIONS, BASELINES, WORLDS, METRICS, SELECTIONS,
 )  # fmt: skip

@@ -27,6 +27,7 @@ from likewise.errors import (
     warn,
 )
 from likewise.hypotheses.base import HypothesisClass
+from likewise.hypotheses.pool import quantiles
 from likewise.hypotheses.trees import Stumps
 from likewise.learner.fold import current_scores, upcoming
 from likewise.learner.rounds import deploy, learn
@@ -125,7 +126,6 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         return state
 
     def __setstate__(self, state: Any) -> None:
-        """Read the learner's state back."""
         if isinstance(state.get("state_"), bytes):
             state = {**state, "state_": parse_state(state["state_"], "a pickled estimator")}
         super().__setstate__(state)
@@ -262,12 +262,11 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         for feature in schema.features:
             if feature.kind == "category" or feature.missing is not None:
                 continue
-            values = np.sort(people.column(feature.name))
+            values = people.column(feature.name)
             parts = integer("cuts", self.cuts, 1, 4000, "It is a number of cuts a column.") + 1
-            chosen = np.unique(values[[len(values) * i // parts for i in range(1, parts)]])
-            levels = chosen[chosen > values[0]].tolist()
-            if levels or len(np.unique(values)) > 1:
-                cuts[feature.name] = levels or [float(values[-1])]
+            levels = quantiles(values, parts)
+            if levels or values.min() < values.max():
+                cuts[feature.name] = levels or [float(values.max())]
         if not cuts:
             name = next((f.name for f in schema.features if f.kind == "number"), None)
             if name is None:
@@ -410,23 +409,19 @@ class Preparation:
         """The column with what the first rows did not have replaced, and said."""
         name = feature.name
         if feature.kind == "category":
-            unseen = [value for value in column if _is_new(feature, value)]
-            if unseen:
+            # Text, or an integer that reads so, which is no level.
+            new = [id_text(value) not in (None, *feature.levels) for value in column]
+            if unseen := [value for value, is_new in zip(column, new, strict=True) if is_new]:
                 texts = ", ".join(map(repr, sorted({str(value) for value in unseen})[:5]))
-                count = "1 value that fit has not seen" if len(unseen) == 1 else (
-                    f"{len(unseen):,} values that fit has not seen"
-                )  # fmt: skip
-                verb = "counts" if len(unseen) == 1 else "count"
-                warn(f"Column {name!r}: {count} ({texts}) {verb} as missing.", UnseenValues)
-            return [None if _is_new(feature, value) else value for value in column]
+                number = f"{len(unseen):,} unseen by fit"
+                warn(f"Column {name!r}: {number} ({texts}), counted as missing.", UnseenValues)
+            return [None if is_new else v for v, is_new in zip(column, new, strict=True)]
         median = self.typical.get(name)
         gaps = int(sum(map(is_missing, column)))
         if feature.missing is not None or median is None or not gaps:
             return column
-        count = "1 missing value" if gaps == 1 else f"{gaps:,} missing values"
-        verb = "is" if gaps == 1 else "are"
         warn(
-            f"Column {name!r}: {count}, of which fit saw none, {verb} replaced by the median, "
+            f"Column {name!r}: {gaps:,} missing where fit saw none, replaced by the median, "
             f"{median:g}.",
             UnseenValues,
         )
@@ -467,11 +462,6 @@ def _typical(feature: Feature, column: npt.NDArray[np.float64]) -> float:
     return float(
         np.median(present) if feature.kind == "number" else np.sort(present)[len(present) // 2]
     )
-
-
-def _is_new(feature: Feature, value: Any) -> bool:
-    """Test for a level that the schema does not have: text, or an integer that reads so."""
-    return id_text(value) not in (None, *feature.levels)
 
 
 def _ids(people: People, pair: Any) -> Iterable[str]:

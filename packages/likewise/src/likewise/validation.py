@@ -115,6 +115,17 @@ def items(name: str, value: Any, remedy: str) -> list[Any]:
     return list(value)
 
 
+def names(name: str, value: Any, remedy: str) -> tuple[str, ...]:
+    """Return the names of a list: at least one, none blank and none twice.
+
+    A set is refused, since the order of columns and of members decides.
+    """
+    texts = tuple(text(name, item, remedy) for item in items(name, value, remedy))
+    fits = bool(texts) and len(set(texts)) == len(texts) and all(map(str.strip, texts))
+    require(fits, name, "must be a list of one or more different names", value, remedy)
+    return texts
+
+
 def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
     numbers = items(name, value, remedy)
     return tuple(real(f"{name}[{i}]", number, remedy) for i, number in enumerate(numbers))

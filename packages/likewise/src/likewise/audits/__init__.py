@@ -1,7 +1,8 @@
 """Audits of what exists: the scores of a model in use before a panel, and the price of passing."""
 
-from likewise.audits.elicitation import Elicited, Judgement, elicit, read_judgements
-from likewise.audits.judging import judging_page, questions
+from likewise.audits.elicitation import (
+    Elicited, Judgement, elicit, judging_page, questions, read_judgements,
+)  # fmt: skip
 from likewise.audits.monitor import Batch, Monitor
 from likewise.audits.basis import Basis
 from likewise.audits.comparison import Change, Comparison

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise import __version__
+from likewise.audits.scores import Rows
 from likewise.errors import LikewiseError
 from likewise.panel.panels import MetricAuditor, Panel
 from likewise.validation import instance, integer, text
 
 if TYPE_CHECKING:
-    from likewise.audits.large import Rows
     from likewise.audits.survey import Survey
 
 
@@ -70,11 +70,14 @@ def basis_of(
     hashes |= {} if counts is None else {"counts": _sha256(b"", counts)}
     hashes = hashes if len(people) else {}  # rows that were read block by block
     hashes |= {} if labels is None else {"labels": _sha256(b"", labels)}
+    spec = panel.spec() if not isinstance(panel, Panel) else {
+        "auditors": [_auditor_spec(auditor) for auditor in panel.auditors], "rule": str(panel.rule),
+    }  # fmt: skip
     versions = {"likewise": __version__, "Python": python_version(), "numpy": np.__version__}
     return Basis(
         text("model", model, "It is a name."),
         datetime.now(UTC).isoformat(timespec="seconds"), versions, hashes, reasons,
-        people.schema.spec(), _panel_spec(panel),
+        people.schema.spec(), spec,
     )  # fmt: skip
 
 
@@ -85,14 +88,8 @@ def _sha256(head: bytes, numbers: Any) -> str:
     return hashlib.sha256(head + floats.tobytes()).hexdigest()
 
 
-def _panel_spec(panel: Panel | Survey) -> dict[str, Any]:
-    """Every metric and weight, and the rule; what cannot be written down is named alone."""
-    if not isinstance(panel, Panel):
-        return panel.spec()
-    return {"auditors": [_auditor_spec(a) for a in panel.auditors], "rule": str(panel.rule)}
-
-
 def _auditor_spec(auditor: MetricAuditor) -> dict[str, Any]:
+    """Every metric and weight; what cannot be written down is named alone."""
     try:
         return auditor.spec()
     except LikewiseError:  # a function, or a metric that nobody has registered

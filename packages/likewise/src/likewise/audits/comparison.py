@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from likewise.audits.format import plain
 from likewise.html import table
 from likewise.numerics.intervals import Interval, share
 
@@ -156,13 +155,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return table(" ".join(self.notes), self.heads(), self.rows())
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "same_people": self.same_people, "changes": plain(self.changes),
-            "people": plain(self.people), "notes": list(self.notes),
-        }  # fmt: skip
 
     def to_html(self, path: Any = None) -> str:
         """The page of the later audit, which says what has changed since the earlier one."""

@@ -26,21 +26,17 @@ class Device:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, case = plan, plan.case
-        self.columns = torch.from_numpy(plan.measures.columns).to(device())
-        self.scores, self.counts, self.alphas, fires = (
-            torch.from_numpy(np.ascontiguousarray(array)).to(device())
-            for array in (case.scores, case.counts, case.alphas, case.fires.astype(np.int64))
-        )
-        self.fires = fires
-        self.groups = torch.from_numpy(np.ascontiguousarray(case.groups)).to(device())
+        self.columns, self.scores, self.counts, self.alphas, self.fires, self.groups = map(_there, (
+            plan.measures.columns, case.scores, case.counts, case.alphas,
+            case.fires.astype(np.int64), case.groups,
+        ))  # fmt: skip
 
     def add(self, tally: Tally, block: Block) -> None:
         """Count the pairs of a block; those that are drawn one by one are left to numpy."""
         if block.paired:
             tally.add(block)
             return
-        left = torch.from_numpy(block.left).to(device())[:, None]
-        right = torch.from_numpy(block.right).to(device())[None, :]
+        left, right = _there(block.left)[:, None], _there(block.right)[None, :]
         absent = left >= right if block.ordered else left == right
         gap = (self.scores[left] - self.scores[right]).abs()
         gap[absent] = -1
@@ -110,8 +106,7 @@ class Device:
         fired, nobody = self.fires[votes], len(self.scores)
         for axis, side, others in ((1, block.left, block.right), (0, block.right, block.left)):
             most = excess.amax(dim=axis, keepdim=True)
-            places = torch.from_numpy(others).to(device())
-            places = places[None, :] if axis else places[:, None]
+            places = _there(others)[None, :] if axis else _there(others)[:, None]
             alike = torch.where((excess == most) & (excess > NEVER), places, nobody)
             first = alike.amin(dim=axis).cpu().numpy()
             tally.meet(side, most.squeeze(axis).cpu().numpy(), first)
@@ -120,9 +115,7 @@ class Device:
 
     def _count_sides(self, tally: Tally, block: Block, reported: Any, higher: Any) -> None:
         """Count reported pairs by person and group: who has the higher score, who the lower."""
-        ours, others = (
-            self.counts[torch.from_numpy(side).to(device())] for side in (block.left, block.right)
-        )
+        ours, others = (self.counts[_there(side)] for side in (block.left, block.right))
         left_over, right_over = reported & higher, reported & ~higher
         for counts, left, right in (
             (tally.over, left_over, right_over),
@@ -132,7 +125,7 @@ class Device:
             if block.ordered:
                 counts[block.right] += (right * ours[:, None]).sum(dim=0).cpu().numpy()
         for counts, group in zip(tally.between_groups, self.groups, strict=True):
-            a, b = (group[torch.from_numpy(s).to(device())] for s in (block.left, block.right))
+            a, b = (group[_there(side)] for side in (block.left, block.right))
             for pairs, place in (
                 (left_over, a[:, None] * len(counts) + b[None, :]),
                 (right_over, b[None, :] * len(counts) + a[:, None]),
@@ -167,7 +160,10 @@ class Device:
         return [a[chosen].cpu().numpy() for a in (worth, first, second)]
 
 
+def _there(array: Any) -> Any:
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device())
+
+
 def _sums(places: Any, weights: Any, size: int) -> Any:
-    """The sums of weights by place."""
     sums = torch.zeros(size, dtype=torch.int64, device=device())
     return sums.index_add_(0, places.flatten().to(torch.int64), weights.flatten()).cpu().numpy()

@@ -1,4 +1,4 @@
-"""Metric elicitation: each auditor's metric from pairs that they judged, and how sure it is.
+"""Metric elicitation: an auditor's metric from judged pairs, how sure it is, what to ask next.
 
 Somebody says of pairs whether two people are alike, a little different or very different; the
 limits between the three are distances (:data:`LIMITS`). Of three people they say to whom the first
@@ -19,9 +19,12 @@ from __future__ import annotations
 
 import math
 import os
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,7 @@ from likewise.errors import AuditError, LikewiseError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
 from likewise.panel.metrics import Mahalanobis, Metric, Sides, WeightedL1, difference
+from likewise.panel.objections import check_among
 from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
@@ -71,13 +75,17 @@ class Judgement:
     third: str = ""
 
     def __post_init__(self) -> None:
-        people = (self.person, self.other, self.third)[: 3 if self.third else 2]
+        people = self.people
         fits = all(people) and len({*people}) == len(people)
         require(fits, "Judgement", "must be of two or three different people", people, "")
         options = people[1:] if self.third else RESPONSES
         fits, rule = self.response in options, f"must be one of {', '.join(options)}"
         require(fits, "Judgement.response", rule, self.response, "Correct it, or leave it out.")
         require(bool(self.member), "Judgement.member", "must not be empty", self.member, "")
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        return (self.person, self.other, *([self.third] if self.third else []))
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -114,8 +122,7 @@ class _Form:
 
     def differences(self, people: People, left: IntArray, right: IntArray) -> FloatArray:
         """δ^power of pairs by place, a row each."""
-        first, second = (people.take(side, repeated=True) for side in (left, right))
-        sides = Sides(first, second, paired=True)
+        sides = Sides.at(people, left, right)
         return np.stack([difference(sides, n, None) for n in self.names], axis=1) ** self.power
 
     def distance(self, z: FloatArray) -> FloatArray:
@@ -181,7 +188,7 @@ class Fit:
         ]
 
 
-def log_sigma(x: FloatArray) -> FloatArray:
+def _log_sigma(x: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(x, 0.0) - np.log1p(np.exp(-np.abs(x))))
 
 
@@ -197,17 +204,12 @@ class _Likelihood:
         """The logarithms, a row for each draw: of σ(ht − z) − σ(lt − z), written as a product."""
         t = t[:, None]
         width = np.log(-np.expm1(-(self.high - self.low) * t))
-        return np.asarray(log_sigma(z - self.low * t) + log_sigma(self.high * t - z) + width)
+        return np.asarray(_log_sigma(z - self.low * t) + _log_sigma(self.high * t - z) + width)
 
 
 def _likelihood(form: _Form, people: People, judgements: Sequence[Judgement]) -> _Likelihood:
     places = {name: place for place, name in enumerate(people.ids)}
-    for name in (n for j in judgements for n in (j.person, j.other, j.third) if n):
-        if name not in places:
-            raise AuditError(
-                f"A judgement is about {name!r}, who is not among the people. Correct the id, or "
-                f"leave the line out."
-            )
+    check_among((j.people for j in judgements), places, "A judgement is about")
 
     def apart(others: Iterable[str]) -> FloatArray:
         left = np.array([places[j.person] for j in judgements])
@@ -385,8 +387,7 @@ def elicit(
         name: max((_fit(form, people, said, seed) for form in forms), key=lambda fit: fit.score)
         for name, said in by_member.items()
     }
-    asked = {tuple(sorted(filter(None, (j.person, j.other, j.third)))) for j in
-             (j for said in by_member.values() for j in said)}  # fmt: skip
+    asked = {tuple(sorted(j.people)) for said in by_member.values() for j in said}
     known_to, alpha = _errors(people, read, fits, seed)
     return Elicited(people, read, fits, frozenset(asked), known_to, alpha)
 
@@ -394,7 +395,7 @@ def elicit(
 def _errors(people: People, rule: Rule, fits: Mapping[str, Fit], seed: int) -> tuple[float, float]:
     """How far nine in ten of the panel's distances are off: by the draws, and with noise too."""
     rng = np.random.default_rng(seed)
-    left, right = some_pairs(len(people), PAIRS, rng)
+    left, right = _some_pairs(len(people), PAIRS, rng)
     # As if all members erred alike: what none of the features shows, all of them may see.
     noise = rng.logistic(size=(len(left), len(next(iter(fits.values())).draws)))
     proposed, drawn, noisy = [], [], []
@@ -417,10 +418,105 @@ def _errors(people: People, rule: Rule, fits: Mapping[str, Fit], seed: int) -> t
     return error(drawn), math.ceil(100 * error(noisy)) / 100
 
 
-def some_pairs(k: int, most: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+def _some_pairs(k: int, most: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """All pairs of k people by their places, or so many drawn at random."""
     if k * (k - 1) // 2 <= most:
         left, right = np.triu_indices(k, 1)
         return left, right
     left = rng.integers(0, k, most)
     return left, (left + rng.integers(1, k, most)) % k
+
+
+CANDIDATES = 2000
+
+
+def questions(
+    people: People, count: int, elicited: Elicited | None = None, seed: int = 1
+) -> list[tuple[str, ...]]:
+    """Pairs and triplets to ask about, as ids, the most telling first.
+
+    A question tells much if the draws of the metrics disagree on its response, and disagree
+    otherwise than on those that were chosen before it. Before anybody was asked, metrics of a few
+    features at a time are drawn.
+    """
+    if len(people) < 2:
+        raise AuditError(f"A question is about two people; got {len(people)}. Give more.")
+    count = integer("count", count, 1, CANDIDATES, "It is a number of questions.")
+    rng = np.random.default_rng(seed)
+    fits = [_guesses(people, rng)] if elicited is None else list(elicited.fits.values())
+    candidates = _candidates(people, set() if elicited is None else {*elicited.asked}, rng)
+    apart = np.concatenate([_disagreement(fit, people, candidates) for fit in fits], axis=1)
+    chosen: list[int] = []
+    for _ in range(min(count, len(candidates))):
+        spread = (apart * apart).sum(axis=1)
+        spread[chosen] = -1.0
+        best = int(spread.argmax())
+        chosen.append(best)
+        # What is left when the response is known, up to the noise of a response.
+        shared = apart @ apart[best] / (spread[best] + 0.05 * len(fits))
+        apart = apart - shared[:, None] * apart[best]
+    return [tuple(people.ids[p] for p in candidates[n].tolist() if p >= 0) for n in chosen]
+
+
+def _guesses(people: People, rng: np.random.Generator) -> Fit:
+    """Metrics of about three features each."""
+    form = forms_of(people)[0]
+    size = len(form.names)
+    weights = rng.exponential(1.0, (CHAINS, size)) * (rng.random((CHAINS, size)) < 3 / size)
+    t = np.full((CHAINS, 1), PRIOR / 2)
+    return Fit(form, np.concatenate([weights * t, t], axis=1), 0, 0.0)
+
+
+def _candidates(people: People, asked: set[tuple[str, ...]], rng: np.random.Generator) -> IntArray:
+    """Pairs, as (person, other, -1), and triplets, in random order."""
+    left, right = _some_pairs(len(people), CANDIDATES, rng)
+    third = np.full(len(left), -1)
+    if len(people) > 2:
+        chosen = rng.random(len(left)) < 0.25
+        third = np.where(chosen, rng.integers(0, len(people), len(left)), -1)
+    rows = np.stack([left, right, third], axis=1)
+    kept = [
+        row
+        for row in rows.tolist()
+        if row[2] not in row[:2]
+        and tuple(sorted(people.ids[p] for p in row if p >= 0)) not in asked
+    ]
+    return np.array(kept, dtype=np.int64).reshape(-1, 3)
+
+
+def _disagreement(fit: Fit, people: People, candidates: IntArray) -> FloatArray:
+    """The chances of the responses to each candidate by every draw, less their mean."""
+    person, other, third = candidates.T
+    triplet = third >= 0
+    t = fit.draws[:, -1]
+    z = fit.form.differences(people, person, other) @ fit.draws[:, :-1].T
+    farther = fit.form.differences(people, person, np.where(triplet, third, person))
+    farther = farther @ fit.draws[:, :-1].T
+    low, high = (limit**fit.form.power * t for limit in LIMITS)
+    first = np.where(triplet[:, None], farther - z, z - low)
+    second = np.where(triplet[:, None], -math.inf, z - high)
+    chances = np.stack([np.exp(_log_sigma(x)) for x in (first, second)], axis=1)
+    apart = (chances - chances.mean(axis=2, keepdims=True)) / math.sqrt(len(t))
+    return np.asarray(apart.reshape(len(candidates), -1))
+
+
+def judging_page(people: People, asked: Sequence[tuple[str, ...]]) -> str:
+    """A page that asks the questions, in any browser, and hands out the responses as a CSV file."""
+    from likewise.audits.report import render  # which needs an optional library
+
+    data = [{"ids": ids, "rows": _in_words(people, ids)} for ids in asked]
+    script = files("likewise.audits").joinpath("templates/judge.js").read_text(encoding="utf-8")
+    digest = b64encode(sha256(script.encode()).digest()).decode()  # the one script that may run
+    return render(
+        "judge.html", data=data, responses=RESPONSES, limits=LIMITS, columns=COLUMNS,
+        script=script, digest=digest,
+    )  # fmt: skip
+
+
+def _in_words(people: People, ids: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Features of two or three people in words; those of two differ wherever the values do."""
+    places = [people.ids.index(name) for name in ids]
+    if len(places) == 2:
+        return [(title, list(both)) for title, both in people.say_apart(*places).items()]
+    said = [people.say(place) for place in places]
+    return [(title, [person[title] for person in said]) for title in said[0]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,7 @@ from likewise.errors import PeopleError
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval, share
-from likewise.people.cells import alike
+from likewise.people.cells import alike, parse_number
 from likewise.people.columns import column_values, is_missing, is_table
 from likewise.people.frames import as_frame
 from likewise.people.schema import People
@@ -178,7 +177,6 @@ class _Total:
 
     @property
     def rate(self) -> Interval:
-        """The mean score."""
         return share(min(self.sum / FINE, self.count), self.count)
 
 
@@ -259,19 +257,12 @@ def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
                 f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
                 f"alike."
             )
-        if len(different) > MANY_VALUES and all(map(_is_number, different)):
+        if len(different) > MANY_VALUES and None not in map(parse_number, different):
             notes.append(
                 f"{name!r} is a number with {len(different)} different values: cut it into bands, "
                 f"or groups become too small to compare."
             )
     return tuple(notes)
-
-
-def _is_number(word: str) -> bool:
-    try:
-        return math.isfinite(float(word))
-    except ValueError:
-        return False
 
 
 def read_traits(people: People, groups: Iterable[str] | Mapping[str, Any]) -> Traits:
@@ -283,10 +274,11 @@ def read_traits(people: People, groups: Iterable[str] | Mapping[str, Any]) -> Tr
         names = [text("groups", name, remedy) for name in items("groups", groups, remedy)]
         chosen = {name: _feature_values(people, name) for name in names}
     else:
-        chosen = {
-            text("groups", name, remedy): _listed_values(people, name, v)
-            for name, v in groups.items()
+        columns = {
+            text("groups", name, remedy): column_values(f"groups: {name!r}", values, people)
+            for name, values in groups.items()
         }
+        chosen = {name: list(map(group_word, c.tolist())) for name, c in columns.items()}
     for name, values in chosen.items():
         _check_few(name, set(values))
     return chosen
@@ -309,10 +301,6 @@ def _feature_values(people: People, name: str) -> list[str]:
     values, places = np.unique(people.column(name), return_inverse=True)
     words = np.array([people.schema[name].say(v) for v in values.tolist()], dtype=object)
     return list(words[places.ravel()])
-
-
-def _listed_values(people: People, name: str, values: Any) -> list[str]:
-    return list(map(group_word, column_values(f"groups: {name!r}", values, people).tolist()))
 
 
 def group_word(value: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from likewise.audits.pairs import NEVER, SIDE, Block, Tally
+from likewise.audits.pairs import NEVER, Block, Tally
 from likewise.audits.plans import CATEGORY, MAX, MIN, Case, Counts, Measures, Plan
 from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import ONE, IntArray
@@ -67,6 +67,20 @@ def _keys(
             units = (total[j] if total[j] < 1.0 else 1.0) * _UNITS
             # Adding 2^52 rounds to the nearest integer, halves to even.
             key[j] = (np.int32((units + _TWO_52) - _TWO_52) << bits) | a
+
+
+@compiled
+def _vote(
+    case: Case, i: int, start: int, size: int, keys: Any, members: int, gap: Any, votes: Any
+) -> None:
+    """The gaps of a row, and who objects to each: bit a is set where member a does."""
+    for j in range(size):
+        gap[j] = abs(case.scores[start + j] - case.scores[i])
+        votes[j] = 0
+    for a in range(members):
+        key, vote = keys[a], np.int32(1) << np.int32(a)
+        for j in range(size):
+            votes[j] |= vote if gap[j] - (key[j] >> case.bits) > case.sensitivity else 0
 
 
 @compiled
@@ -193,13 +207,7 @@ def count_block(
                 continue
             _differences(measures, i, place, size, differ)
             _keys(measures, tables, row, place - start, size, bits, differ, total, keys)
-            for j in range(size):
-                gap[j] = abs(case.scores[place + j] - case.scores[i])
-                votes[j] = 0
-            for a in range(members):
-                key, vote = keys[a], np.int32(1) << np.int32(a)
-                for j in range(size):
-                    votes[j] |= vote if gap[j] - (key[j] >> bits) > case.sensitivity else 0
+            _vote(case, i, place, size, keys, members, gap, votes)
             _run(case.program, size, top, keys, members)
             for j in range(size):
                 excess[j] = gap[j] - (pivot[j] >> bits)
@@ -218,8 +226,6 @@ def count_block(
 
 class Kernel:
     """The compiled counts of a plan, for any number of threads."""
-
-    side = SIDE
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

@@ -19,68 +19,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.audits import pairs as counting
-from likewise.audits.groups import GroupCounts, Traits, codes_of, group_word, read_traits
-from likewise.audits.pairs import Block, Question, Tally
-from likewise.audits.scores import favourable_among, read_labels, read_scores, score_units
+from likewise.audits import counting
+from likewise.audits.groups import GroupCounts, codes_of, group_word, read_traits
+from likewise.audits.pairs import Block, Question, Tally, few_of_each, floor_of
+from likewise.audits.price import MOST_PEOPLE as MOST_PRICED
+from likewise.audits.scores import Rows, favourable_among, read_labels, read_scores
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.metrics import Masked, Ratings
 from likewise.panel.panels import Panel
-from likewise.people.scans import (
-    BLOCK,
-    COUNT,
-    FIRST,
-    HASH,
-    NO_ORDER,
-    Draw,
-    Encoder,
-    Lazy,
-    Scan,
-    Table,
-    distinct,
-    id_texts,
-)
+from likewise.people import scans
+from likewise.people.scans import HASH, Scan, Table
 from likewise.people.schema import People
 from likewise.validation import instance, items
 
 # As often as all rows are read in search of the worst pairs, after the anchors' turn.
 EXCHANGES = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """People with their scores, labels and groups; of kinds also how many each stands for."""
-
-    people: People
-    chances: FloatArray
-    labels: IntArray | None = None
-    traits: Traits = field(default_factory=dict)
-    counts: IntArray | None = None
-
-    @property
-    def units(self) -> IntArray:
-        return score_units(self.chances)
-
-    def take(self, places: IntArray) -> Rows:
-        """Those at some places."""
-        return Rows(
-            self.people.take(places), self.chances[places],
-            None if self.labels is None else self.labels[places],
-            {name: [values[p] for p in places.tolist()] for name, values in self.traits.items()},
-            None if self.counts is None else self.counts[places],
-        )  # fmt: skip
-
-    def by_id(self) -> Rows:
-        """The same people in the order of their ids, shorter ones first."""
-        ids = self.people.ids
-        order = sorted(range(len(ids)), key=lambda place: (len(ids[place]), ids[place]))
-        return self.take(np.array(order, dtype=np.int64))
-
-    @property
-    def groups(self) -> GroupCounts:
-        """How many people are in each group, and their scores."""
-        return GroupCounts.of(self.traits, self.chances, self.labels, self.counts)
 
 
 @dataclass(frozen=True)
@@ -91,7 +45,7 @@ class Reader:
     not both have.
     """
 
-    encoder: Encoder
+    encoder: scans.Encoder
     score: str
     label: str | None = None
     groups: tuple[str, ...] = ()
@@ -121,7 +75,6 @@ class Reader:
         return self.read_unnamed(table).groups
 
     def without_groups(self) -> Reader:
-        """A reader of scores alone."""
         return replace(self, label=None, groups=())
 
     def _described(self, people: People, table: Table) -> Rows:
@@ -135,7 +88,7 @@ class Reader:
     def _values(self, table: Table, name: str) -> Any:
         column = table[name]
         if name in self.words and not column.null_count:
-            values, places = distinct(name, column)
+            values, places = scans.distinct(name, column)
             return np.array([value == self.words[name] for value in values])[places]
         plain = column.null_count == 0 and str(column.type) in ("double", "float")
         return column.to_numpy() if plain else column
@@ -143,7 +96,7 @@ class Reader:
     def _trait(self, people: People, table: Table, name: str) -> Sequence[str]:
         if name in people.schema.names:
             return read_traits(people, [name])[name]
-        values, places = distinct(name, table[name])
+        values, places = scans.distinct(name, table[name])
         words = np.array([group_word(value) for value in values], dtype=object)
         return read_traits(people, {name: words[places].tolist()})[name]
 
@@ -178,16 +131,16 @@ def with_words(scan: Scan, reader: Reader) -> Reader:
 
 
 def gathered(scan: Scan, reader: Reader, most: int) -> Rows | None:
-    """Everybody where all rows fit into a block, or the kinds of people; None for more of them."""
+    """Everybody where they are few enough, or the kinds of people; None for more of them."""
     if scan.count is None or scan.count > most:
         rows = kinds(scan, reader, most)
         if rows is not None:
             return rows
-    if scan.count is None or scan.count > BLOCK:
+    if scan.count is None or scan.count > max(most, scans.BLOCK):
         return None
     table = scan.rows(*reader.columns)
-    if len(table) > most and isinstance(scan.source, Lazy) and scan.encoder.ids is None:
-        raise AuditError(NO_ORDER)
+    if len(table) > most and isinstance(scan.source, scans.Lazy) and scan.encoder.ids is None:
+        raise AuditError(scans.NO_ORDER)
     return reader.read(table)
 
 
@@ -205,9 +158,9 @@ def kinds(scan: Scan, reader: Reader, most: int) -> Rows | None:
     table = scan.kinds(most, *reader.columns)
     if table is None:
         return None
-    ids = id_texts(table[FIRST]).to_pylist() if reader.encoder.ids else None
+    ids = scans.id_texts(table[scans.FIRST]).to_pylist() if reader.encoder.ids else None
     rows = reader.read(table, ids or _kind_names(len(table)))
-    rows = replace(rows, counts=table[COUNT].to_numpy().astype(np.int64))
+    rows = replace(rows, counts=table[scans.COUNT].to_numpy().astype(np.int64))
     # Engines tell apart what is the same here, such as a level with spaces around it.
     order = np.argsort(np.array(rows.people.ids, dtype=object), kind="stable")
     rows = _joined(rows.take(order))
@@ -278,7 +231,7 @@ def _worst_of(pairs: Iterable[Worst], question: Question) -> list[Worst]:
     once = {(excess, a[HASH], b[HASH]): (excess, a, b) for excess, a, b in pairs}
     ordered = sorted(once, key=lambda key: (-key[0], *key[1:]))
     each = None if question.each is None else question.most_of_one
-    return [once[key] for key in counting.few_of_each(ordered, question.candidates, each)]
+    return [once[key] for key in few_of_each(ordered, question.candidates, each)]
 
 
 def _in_order(excess: int, a: dict[str, Any], b: dict[str, Any]) -> Worst:
@@ -331,7 +284,7 @@ class WithEverybody:
     """
 
     reader: Reader
-    draw: Draw
+    draw: scans.Draw
     table: Table
     question: Question
     jobs: Any
@@ -345,11 +298,7 @@ class WithEverybody:
         rows, some, k = rows.take(order), self.question.people, len(self.question.people)
         block = self.reader.without_groups().read_unnamed(rows)
         question = self.question.among(some.with_more(block.people), block.units)
-        width = max(1, counting.SAMPLE_SIDE // k)
-        blocks = [
-            Block(np.arange(k), np.arange(start, min(start + width, k + len(rows))))
-            for start in range(k, k + len(rows), width)
-        ]
+        blocks = counting.with_everybody(np.arange(k), k + len(rows), first=k)
         tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
         places = np.array(tally.worst, dtype=np.int64).reshape(-1, 3)
         first = self.table.take(places[:, 1]).to_pylist()
@@ -392,20 +341,20 @@ class Sampler:
     seed: int
     jobs: Any = None
 
-    def sample(self, pairs: int, anchors: int, some: int, progress: counting.Progress) -> Sample:
-        """Draw so many pairs, and pair so many anchors with everybody."""
-        drawn = self.scan.sample(anchors + 2 * pairs, self.seed, *self.reader.columns)
-        anchors = min(anchors, len(drawn))
+    def sample(self, pairs: int, progress: counting.Progress) -> Sample:
+        """Draw so many pairs, and pair the anchors with everybody."""
+        drawn = self.scan.sample(counting.ANCHORS + 2 * pairs, self.seed, *self.reader.columns)
+        anchors = min(counting.ANCHORS, len(drawn))
         progress(1, EXCHANGES + 2)
         tally, worst = self._single(drawn.slice(anchors))
-        floor = counting.floor_of(self.question, [(w, a[HASH], b[HASH]) for w, a, b in worst])
-        first = self.reader.read(drawn.slice(0, some))
+        floor = floor_of(self.question, [(w, a[HASH], b[HASH]) for w, a, b in worst])
+        first = self.reader.read(drawn.slice(0, MOST_PRICED))
         drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
         partners = self._with_everybody(drawn, floor, progress, 2)
         worst = _worst_of((*worst, *partners.worst), self.question)
         worst = self._exchanged(worst, drawn, floor, progress)
         few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
-        chosen = counting.few_of_each(few, self.question.worst, self.question.each)
+        chosen = few_of_each(few, self.question.worst, self.question.each)
         table = _like(drawn, [row for key in chosen for row in few[key]])
         read = self.reader.read
         return Sample(tally, partners, read(drawn), read(table, repeated=True), first)
@@ -451,7 +400,7 @@ class Sampler:
         pairs = len(table) * (scan.count or 0)
         jobs = 1 if scan.source.on_cluster else self.jobs
         function = WithEverybody(
-            self.reader, Draw(scan.encoder.ids, self.seed), table, question, jobs, pairs
+            self.reader, scans.Draw(scan.encoder.ids, self.seed), table, question, jobs, pairs
         )
         everybody = np.arange(len(table))
         among = counting.scan(question, [Block(everybody, everybody)], 1)

@@ -149,7 +149,10 @@ class Monitor:
         self._schema: FeatureSchema | None = None
         remedy = "Give a share below 1, or a number of batches."
         stated = isinstance(baseline, float) and baseline < 1
-        self.first = 0 if stated else integer("baseline", _integral(baseline), 1, 10**6, remedy)
+        # The command line knows only floats: 3.0 batches are 3.
+        whole = isinstance(baseline, float) and baseline.is_integer()
+        batches = int(baseline) if whole else baseline
+        self.first = 0 if stated else integer("baseline", batches, 1, 10**6, remedy)
         self.baseline = within("baseline", baseline, 0, 1, remedy, "[)") if stated else None
         self._taken: list[tuple[IntArray, int]] = []
         # Logarithms by possible baseline: of what was made in the first batches; since, by odds.
@@ -201,8 +204,7 @@ class Monitor:
         for start in range(0, left.size, AT_ONCE):
             part = slice(start, start + AT_ONCE)
             i, j = left.ravel()[part], right.ravel()[part]
-            first, second = (people.take(side, repeated=True) for side in (i, j))
-            sides = Sides(first, second, paired=True)
+            sides = Sides.at(people, i, j)
             distances = np.stack([auditor.between(sides) for auditor in self.panel.auditors])
             pivots = self.panel.rule.pivot(distances, self.panel.members)[0]
             flags[part] = exceeds(np.abs(units[i] - units[j]), pivots, threshold(self.alpha))
@@ -294,7 +296,3 @@ def _picture(monitor: Monitor) -> str:
             axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
     words = ", ".join(f"{batch.name} {100 * batch.share:.1f} %" for batch in monitor.batches)
     return canvas.finish(fig, "monitor", f"Pairs reported by batch: {words}.")
-
-
-def _integral(number: float) -> Any:
-    return int(number) if isinstance(number, float) and number.is_integer() else number

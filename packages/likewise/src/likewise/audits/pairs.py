@@ -1,34 +1,21 @@
-"""Counts over many pairs, block by block, in integers: what a panel would report.
+"""Counts over many pairs in integers: what a panel would report, by numpy.
 
 A pair's *excess* is its gap less the pivot's distance. The pair is reported at alpha exactly if its
 excess is above alpha by more than rounding can account for (:data:`ROUNDING`), so one number a pair
 suffices for every alpha at once, and the largest excess of a person says from which alpha on nobody
 would report a pair with them.
-
-Up to some thousands of people, all pairs are counted. Beyond that there are three samples. *Pairs*
-drawn at random say how many pairs would be reported. *Anchors*, people drawn at random and paired
-with everybody, say how many people are touched by a report. The *search* begins with the worst
-pairs so far and exchanges one of the two for whoever is worst with the other, until that changes
-nothing: it finds bad pairs, though not surely the worst.
 """
 
 from __future__ import annotations
 
-import logging
-import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import MissingGpuError, MissingLibraryError, ParameterError
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
@@ -36,10 +23,8 @@ from likewise.panel.reports import exceeds
 from likewise.panel.rules import Rule
 from likewise.people.schema import People
 
-LOG = logging.getLogger("likewise.audits")
 # Pairs of a block fit into the caches of a processor; 2 cores scan 20,000 people in half a minute.
 SIDE = 384
-SAMPLE_SIDE = 1 << 15
 ROUNDING = 2
 """The units by which an excess must be above alpha: what rounding can add to that of a tie.
 
@@ -50,10 +35,6 @@ exceeds alpha by four units, 0.000004, always is.
 NEVER = -2 * ONE
 """The excess of a pair that is not counted."""
 MOST_CANDIDATES = 2000
-# The search starts from this many of the worst pairs, at most this often.
-STARTS, EXCHANGES = 5, 8
-
-Progress = Callable[[int, int], None]
 
 
 def threshold(alpha: float) -> int:
@@ -64,24 +45,6 @@ def threshold(alpha: float) -> int:
     (True, False)
     """
     return to_units(alpha) + ROUNDING
-
-
-@contextmanager
-def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
-    """A function of (done, total): the caller's own, a progress bar, or one that does nothing."""
-    if progress is False or progress is None:
-        yield lambda done, total: None  # noqa: ARG005
-    elif callable(progress):
-        yield progress
-    elif progress is True:
-        from rich.progress import Progress as Bar
-
-        with Bar(transient=True) as bar:
-            task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-    else:
-        remedy = "Write progress=True."
-        raise ParameterError("progress", "must be True, False or a function", progress, remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +108,9 @@ class Question:
         return replace(self, people=people, scores=scores, counts=counts, groups=nobody)
 
     def sides(self, block: Block) -> Sides:
-        """The people of a block."""
-        left, right = (self.people.take(s, repeated=True) for s in (block.left, block.right))
-        return Sides(left, right, block.paired)
+        return Sides.at(self.people, block.left, block.right, block.paired)
 
     def pairs_of(self, block: Block) -> int:
-        """The number of pairs in a block."""
         left, right = self.counts[block.left], self.counts[block.right]
         if block.paired:
             return int((left * right)[block.left != block.right].sum())
@@ -223,7 +183,6 @@ class Tally:
         self.between_groups = np.zeros((len(question.groups), most, most), dtype=np.int64)
 
     def add(self, block: Block) -> None:
-        """Count the pairs of a block."""
         q = self.question
         sides, absent = q.sides(block), block.absent()
         s, t = block.spread(q.scores[block.left], q.scores[block.right])
@@ -234,7 +193,8 @@ class Tally:
         pairs = q.pairs_of(block)
         self.pairs += pairs
         self._count_votes(block, votes, pairs)
-        pivots = self._pivots(q.panel.rule, keys)
+        # Where the rule cannot fire, the distance is above every gap.
+        pivots = q.panel.rule.pivot_keys(keys, q.panel.members, (ONE + 1) << q.place_bits)
         distance = pivots >> q.place_bits
         reported = exceeds(gap, distance, q.sensitivity)
         self._count_reports(block, reported, pivots, votes)
@@ -243,10 +203,13 @@ class Tally:
         excess[absent] = NEVER
         self._count_excess(block, excess)
         for place, rule in enumerate(q.rules):
-            distance = self._pivots(rule, keys) >> q.place_bits
-            reported = exceeds(gap, distance, q.sensitivity)
+            reported, touched = rule.fires(votes, q.panel.members), self.touched_by_rule[place]
             self.by_rule[place] += self._count(block, reported)
-            _raise(self.touched_by_rule[place], block, reported)
+            if block.paired:
+                touched[block.left[reported]] = touched[block.right[reported]] = True
+            else:
+                touched[block.left] |= reported.any(axis=1)
+                touched[block.right] |= reported.any(axis=0)
 
     def _keys(self, sides: Sides) -> npt.NDArray[np.int32]:
         """Distances with the members' places in their low bits, an array a member."""
@@ -258,11 +221,6 @@ class Tally:
             keys[place] |= place
         return keys
 
-    def _pivots(self, rule: Rule, keys: npt.NDArray[np.int32]) -> Any:
-        # Where a rule cannot fire, the distance is above every gap.
-        top = (ONE + 1) << self.question.place_bits
-        return rule.pivot_keys(keys, self.question.panel.members, top)
-
     def _sums(self, block: Block, flags: Any, places: Any, size: int) -> IntArray:
         """The numbers of pairs that are flagged, by place."""
         if self.alone:
@@ -273,7 +231,6 @@ class Tally:
         return sums
 
     def _count(self, block: Block, flags: Any) -> int:
-        """The number of pairs that are flagged."""
         if self.alone:
             return int(flags.sum())
         left, right = (self.question.counts[side] for side in (block.left, block.right))
@@ -393,7 +350,6 @@ class Tally:
         self.worst = few_of_each(ordered, q.candidates, q.each and q.most_of_one)
 
     def merge(self, other: Tally) -> None:
-        """Add the counts of other blocks."""
         self.add_counts(other)
         for name in ("over", "under"):
             getattr(self, name)[...] += getattr(other, name)
@@ -448,204 +404,3 @@ def floor_of(question: Question, pairs: Iterable[Worst]) -> int:
     """
     apart = few_of_each(pairs, 3 * question.worst, 1)
     return apart[-1][0] - 1 if 0 < len(apart) == 3 * question.worst else NEVER
-
-
-def _raise(highest: Any, block: Block, excess: Any) -> None:
-    """Raise everybody's largest value to that of the block."""
-    if block.paired:
-        np.maximum.at(highest, block.left, excess)
-        np.maximum.at(highest, block.right, excess)
-        return
-    highest[block.left] = np.maximum(highest[block.left], excess.max(axis=1))
-    highest[block.right] = np.maximum(highest[block.right], excess.max(axis=0))
-
-
-def all_pairs(people: int, side: int = SIDE) -> list[Block]:
-    """Blocks that hold every pair of people once."""
-    parts = [np.arange(start, min(start + side, people)) for start in range(0, people, side)]
-    return [
-        Block(left, right, ordered=True)
-        for place, left in enumerate(parts)
-        for right in parts[place:]
-    ]
-
-
-def _with_everybody(left: IntArray, people: int) -> list[Block]:
-    """Blocks that pair some people with everybody."""
-    width = max(1, SAMPLE_SIDE // len(left))
-    return [
-        Block(left, np.arange(start, min(start + width, people)))
-        for start in range(0, people, width)
-    ]
-
-
-class Counter(Protocol):
-    """A way to count the pairs of blocks, which have this many people on a side at best."""
-
-    side: int
-
-    def add(self, tally: Tally, block: Block) -> None:
-        """Count the pairs of a block."""
-
-
-class Plain:
-    """The counts by numpy."""
-
-    side = SIDE
-
-    def add(self, tally: Tally, block: Block) -> None:
-        tally.add(block)
-
-
-# Seconds of numpy for a pair and a member, about; and the seconds after which it would have paid to
-# load compiled code that is on disk, to compile it, or to start a GPU.
-_PAIR, LOADS_AFTER, COMPILES_AFTER, DEVICE_AFTER = 2.5e-8, 1.0, 6.0, 60.0
-
-
-def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
-    """The fastest way to count so many pairs, to the same integers: numpy, compiled code, a GPU."""
-    seconds = pairs * _PAIR * len(question.panel.members)
-    if seconds / workers < LOADS_AFTER:
-        return Plain()
-    from likewise.audits.plans import Plan, fits
-
-    if not fits(question):
-        return Plain()
-    plan = Plan(question)
-    if seconds > DEVICE_AFTER and not plan.measured and find_spec("torch") is not None:
-        try:
-            from likewise.audits.device import Device
-        except (MissingLibraryError, MissingGpuError):
-            LOG.info("pairs are counted on the processors, as there is no GPU")
-        else:
-            return Device(plan)
-    compiles = seconds / workers > COMPILES_AFTER or _kernels_are_on_disk()
-    if not compiles or find_spec("numba") is None:
-        return Plain()
-    from likewise.audits.kernels import Kernel
-
-    return Kernel(plan)
-
-
-def _kernels_are_on_disk() -> bool:
-    """Look for numba's index files, without importing numba."""
-    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent
-    return next(Path(folder).rglob("kernels.count_block*.nbi"), None) is not None
-
-
-def is_cluster(jobs: Any) -> bool:
-    """Test for a Dask client or a Spark session."""
-    return hasattr(jobs, "scheduler_info") or hasattr(jobs, "sparkContext")
-
-
-def _threads(jobs: Any) -> int:
-    return max(1, jobs or os.cpu_count() or 1)
-
-
-def scan_all(question: Question, jobs: Any, progress: Progress) -> Tally:
-    """The counts over all pairs of people."""
-    people = len(question.people)
-    pairs = people * (people - 1) // 2
-    if is_cluster(jobs):
-        return _scan_on_cluster(question, all_pairs(people), jobs)
-    side = counter(question, pairs, _threads(jobs)).side
-    return scan(question, all_pairs(people, side), jobs, progress, pairs)
-
-
-def scan(
-    question: Question,
-    blocks: Sequence[Block],
-    jobs: Any = None,
-    progress: Progress = lambda done, total: None,  # noqa: ARG005
-    pairs: int | None = None,
-) -> Tally:
-    """The counts over all blocks, on all cores or on a cluster.
-
-    ``pairs`` is the number to come in all, where there are other blocks of the same people.
-    """
-    if is_cluster(jobs):
-        return _scan_on_cluster(question, blocks, jobs)
-    workers, total, finished = _threads(jobs), len(blocks), 0
-    if pairs is None:
-        pairs = sum(block.size for block in blocks if not block.paired)
-    count = counter(question, pairs, workers)
-
-    def work(part: Iterable[Block]) -> Tally:
-        nonlocal finished
-        tally = Tally(question)
-        for block in part:
-            count.add(tally, block)
-            finished += 1
-            progress(finished, total)
-        return tally
-
-    if workers == 1 or total <= 1 or count.side > SIDE:  # a GPU is busy with one block
-        return work(blocks)
-    with ThreadPoolExecutor(workers) as pool:
-        first, *rest = pool.map(work, [blocks[place::workers] for place in range(workers)])
-    for tally in rest:
-        first.merge(tally)
-    return first
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A function that counts some blocks on a worker, by one thread of it."""
-
-    question: Question
-
-    def __call__(self, blocks: Sequence[Block]) -> dict[str, Any]:
-        counts = vars(scan(self.question, blocks, 1))
-        return {name: value for name, value in counts.items() if name != "question"}
-
-
-def _scan_on_cluster(question: Question, blocks: Sequence[Block], cluster: Any) -> Tally:
-    """The counts over all blocks by the workers of a Dask client or a Spark session."""
-    spark = getattr(cluster, "sparkContext", None)
-    threads = spark.defaultParallelism if spark else sum(cluster.nthreads().values())
-    parts = [list(blocks[place::threads]) for place in range(min(threads, len(blocks)))]
-    work, total = _Part(question), Tally(question)
-    if spark:
-        counts = spark.parallelize(parts, len(parts)).map(work).collect()
-    else:
-        counts = cluster.gather(cluster.map(work, parts, pure=False))
-    for part in counts:
-        tally = Tally(question)
-        vars(tally).update(part)
-        total.merge(tally)
-    return total
-
-
-def sample(
-    question: Question, pairs: int, anchors: int, seed: int, jobs: Any, progress: Progress
-) -> tuple[Tally, IntArray, Tally]:
-    """The counts of pairs drawn at random; anchors, and their counts with the worst pairs."""
-    k = len(question.people)
-    rng = np.random.Generator(np.random.Philox(seed))
-    left = rng.integers(0, k, pairs)
-    right = (left + rng.integers(1, k, pairs)) % k  # anybody but oneself
-    chosen = np.sort(rng.choice(k, anchors, replace=False))
-    single = [
-        Block(left[start : start + SAMPLE_SIDE], right[start : start + SAMPLE_SIDE], paired=True)
-        for start in range(0, pairs, SAMPLE_SIDE)
-    ]
-    wide = _with_everybody(chosen, k)
-    total = len(single) + len(wide)
-    pair_tally = scan(question, single, jobs, lambda n, _: progress(n, total))
-    question = replace(question, floor=floor_of(question, pair_tally.worst))
-    anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
-    anchor_tally.add_worst(pair_tally.worst)
-    _search(replace(question, rules=()), anchor_tally, jobs)
-    return pair_tally, chosen, anchor_tally
-
-
-def _search(question: Question, best: Tally, jobs: Any) -> None:
-    """Exchange one of the two for whoever is worst with the other, while that makes it worse."""
-    tried: set[int] = set()
-    for _ in range(EXCHANGES):
-        starts = {person for _, i, j in best.worst[:STARTS] for person in (i, j)} - tried
-        if not starts:
-            return
-        tried |= starts
-        wide = _with_everybody(np.array(sorted(starts)), len(question.people))
-        best.add_worst(scan(question, wide, jobs).worst)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from likewise.audits.pairs import Question, all_pairs, progress_reporter, scan, threshold
+from likewise.audits.counting import all_pairs, progress_reporter, scan
+from likewise.audits.pairs import Question, threshold
 from likewise.audits.result import Price
-from likewise.errors import ParameterError
+from likewise.audits.scores import Rows
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.pool import Pool
 from likewise.learner.fold import current_scores
@@ -33,50 +34,23 @@ PEOPLE_A_ROUND = 8
 MOST_ROUNDS = 1000
 
 
-def with_scores(people: People, columns: dict[str, IntArray]) -> People:
-    """People with columns of scores beside their features, hidden from panels."""
-    names = set(people.schema.names)
-    if twice := [name for name in columns if name in names]:
-        raise ParameterError("columns", "must not be features", twice[0], "Rename the score.")
-    added = tuple(Feature(name, low=0, high=1, visible=False) for name in columns)
-    schema = FeatureSchema((*people.schema.features, *added))
-    values = [units / ONE for units in columns.values()]
-    return People(people.ids, np.column_stack([people.x, *values]), schema, people.origin)
-
-
 def price(
-    people: People,
-    units: IntArray,
-    labels: IntArray,
+    rows: Rows,
     panel: Panel,
     alpha: float,
     hypotheses: HypothesisClass | None,
     seed: int,
     progress: bool | Callable[[int, int], None] = False,
-    counts: IntArray | None = None,
 ) -> Price:
     """The errors of the model, of the best policy that would pass, and of the learner."""
     from likewise.simulate.hindsight import best_passing_policy  # needs scipy
 
-    rng = np.random.Generator(np.random.Philox(seed))
-    if counts is None:
-        order = rng.permutation(len(people))[:MOST_PEOPLE]
-        people = people.take(order)
-    else:  # people of a kind are different people
-        total = int(counts.sum())
-        drawn = rng.choice(total, min(total, MOST_PEOPLE), replace=False)
-        order = np.searchsorted(np.cumsum(counts), drawn, side="right")
-        people = people.schema.encoded(people.x[order])
-    units, labels = units[order], labels[order]
+    people, units, labels = _some(rows, seed)
     model = float(np.abs(units / ONE - labels).mean())
     decided = bool(np.isin(units, (0, ONE)).all())
     cut = None if decided else float(((2 * units >= ONE) != labels).mean())
     if hypotheses is None:
-        name = "model"
-        while name in people.schema.names:
-            name += "_"
-        people = with_scores(people, {name: units})
-        hypotheses = _cuts(people, name, units)
+        people, hypotheses = _with_cuts(people, units)
         description = f"{hypotheses.size} cuts of the model's scores, mixed"
     else:
         people = hypotheses.schema.people(people)
@@ -90,13 +64,33 @@ def price(
     )  # fmt: skip
 
 
-def _cuts(people: People, name: str, units: IntArray) -> Pool:
-    """Cuts between the values that occur, at most ``CUTS``, and both constants."""
+def _some(rows: Rows, seed: int) -> tuple[People, IntArray, IntArray]:
+    """People drawn at random with their scores and labels; those of a kind are different people."""
+    people, rng = rows.people, np.random.Generator(np.random.Philox(seed))
+    if rows.counts is None:
+        places = rng.permutation(len(people))[:MOST_PEOPLE]
+        people = people.take(places)
+    else:
+        total = int(rows.counts.sum())
+        drawn = rng.choice(total, min(total, MOST_PEOPLE), replace=False)
+        places = np.searchsorted(np.cumsum(rows.counts), drawn, side="right")
+        people = people.schema.encoded(people.x[places])
+    return people, rows.units[places], np.asarray(rows.labels)[places]
+
+
+def _with_cuts(people: People, units: IntArray) -> tuple[People, Pool]:
+    """People with their scores; and cuts between those, at most ``CUTS``, and both constants."""
+    name = "model"
+    while name in people.schema.names:
+        name += "_"
+    score = Feature(name, low=0, high=1, visible=False)
+    schema = FeatureSchema((*people.schema.features, score))
+    people = People(people.ids, np.column_stack([people.x, units / ONE]), schema, people.origin)
     values = np.unique(units)
     levels = (values[1:] + values[:-1]) / (2 * ONE)
     if len(levels) > CUTS:
         levels = levels[np.linspace(0, len(levels) - 1, CUTS).round().astype(np.int64)]
-    return Pool.from_scores(people.schema, [name], np.unique(levels).tolist(), people)
+    return people, Pool.from_scores(schema, [name], np.unique(levels).tolist(), people)
 
 
 def _simulated(

@@ -39,7 +39,6 @@ def draw(audit: Audit, ax: Any, kind: str) -> Axes:
 
 
 def available(audit: Audit) -> tuple[str, ...]:
-    """The figures that an audit has."""
     conditions = {
         "alpha": bool(audit.curve),
         "rules": bool(audit.rules),
@@ -195,7 +194,6 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page of a template of ours."""
     return _TEMPLATES.get_template(template).render(version=__version__, **values)
 
 

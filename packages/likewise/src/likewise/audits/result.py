@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from likewise.audits.basis import Basis
-from likewise.audits.format import plain, read, schema_of
-from likewise.audits.groups import GroupPairs, GroupRates, Traits
+from likewise.audits.formats import Table, csv_text, plain, read, schema_of, tables_of, workbook
+from likewise.audits.groups import GroupPairs, GroupRates
+from likewise.audits.scores import Rows
 from likewise.errors import AuditError, ParameterError
 from likewise.html import described
-from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.numerics.fixed_point import ONE
 from likewise.numerics.intervals import Interval
+from likewise.panel.rules import Rule
 from likewise.people.schema import People
 from likewise.validation import choice, instance, within
 
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
     from likewise.audits.comparison import Comparison
 
 FORMAT = "likewise-audit/1"
-Cell = str | int | float | None
-Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]
-"""The names of columns, and rows."""
 
 
 @dataclass(frozen=True)
@@ -60,23 +59,18 @@ class Price:
 
     def facts(self) -> list[tuple[str, str]]:
         """Names and values, for tables."""
-        facts = [("error of the model", f"{self.model:.3f}")]
+        errors = {"the model": self.model}
         if self.model_cut is not None:
-            facts = [
-                ("error of the model, scores as chances", f"{self.model:.3f}"),
-                ("error of the model, approving from 0.5 on", f"{self.model_cut:.3f}"),
-            ]
-        facts += [
-            ("error of the best policy without a panel", f"{self.best:.3f}"),
-            ("error of the best policy that would pass", f"{self.best_fair:.3f}"),
-        ]
+            errors = {"the model, scores as chances": self.model}
+            errors["the model, approving from 0.5 on"] = self.model_cut
+        errors["the best policy without a panel"] = self.best
+        errors["the best policy that would pass"] = self.best_fair
+        facts = [(f"error of {name}", f"{error:.3f}") for name, error in errors.items()]
         if self.learner is not None:
+            late = f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})"
             unfair, reported = self.learner_violations or 0.0, self.learner_reported or 0.0
             facts += [
-                (
-                    "error of the learner, last quarter",
-                    f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})",
-                ),
+                ("error of the learner, last quarter", late),
                 ("rounds in violation, last quarter", f"{100 * unfair:.1f} %"),
                 ("pairs reported under its last policy", f"{100 * reported:.2f} %"),
             ]
@@ -169,7 +163,6 @@ other: the gap is 30 points at most (50 now).
 
 
 def checked_alpha(alpha: Any) -> float:
-    """An alpha within [0, 1]."""
     if alpha is None:
         raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
     return abs(within("alpha", alpha, 0, 1, "It is a difference of scores."))  # there is no -0
@@ -344,16 +337,10 @@ class Audit:
 
     def _farthest(self) -> tuple[str, str, str]:
         worst = self.worst[0]
-        if (worst.excess or 0.0) < 0:
-            return (
-                "The worst pair", f"{_points(-(worst.excess or 0.0))} fewer",
-                f"lie between {worst.over} and {worst.under} than the panel sees between them",
-            )  # fmt: skip
-        return (
-            "The worst pair",
-            f"{_points(worst.excess or 0.0)} too many",
-            f"lie between {worst.over} and {worst.under}, beyond what the panel sees between them",
-        )
+        excess = worst.excess or 0.0
+        many, than = ("fewer", " than") if excess < 0 else ("too many", ", beyond what")
+        words = f"lie between {worst.over} and {worst.under}{than} the panel sees between them"
+        return "The worst pair", f"{_points(abs(excess))} {many}", words
 
     def remedies(self) -> list[str]:
         """Changes that would let more pairs pass: other scores, another alpha, another panel."""
@@ -431,7 +418,6 @@ class Audit:
         return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
 
     def __len__(self) -> int:
-        """The number of people."""
         return self.population
 
     def __repr__(self) -> str:
@@ -453,14 +439,12 @@ class Audit:
         instance("after", after, Audit, "Give the result of a later audit.")
         return Comparison(self, after)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the features of people who are in no finding, as JSON has it."""
-        data: dict[str, Any] = plain(self)
-        return data
-
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The audit as one JSON object; :meth:`json_schema` says what is in it."""
-        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        """The audit as one JSON object; :meth:`json_schema` says what is in it.
+
+        That is everything but the features of people who are in no finding.
+        """
+        text = json.dumps(plain(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         if path is not None:
             write_file(path, text.encode())
         return text
@@ -486,14 +470,10 @@ class Audit:
 
     def tables(self) -> dict[str, Table]:
         """Everything as tables by name, for spreadsheets and frames."""
-        from likewise.audits.tables import tables_of
-
         return tables_of(self)
 
     def to_csv(self, path: str | os.PathLike[str]) -> list[str]:
         """Write a CSV file for each table, ``audit-pairs.csv`` for ``audit.csv``; return names."""
-        from likewise.audits.tables import csv_text
-
         root, ending = os.path.splitext(path)
         names = [f"{root}-{name.replace(' ', '-')}{ending}" for name in self.tables()]
         for name, table in zip(names, self.tables().values(), strict=True):
@@ -502,8 +482,6 @@ class Audit:
 
     def to_xlsx(self, path: str | os.PathLike[str]) -> None:
         """Write a workbook with a sheet for each table."""
-        from likewise.audits.tables import workbook
-
         write_file(path, workbook(self.tables()))
 
     def to_frame(self, backend: str | None = None, table: str = "pairs") -> Any:
@@ -537,7 +515,6 @@ class Audit:
 
 
 def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file of an audit."""
     try:
         with open(path, "wb") as file:
             file.write(data)
@@ -560,28 +537,26 @@ def _most_one_sided(pairs: Sequence[GroupPairs]) -> tuple[str, str, str] | None:
     )
 
 
-def as_share(units: int) -> float:
-    """An integer of 2^-20 as a number, for people."""
-    return units / ONE
+def finding(
+    rows: Rows, over: int, under: int, rule: Rule, members: tuple[str, ...], votes: Any,
+    *, distance: int | None = None, **fields: Any,
+) -> Finding:  # fmt: skip
+    """The finding on two people, the favoured one first, of whom members voted so."""
+    people, gap = rows.people, int(rows.units[over] - rows.units[under])
+    first, second = (float(rows.chances[place]) for place in (over, under))
 
+    def named(flags: Any) -> tuple[str, ...]:
+        return tuple(name for name, flag in zip(members, flags, strict=True) if flag)
 
-def named(members: tuple[str, ...], flags: Any) -> tuple[str, ...]:
-    """The members with a flag."""
-    return tuple(name for name, flag in zip(members, flags, strict=True) if flag)
-
-
-def side_by_side(
-    people: People, chances: FloatArray, traits: Traits, over: int, under: int
-) -> dict[str, Any]:
-    """The fields of a finding that are about two people: ids, scores, features and groups."""
-    return {
-        "over": people.ids[over],
-        "under": people.ids[under],
-        "scores": (float(chances[over]), float(chances[under])),
-        "features": people.say_apart(over, under),
-        "differences": people.differences(over, under),
-        "groups": {name: (values[over], values[under]) for name, values in traits.items()},
-    }
+    return Finding(
+        people.ids[over], people.ids[under], (first, second), gap / ONE,
+        None if distance is None else distance / ONE,
+        None if distance is None else (gap - distance) / ONE,
+        objecting=named(votes), decisive=named(rule.decisive(votes, members)),
+        features=people.say_apart(over, under), differences=people.differences(over, under),
+        groups={name: (values[over], values[under]) for name, values in rows.traits.items()},
+        **fields,
+    )  # fmt: skip
 
 
 def backend_of(people: People) -> str | None:

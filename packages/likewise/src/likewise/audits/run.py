@@ -3,52 +3,39 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.audits import pairs as counting
-from likewise.audits.basis import basis_of
+from likewise.audits import counting, large
+from likewise.audits.basis import Basis, basis_of
+from likewise.audits.counting import progress_reporter
 from likewise.audits.groups import (
     GroupCounts,
-    Traits,
     between_groups,
     codes_of,
     group_rates,
     read_traits,
 )
-from likewise.audits.large import (
-    Reader,
-    Rows,
-    Sample,
-    Sampler,
-    count_groups,
-    gathered,
-    kinds_in_memory,
-    reader_of,
-    with_words,
-)
-from likewise.audits.price import MOST_PEOPLE as MOST_PRICED
+from likewise.audits.pairs import Block, Question, Tally, few_of_each, threshold
 from likewise.audits.price import price
 from likewise.audits.result import (
     Audit,
     Finding,
     Person,
     Reported,
-    as_share,
     backend_of,
     checked_alpha,
-    named,
-    side_by_side,
+    finding,
 )
-from likewise.audits.scores import notes_on_unused, read_labels, read_scores
+from likewise.audits.scores import Rows, notes_on_unused, read_labels, read_scores
 from likewise.audits.survey import Survey, survey_audit
 from likewise.errors import AuditError
 from likewise.hypotheses.base import HypothesisClass
-from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.intervals import CONFIDENCE, Interval, share
 from likewise.panel.agreement import alpha_from_counts
 from likewise.panel.metrics import Sides, WeightedL1
@@ -58,16 +45,17 @@ from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
 from likewise.people.scans import Scan
 from likewise.people.schema import People
-from likewise.validation import instance, integer, items, reals
+from likewise.validation import assign, instance, integer, items, reals
 
 LOG = logging.getLogger("likewise.audits")
 MOST_PEOPLE = 20_000
 """Up to this many people, all pairs are scanned."""
-ANCHORS = 64
 OTHER_RULES = ("any", "majority", "all")
 
 Curve = Mapping[int, float]
 """The alphas that were asked for, by the units that an excess must be above."""
+Source = tuple[Scan, large.Reader]
+"""People who are read block by block."""
 
 
 def audit(
@@ -137,86 +125,84 @@ def audit(
     'bo is 70 points above ann. They differ in Income (52 and 50). j1 sees them 2 points apart. \
 Objecting: j1.'
     """
-    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
     size = 0.0 if isinstance(panel, Survey) and alpha is None else checked_alpha(alpha)
-    everybody, source = _read(people, scores, panel, labels, favourable, groups, most)
-    if hypotheses is not None:
-        instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
-    if jobs is not None and not counting.is_cluster(jobs):
-        remedy = "It is a number of threads, a Dask client or a Spark session."
-        jobs = integer("jobs", jobs, 1, 1024, remedy)
-    worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
-    if each is not None:
-        each = integer("each", each, 1, 10**6, "It is a number of pairs; None for any.")
-    seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
+    how = _How(hypotheses, all_pairs_up_to, sample_pairs, seed, jobs, progress)
+    everybody, source = _read(people, scores, panel, labels, favourable, groups, how.most)
     if not isinstance(panel, Survey):
         instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'any'), or a Survey.")
     basis = basis_of(everybody, panel, model, left_out)
     if isinstance(panel, Survey):
         unused = [("alpha", alpha), ("labels", None if everybody.traits else labels)]
         notes = [f"{n} was given, and changes nothing here." for n, v in unused if v is not None]
-        result = survey_audit(
-            everybody.people, everybody.chances, panel, everybody.traits, basis=basis,
-            groups=group_rates(everybody.groups), notes=notes,
-        )  # fmt: skip
-        return _as_they_came(result, people)
-    curve, rows = _curve(alphas, size), everybody
-    if source is None and rows.counts is None and len(rows.people) > most:
-        rows = kinds_in_memory(replace(rows, labels=None), panel, most) or rows
-    groups_of_all = everybody.groups if source is None else count_groups(*source)
-    codes = [codes for _, codes in codes_of(rows.traits).values()]
-    most_groups = max((len(groups_of_all.groups(n)) for n in groups_of_all.traits), default=0)
-    question = counting.Question(
-        rows.people, rows.units, panel, counting.threshold(size), np.array(sorted(curve)),
-        _other_rules(panel, rules), worst, _counts(rows), each,
-        np.array(codes, dtype=np.int64).reshape(len(rows.traits), len(rows.people)), most_groups,
-    )  # fmt: skip
-    subject, priced = _Subject(question, rows.chances, rows.traits, curve, groups_of_all), everybody
-    with counting.progress_reporter(progress, "pairs") as bar:
-        if source is None and len(rows.people) <= most:
-            fields = subject.exact(jobs, bar)
-        else:
-            pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
-            if source is None:
-                fields = subject.sampled(pairs, seed, jobs, bar)
-            else:
-                sampler = Sampler(*source, question, groups_of_all, seed, jobs)
-                sample = sampler.sample(pairs, ANCHORS, MOST_PRICED, bar)
-                fields, priced = subject.scanned(source[0], sample, seed), sample.some
-    if priced.labels is not None:
-        fields["price"] = price(
-            priced.people, priced.units, priced.labels, panel, size, hypotheses, seed, progress,
-            priced.counts,
-        )  # fmt: skip
-    fields["notes"] = (
-        *fields.get("notes", ()), *_notes_on_missing_values(question), *_note_on_rule(panel),
-        *(() if isinstance(people, Scan) else notes_on_unused(favourable, people, scores, labels)),
-    )  # fmt: skip
-    LOG.info("audited %d people, %d pairs scanned", fields["population"], fields["looked_at"])
-    result = Audit(
-        basis=basis, panel=panel.name, members=panel.members, alpha=size,
-        groups=group_rates(groups_of_all, fields.pop("between")), **fields,
-        _pairs_of=subject.pairs_of, _backend=backend_of(everybody.people),
-    )  # fmt: skip
+        return _as_they_came(survey_audit(everybody, panel, notes, basis), people)
+    subject = _subject(everybody, source, panel, _curve(alphas, size), size, rules, worst, each,
+                       how.most)  # fmt: skip
+    result = subject.audit(everybody, source, how, basis)
+    if not isinstance(people, Scan):
+        notes = notes_on_unused(favourable, people, scores, labels)
+        result = replace(result, notes=(*result.notes, *notes))
     return _as_they_came(result, people)
+
+
+@dataclass(frozen=True)
+class _How:
+    """How pairs are counted: all of them up to some people, else a sample; with whose help."""
+
+    hypotheses: HypothesisClass | None
+    most: int
+    pairs: int
+    seed: int
+    jobs: Any
+    progress: bool | Callable[[int, int], None]
+
+    def __post_init__(self) -> None:
+        if self.hypotheses is not None:
+            instance("hypotheses", self.hypotheses, HypothesisClass, "Make one: Pool(…).")
+        most = integer("all_pairs_up_to", self.most, 2, 10**9, "Say how many people.")
+        seed = integer("seed", self.seed, 0, 1 << 63, "Take any such number.")
+        assign(self, most=most, seed=seed)
+        if self.jobs is not None and not counting.is_cluster(self.jobs):
+            remedy = "It is a number of threads, a Dask client or a Spark session."
+            integer("jobs", self.jobs, 1, 1024, remedy)
+
+
+def _subject(
+    rows: Rows, source: Source | None, panel: Panel, curve: Curve, alpha: float,
+    rules: Iterable[Rule | str] | None, worst: int, each: int | None, most: int,
+) -> _Subject:  # fmt: skip
+    """The question of an audit, about kinds of people where more than ``most`` are in memory."""
+    groups = rows.groups if source is None else large.count_groups(*source)
+    if source is None and rows.counts is None and len(rows.people) > most:
+        rows = large.kinds_in_memory(replace(rows, labels=None), panel, most) or rows
+    codes = [codes for _, codes in codes_of(rows.traits).values()]
+    question = Question(
+        rows.people, rows.units, panel, threshold(alpha), np.array(sorted(curve)),
+        _other_rules(panel, rules), integer("worst", worst, 0, 10**6, "It is a number of pairs."),
+        _counts(rows),
+        None if each is None else integer("each", each, 1, 10**6, "None is for any number."),
+        np.array(codes, dtype=np.int64).reshape(len(rows.traits), len(rows.people)),
+        max((len(groups.groups(name)) for name in groups.traits), default=0),
+    )  # fmt: skip
+    return _Subject(question, rows, curve, groups)
 
 
 def _read(
     people: People | Scan, scores: Any, panel: Any, labels: Any, favourable: Any, groups: Any,
     most: int,
-) -> tuple[Rows, tuple[Scan, Reader] | None]:  # fmt: skip
+) -> tuple[Rows, Source | None]:  # fmt: skip
     """People in the order of their ids, or kinds of them; where they are too many, their source.
 
     So the order in which people come changes nothing: neither draws nor which of equals is first.
     """
     if isinstance(people, Scan):
-        reader = reader_of(people, scores, labels, groups, panel, favourable)
-        scanned = gathered(people, reader, most)
+        reader = large.reader_of(people, scores, labels, groups, panel, favourable)
+        scanned = large.gathered(people, reader, most)
         if scanned is None:
             schema = people.encoder.schema
             nobody = People((), np.empty((0, len(schema))), schema)
             traits = dict.fromkeys(reader.groups, ())
-            return Rows(nobody, np.empty(0), None, traits), (people, with_words(people, reader))
+            source = people, large.with_words(people, reader)
+            return Rows(nobody, np.empty(0), None, traits), source
         rows = scanned
     else:
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
@@ -247,7 +233,7 @@ def _curve(alphas: Iterable[float] | None, alpha: float) -> Curve:
     points = (
         (np.arange(21) / 20).tolist() if alphas is None else reals("alphas", alphas, "List them.")
     )
-    return {counting.threshold(a): a for a in (*map(checked_alpha, points), alpha)}
+    return {threshold(a): a for a in (*map(checked_alpha, points), alpha)}
 
 
 def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule, ...]:
@@ -261,17 +247,10 @@ def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule
     return tuple(parsed)
 
 
-def _note_on_rule(panel: Panel) -> list[str]:
-    """A note on a rule such as at_least(2) for a panel of one."""
-    if panel.rule.fires([True] * len(panel.members), panel.members):
-        return []
-    return [f"The rule {panel.rule} reports no pair, even if all members object."]
-
-
-def _notes_on_missing_values(question: counting.Question) -> list[str]:
-    """Notes on missing values that an auditor weighs: they count as a full difference."""
-    notes, counts = [], question.counts
-    for auditor in question.panel.auditors:
+def _notes(question: Question) -> list[str]:
+    """Notes on missing values, which count as a full difference, and on a rule that never fires."""
+    notes, counts, panel = [], question.counts, question.panel
+    for auditor in panel.auditors:
         if not isinstance(auditor.distance, WeightedL1):
             continue
         for name, _ in auditor.distance.weights:
@@ -281,6 +260,8 @@ def _notes_on_missing_values(question: counting.Question) -> list[str]:
                     f"{lacking:,} of the people lack {name!r}. {auditor.name} finds them as far "
                     f"from those who have it as that feature can count."
                 )
+    if not panel.rule.can_fire(panel.members):  # such as at_least(2) for a panel of one
+        notes.append(f"The rule {panel.rule} reports no pair, even if all members object.")
     return notes
 
 
@@ -314,38 +295,64 @@ class _Anchors:
     ``worst`` are the worst pairs, by their places among the people of the question.
     """
 
-    ids: tuple[str, ...]
-    chances: FloatArray
-    counts: IntArray
+    rows: Rows
     highest: IntArray
     partner: list[str]
     over: IntArray
     under: IntArray
     touched_by_rule: npt.NDArray[np.bool_]
     worst: list[tuple[int, int]]
-    groups: Sequence[Mapping[str, str]] = ()
 
     def number(self, flags: npt.NDArray[np.bool_]) -> int:
         """How many people some of them stand for."""
-        return int(self.counts[flags].sum())
+        return int(_counts(self.rows)[flags].sum())
 
-
-def _groups_of(traits: Traits, places: Iterable[int]) -> list[dict[str, str]]:
-    return [{name: values[place] for name, values in traits.items()} for place in places]
+    def people(self) -> tuple[Person, ...]:
+        rows = self.rows
+        columns = zip(
+            rows.people.ids, rows.chances.tolist(), self.over.tolist(), self.under.tolist(),
+            self.partner, self.highest.tolist(), _counts(rows).tolist(), strict=True,
+        )  # fmt: skip
+        return tuple(
+            Person(name, score, over, under, mate or None, high / ONE, rows.groups_of(n), count)
+            for n, (name, score, over, under, mate, high, count) in enumerate(columns)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Subject:
     """The question of an audit, with what its findings are told in: scores, groups, alphas."""
 
-    question: counting.Question
-    chances: FloatArray
-    traits: Traits
+    question: Question
+    rows: Rows
     curve: Curve
     groups: GroupCounts
 
+    def audit(self, everybody: Rows, source: Source | None, how: _How, basis: Basis) -> Audit:
+        """The audit: of all pairs, of a sample of them, or of one of people who are not here."""
+        priced, panel = everybody, self.question.panel
+        with progress_reporter(how.progress, "pairs") as bar:
+            if source is None and len(self.rows.people) <= how.most:
+                fields = self.exact(how.jobs, bar)
+            else:
+                pairs = integer("sample_pairs", how.pairs, 1000, 10**10, "Give at least 1000.")
+                if source is None:
+                    fields = self.sampled(pairs, how.seed, how.jobs, bar)
+                else:
+                    fields, priced = self.scanned(source, pairs, how.seed, how.jobs, bar)
+        if priced.labels is not None:
+            alpha = self.curve[self.question.sensitivity]
+            fields["price"] = price(priced, panel, alpha, how.hypotheses, how.seed, how.progress)
+        fields["notes"] = (*fields["notes"], *_notes(self.question))
+        LOG.info("audited %d people, %d pairs scanned", fields["population"], fields["looked_at"])
+        return Audit(
+            basis=basis, panel=panel.name, members=panel.members,
+            alpha=self.curve[self.question.sensitivity],
+            groups=group_rates(self.groups, fields.pop("between")), **fields,
+            _pairs_of=self.pairs_of, _backend=backend_of(everybody.people),
+        )  # fmt: skip
+
     def exact(self, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
-        """Counts over all pairs."""
         q, counts = self.question, self.question.counts
         tally = counting.scan_all(q, jobs, bar)
         # Nobody objects to pairs of one kind: their scores are the same.
@@ -361,32 +368,33 @@ class _Subject:
 
     def sampled(self, pairs: int, seed: int, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
         """Estimates from pairs and people drawn at random."""
-        k = len(self.chances)
-        tally, places, wide = counting.sample(
-            self.question, pairs, min(ANCHORS, k), seed, jobs, bar
-        )
-        anchors = self._anchors(wide, places)
+        tally, places, wide = counting.sample(self.question, pairs, seed, jobs, bar)
+        anchors, k = self._anchors(wide, places), len(self.rows.people)
         return self._estimates(k, tally, anchors, "were drawn at random", seed)
 
-    def scanned(self, scan: Scan, sample: Sample, seed: int) -> dict[str, Any]:
-        """Estimates from a sample of people who are not here."""
-        some, worst, partners = sample.anchors, sample.worst, sample.partners
+    def scanned(
+        self, source: Source, pairs: int, seed: int, jobs: Any, bar: counting.Progress
+    ) -> tuple[dict[str, Any], Rows]:
+        """Estimates from a sample of people who are not here; and some of them, to be priced."""
+        sampler = large.Sampler(*source, self.question, self.groups, seed, jobs)
+        sample = sampler.sample(pairs, bar)
+        worst, partners = sample.worst, sample.partners
         question = self.question.among(worst.people, worst.units)
-        subject = replace(self, question=question, chances=worst.chances, traits=worst.traits)
+        subject = replace(self, question=question, rows=worst)
         anchors = _Anchors(
-            some.people.ids, some.chances, np.ones(len(some.chances), dtype=np.int64),
-            partners.highest, [name for _, name in partners.partner], partners.over, partners.under,
-            partners.touched_by_rule, [(i, i + 1) for i in range(0, len(worst.people), 2)],
-            _groups_of(some.traits, range(len(some.chances))),
+            sample.anchors, partners.highest, [name for _, name in partners.partner], partners.over,
+            partners.under, partners.touched_by_rule,
+            [(i, i + 1) for i in range(0, len(worst.people), 2)],
         )  # fmt: skip
         drawn = "were drawn at random by a hash of ids, no two of one person,"
-        return subject._estimates(scan.count or 0, sample.tally, anchors, drawn, seed)
+        fields = subject._estimates(source[0].count or 0, sample.tally, anchors, drawn, seed)
+        return fields, sample.some
 
     def _estimates(
-        self, k: int, tally: counting.Tally, anchors: _Anchors, drawn: str, seed: int
+        self, k: int, tally: Tally, anchors: _Anchors, drawn: str, seed: int
     ) -> dict[str, Any]:
         """Fields with intervals, for k people and all of their pairs."""
-        count, total = len(anchors.ids), k * (k - 1) // 2
+        count, total = len(anchors.partner), k * (k - 1) // 2
 
         def of_pairs(n: int, confidence: float = CONFIDENCE) -> Interval:
             return share(n, tally.pairs, confidence).times(total)
@@ -408,7 +416,7 @@ class _Subject:
 
     def _fields(
         self,
-        tally: counting.Tally,
+        tally: Tally,
         anchors: _Anchors,
         pairs: Estimate = _counted,
         people: Estimate = _counted,
@@ -434,7 +442,7 @@ class _Subject:
             "touched": people(touched[q.sensitivity]), "curve": tuple(curve),
             "rules": tuple(Reported(alpha, str(r), pairs(n), people(m)) for r, n, m in by_rule),
             "agreement": _agreement(tally.objectors.tolist()),
-            "people": self._people(anchors),
+            "people": anchors.people(),
             "between": between_groups(self.groups, tally.between_groups, pairs),
             "worst": tuple(self._finding(i, j) for i, j in anchors.worst),
             **{
@@ -446,56 +454,40 @@ class _Subject:
             },
         }  # fmt: skip
 
-    def _anchors(self, tally: counting.Tally, places: IntArray) -> _Anchors:
+    def _anchors(self, tally: Tally, places: IntArray) -> _Anchors:
         """Those at some places, who were paired with everybody."""
         q, ids = self.question, self.question.people.ids
-        worst = counting.few_of_each(tally.worst, q.worst, q.each)
+        worst = few_of_each(tally.worst, q.worst, q.each)
         partner = [ids[p] if p < len(ids) else "" for p in tally.partner[places].tolist()]
         return _Anchors(
-            tuple(ids[place] for place in places.tolist()), self.chances[places],
-            q.counts[places], tally.highest[places], partner, tally.over[places],
+            self.rows.take(places), tally.highest[places], partner, tally.over[places],
             tally.under[places], tally.touched_by_rule[:, places], [(i, j) for _, i, j in worst],
-            _groups_of(self.traits, places.tolist()),
         )  # fmt: skip
-
-    def _people(self, anchors: _Anchors) -> tuple[Person, ...]:
-        columns = zip(
-            anchors.ids, anchors.chances.tolist(), anchors.over.tolist(), anchors.under.tolist(),
-            anchors.partner, anchors.highest.tolist(), anchors.groups or [{}] * len(anchors.ids),
-            anchors.counts.tolist(), strict=True,
-        )  # fmt: skip
-        return tuple(
-            Person(name, score, over, under, mate or None, as_share(high), groups, count)
-            for name, score, over, under, mate, high, groups, count in columns
-        )
 
     def pairs_of(self, person: str) -> tuple[Finding, ...]:
         """The reported pairs of a person, the worst first."""
-        ids, k = self.question.people.ids, len(self.chances)
+        ids, k = self.question.people.ids, len(self.rows.people)
         if person not in ids:
             raise AuditError(f"{person!r} is not among the people. Check the id.")
         nobody = np.zeros((0, k), dtype=np.int64)
         everybody = replace(self.question, worst=k, each=None, rules=(), groups=nobody)
         place = np.array([ids.index(person)])
-        tally = counting.scan(everybody, [counting.Block(place, np.arange(k))], jobs=1)
+        tally = counting.scan(everybody, [Block(place, np.arange(k))], jobs=1)
         least = self.question.sensitivity
         return tuple(self._finding(i, j) for excess, i, j in tally.worst if excess > least)
 
     def _finding(self, i: int, j: int) -> Finding:
         people, panel, units = self.question.people, self.question.panel, self.question.scores
         over, under = (i, j) if units[i] >= units[j] else (j, i)
-        sides = Sides(people.take([over]), people.take([under]), paired=True)
+        sides = Sides.at(people, [over], [under])
         distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
         gap = int(units[over] - units[under])
         distance, place = (
             int(array[0]) for array in panel.rule.pivot(distances[:, None], panel.members)
         )
         votes = exceeds(gap, distances, self.question.sensitivity)
-        return Finding(
-            gap=as_share(gap), distance=as_share(distance), excess=as_share(gap - distance),
+        return finding(
+            self.rows, over, under, panel.rule, panel.members, votes, distance=distance,
             reported=gap - distance > self.question.sensitivity,
             pivot=None if place < 0 else panel.members[place],
-            objecting=named(panel.members, votes),
-            decisive=named(panel.members, panel.rule.decisive(votes, panel.members)),
-            **side_by_side(people, self.chances, self.traits, over, under),
         )  # fmt: skip

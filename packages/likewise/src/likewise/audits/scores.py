@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
-from numbers import Real
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from likewise.audits.groups import GroupCounts, Traits
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.people.columns import Values, column_values, is_missing
+from likewise.people.features import as_number
 from likewise.people.schema import People
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """People with their scores, labels and groups; of kinds also how many each stands for."""
+
+    people: People
+    chances: FloatArray
+    labels: IntArray | None = None
+    traits: Traits = field(default_factory=dict)
+    counts: IntArray | None = None
+
+    @cached_property
+    def units(self) -> IntArray:
+        return score_units(self.chances)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of everybody, by id."""
+        return {name: place for place, name in enumerate(self.people.ids)}
+
+    def take(self, places: IntArray) -> Rows:
+        return Rows(
+            self.people.take(places), self.chances[places],
+            None if self.labels is None else self.labels[places],
+            {name: [values[p] for p in places.tolist()] for name, values in self.traits.items()},
+            None if self.counts is None else self.counts[places],
+        )  # fmt: skip
+
+    def groups_of(self, place: int) -> dict[str, str]:
+        return {name: values[place] for name, values in self.traits.items()}
+
+    def by_id(self) -> Rows:
+        """The same people in the order of their ids, shorter ones first."""
+        ids = self.people.ids
+        order = sorted(range(len(ids)), key=lambda place: (len(ids[place]), ids[place]))
+        return self.take(np.array(order, dtype=np.int64))
+
+    @property
+    def groups(self) -> GroupCounts:
+        """How many people are in each group, and their scores."""
+        return GroupCounts.of(self.traits, self.chances, self.labels, self.counts)
 
 
 def read_scores(people: People, scores: Any, favourable: Any = None) -> FloatArray:
@@ -117,25 +161,15 @@ def _numbers(title: str, values: Values, rule: str) -> FloatArray:
         return values.astype(np.float64)
     listed = values.tolist()
     truths = sum(isinstance(value, bool | np.bool_) for value in listed)
-    odd = [value for value in listed if not _is_number(value)]
+    numbers = [as_number(value) for value in listed]
+    odd = [value for value, number in zip(listed, numbers, strict=True) if number is None]
     if not odd and truths in (0, len(listed)):
-        return np.array([_float(value) for value in listed])
+        return np.array(numbers, dtype=np.float64)
     if truths:
         raise AuditError(f"{title} must not mix truth values and numbers. Give one or the other.")
     raise AuditError(
         f"{title} must be numbers {rule}; got {shown(odd[0])}. {_remedy(values)}".rstrip()
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64)
-
-
-def _float(value: Real | Decimal) -> float:
-    try:
-        return float(value)
-    except OverflowError:  # an integer beyond the floats
-        return math.inf
 
 
 def _different(values: Values) -> list[Any]:

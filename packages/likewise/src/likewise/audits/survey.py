@@ -8,21 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from likewise.audits.groups import Traits
-from likewise.audits.result import Audit, Finding, Person, as_share, backend_of, named, side_by_side
-from likewise.audits.scores import score_units
+from likewise.audits.basis import Basis
+from likewise.audits.groups import group_rates
+from likewise.audits.result import Audit, Finding, Person, backend_of, finding
+from likewise.audits.scores import Rows
 from likewise.errors import AuditError, LikewiseError, shown
-from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.intervals import Interval
 from likewise.panel.agreement import krippendorff_alpha
-from likewise.panel.objections import Pair
+from likewise.panel.objections import Pair, check_among
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
 from likewise.people.cells import warn_of_alike
 from likewise.people.columns import id_text
-from likewise.people.schema import People
 from likewise.people.tables import read_table
 from likewise.validation import items, text
 
@@ -110,17 +107,6 @@ class Survey:
             [[*(row[name] for name in columns), row.get(reason) or ""] for row in rows], rule
         )
 
-    def check_people(self, ids: Iterable[str]) -> None:
-        """Refuse a survey about somebody who is not among the people."""
-        people = set(ids)
-        for pair in self.judgements:
-            for person in pair:
-                if person not in people:
-                    raise AuditError(
-                        f"The survey asks about {person!r}, who is not among the people. Correct "
-                        f"the id, or leave the row out."
-                    )
-
     def votes(self, pair: Pair) -> list[bool]:
         """The votes of all members on a pair; a member who was not asked does not object."""
         return [self.judgements[pair].get(name, False) for name in self.members]
@@ -135,42 +121,20 @@ class Survey:
         return {"members": list(self.members), "rule": str(self.rule), "judgements": judgements}
 
 
-def survey_audit(
-    people: People,
-    chances: FloatArray,
-    survey: Survey,
-    traits: Traits,
-    *,
-    notes: Iterable[str],
-    **fields: Any,
-) -> Audit:
+def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis) -> Audit:
     """Judgements of people, joined by their rule: no distances, so no curve and no price."""
-    survey.check_people(people.ids)
-    units = score_units(chances)
-    places = {name: place for place, name in enumerate(people.ids)}
-    fired = [pair for pair in survey.judgements if survey.fires(pair)]
-    findings = [
-        _finding(people, chances, survey, traits, pair, places)
-        for pair in fired
-        if units[places[pair.first]] != units[places[pair.second]]
-    ]
+    check_among(survey.judgements, rows.places, "The survey asks about")
+    fired = [_finding(rows, survey, pair) for pair in survey.judgements if survey.fires(pair)]
+    findings = [pair for pair in fired if pair.gap]
+    findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
     if equal := len(fired) - len(findings):
         notes = [*notes, f"{equal:,} of the pairs objected to have equal scores: not reported."]
-    findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
-    asked = list(dict.fromkeys(person for pair in survey.judgements for person in pair))
-    judged = [
-        Person(
-            name, float(chances[places[name]]), sum(name == p.over for p in findings),
-            sum(name == p.under for p in findings), _other(name, findings), None,
-            {trait: values[places[name]] for trait, values in traits.items()},
-        )
-        for name in asked
-    ]  # fmt: skip
-    judgements = survey.judgements.values()
-    exactly = Interval.exactly
+    asked = dict.fromkeys(person for pair in survey.judgements for person in pair)
+    judged = [_person(rows, name, findings) for name in asked]
+    judgements, exactly = survey.judgements.values(), Interval.exactly
     return Audit(
         panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members, alpha=None,
-        population=len(people), asked=len(asked), pairs=len(judgements),
+        population=len(rows.people), asked=len(asked), pairs=len(judgements),
         looked_at=len(judgements), reported=exactly(len(findings)),
         touched=exactly(sum(person.times > 0 for person in judged)), curve=(), rules=(),
         worst=tuple(findings), people=tuple(judged), pivots={},
@@ -181,32 +145,29 @@ def survey_audit(
             "People have no distances: there is no curve over alpha, no pivot and no price.",
             *notes,
         ),
-        _backend=backend_of(people),
-        _pairs_of=lambda name: tuple(p for p in findings if name in (p.over, p.under)), **fields,
+        basis=basis, groups=group_rates(rows.groups), _backend=backend_of(rows.people),
+        _pairs_of=lambda name: tuple(p for p in findings if name in (p.over, p.under)),
     )  # fmt: skip
 
 
-def _other(name: str, findings: Iterable[Finding]) -> str | None:
-    """The other one of a person's first pair."""
-    mates = (p.under if p.over == name else p.over for p in findings if name in (p.over, p.under))
-    return next(mates, None)
+def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
+    """Somebody in pairs that were judged; the first of theirs is the worst."""
+    place = rows.places[name]
+    pairs = [pair for pair in findings if name in (pair.over, pair.under)]
+    mates = [pair.under if pair.over == name else pair.over for pair in pairs]
+    return Person(
+        name, float(rows.chances[place]), sum(name == pair.over for pair in pairs),
+        sum(name == pair.under for pair in pairs), mates[0] if mates else None, None,
+        rows.groups_of(place),
+    )  # fmt: skip
 
 
-def _finding(
-    people: People,
-    chances: FloatArray,
-    survey: Survey,
-    traits: Traits,
-    pair: Pair,
-    places: Mapping[str, int],
-) -> Finding:
-    under, over = sorted((places[person] for person in pair), key=lambda place: chances[place])
-    gap = int(np.subtract(*score_units(chances[[over, under]])))
-    votes = survey.votes(pair)
-    return Finding(
-        **side_by_side(people, chances, traits, over, under), gap=as_share(gap), distance=None,
-        excess=None, reported=True, pivot=None, objecting=named(survey.members, votes),
-        decisive=named(survey.members, survey.rule.decisive(votes, survey.members)),
+def _finding(rows: Rows, survey: Survey, pair: Pair) -> Finding:
+    places = [rows.places[person] for person in pair]
+    under, over = sorted(places, key=lambda place: rows.chances[place])
+    return finding(
+        rows, over, under, survey.rule, survey.members, survey.votes(pair), reported=True,
+        pivot=None,
         reasons={name: why for (judged, name), why in survey.reasons.items() if judged == pair},
     )  # fmt: skip
 

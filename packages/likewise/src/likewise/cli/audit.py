@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,11 @@ from likewise.cli.main import (
     refuse_overwriting,
     write_text,
 )
-from likewise.cli.options import JSON, OutputFile
+from likewise.cli.options import FILE, out_option
 from likewise.errors import LikewiseError, absent, missing
 
 if TYPE_CHECKING:
+    from likewise.audits.monitor import Batch, Monitor
     from likewise.audits.result import Audit
     from likewise.audits.survey import Survey
     from likewise.panel.panels import Panel
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from likewise.people.tables import Row
 
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 
 
@@ -42,11 +42,11 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )  # fmt: skip
 @click.option(
-    "--panel", "panel_file", type=_FILE,
+    "--panel", "panel_file", type=FILE,
     help="The panel as TOML or JSON: auditors with their distances, and a rule.",
 )  # fmt: skip
 @click.option(
-    "--survey", "survey_file", type=_FILE,
+    "--survey", "survey_file", type=FILE,
     help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
 )  # fmt: skip
 @click.option("--rule", help=f"The rule of a survey.  [default: {DEFAULT_RULE}]")
@@ -78,7 +78,7 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
     help="A column that holds levels, though they look like numbers; may be repeated.",
 )  # fmt: skip
 @click.option(
-    "--schema", "schema_file", type=_FILE,
+    "--schema", "schema_file", type=FILE,
     help="The features as JSON; `likewise init` writes them.  [default: proposed from the file]",
 )  # fmt: skip
 @click.option(
@@ -87,25 +87,19 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
     "the first batches, such as 5.  [default with no value: 3]",
 )  # fmt: skip
 @click.option("--model", default="", help="The model's name, for the record.")
-@click.option("--before", type=_FILE, help="An earlier audit as JSON: say what has changed since.")
+@click.option("--before", type=FILE, help="An earlier audit as JSON: say what has changed since.")
 @click.option(
     "--no-worse", is_flag=True,
     help="With --before: exit with status 3 if more pairs are reported now, and not by chance.",
 )  # fmt: skip
-@click.option(
-    "--out", "outs", type=OutputFile(), multiple=True,
-    help="Write a file by its ending: a page (.html), spreadsheets (.xlsx, .csv), .json; may be "
-    "repeated.",
+@out_option(
+    "Write a file by its ending: a page (.html), spreadsheets (.xlsx, .csv), .json; - prints the "
+    "JSON. May be repeated.", "-", ".html", ".json", ".csv", ".xlsx",
 )  # fmt: skip
-@JSON
 def audit(
     scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str | None,
-    alpha: float | None, score: str, ids: str | None, label: str | None,
-    favourable: tuple[str, ...], groups: tuple[str, ...], left_out: tuple[str, ...],
-    scored_only: bool,
-    categories: tuple[str, ...], schema_file: Path | None,
-    follow: str | None, model: str, before: Path | None, no_worse: bool,
-    outs: tuple[Path, ...], json_path: Path | None,
+    alpha: float | None, follow: str | None, model: str, before: Path | None, no_worse: bool,
+    outs: tuple[Path, ...], **columns: Any,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV or Parquet file with a row a person.
 
@@ -115,75 +109,76 @@ def audit(
     standard input. The exit status is 3 if there was an alarm, or with --no-worse a rise.
     """
     from likewise.audits.result import Audit
-    from likewise.audits.run import audit as run
-    from likewise.people.tables import is_typed, parse_labels
 
-    _check_endings(outs)
+    inputs = (panel_file, survey_file, columns["schema_file"])
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
-    refuse_overwriting((*pages, json_path), (*scores, panel_file, survey_file, schema_file))
+    refuse_overwriting(pages, (*scores, *inputs))
     if no_worse and before is None:
         raise click.UsageError("--no-worse needs --before, an earlier audit as JSON.")
     earlier = None if before is None else Audit.from_json(before.read_bytes())
-    panel = _panel(panel_file, survey_file, rule)
-    special = [name for name in (score, ids, label) if name is not None]
-    apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
-    if odd := [name for name in categories if name in apart]:
-        raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
-    table = _Table((*special, *groups, *left_out, *categories), apart, categories, score, ids,
-                   favourable, schema_file,
-                   (score, *filter(None, [label])) if scored_only else ())  # fmt: skip
+    table = _Table(_panel(panel_file, survey_file, rule), **columns)
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
     if follow is not None:
-        unused = {"--label": label, "--group": groups, "--model": model, "--before": before}
+        unused = {"--label": table.label, "--group": table.groups, "--model": model,
+                  "--before": before}  # fmt: skip
         if names := [name for name, value in unused.items() if value]:
             note(f"--follow makes no use of {' and '.join(names)}; such columns are no features.")
-        _follow(scores, panel, alpha, follow, table, outs, json_path)
+        _follow(scores, table, alpha, follow, outs)
         return
-    path = scores[0]
-    if len(scores) != 1 or not (path.is_file() or is_typed(path)):
-        raise click.UsageError("Give one file of scores; or --follow, for several batches.")
-    label, outs = _without_missing(label, outs)
-    subject: dict[str, Any]
-    if table.is_large(path):
-        subject = {
-            "people": table.scan(path), "scores": score, "labels": label, "groups": groups,
-            "favourable": [value for word in favourable for value in _values(word)] or None,
-        }  # fmt: skip
-    else:
-        rows, people, chances = table.read(path)
-        _check_favourable(path, rows, favourable, (score, label))
-        subject = {
-            "people": people, "scores": chances,
-            "labels": None if label is None else parse_labels(path, rows, label, favourable),
-            "groups": {name: [row[name] for row in rows] for name in groups},
-            "favourable": [word for word in favourable if word in chances],
-        }  # fmt: skip
-    with progress_bar(100) as bar:
-        result = run(
-            **subject, panel=panel, alpha=alpha, model=model, left_out=table.left_out,
-            progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
-        )  # fmt: skip
-    files = (path, panel_file, survey_file, schema_file)
+    outs = _without_missing(table, outs)
+    result = _audited(scores, table, alpha, model)
+    files = (scores[0], *inputs)
     result = result.with_files(file for file in files if file is not None and file.is_file())
-    _hand_out(result, earlier, outs, json_path)
+    _hand_out(result, earlier, outs)
     if no_worse and earlier is not None and earlier.compare(result).worse:
         note(f"more pairs are reported than before; the exit status is {ALARM}.")
         click.get_current_context().exit(ALARM)
 
 
-def _hand_out(
-    result: Audit, earlier: Audit | None, outs: Iterable[Path], json_path: Path | None
-) -> None:
+def _audited(scores: tuple[Path, ...], table: _Table, alpha: float | None, model: str) -> Audit:
+    """The audit of a file, in memory or block by block."""
+    from likewise.audits.run import audit as run
+    from likewise.people.tables import is_typed, parse_labels
+
+    path, label, favourable = scores[0], table.label, table.favourable
+    if len(scores) != 1 or not (path.is_file() or is_typed(path)):
+        raise click.UsageError("Give one file of scores; or --follow, for several batches.")
+    subject: dict[str, Any]
+    if table.is_large(path):
+        subject = {
+            "people": table.scan(path), "scores": table.score, "labels": label,
+            "groups": table.groups,
+            "favourable": [value for word in favourable for value in _values(word)] or None,
+        }  # fmt: skip
+    else:
+        rows, people, chances = table.read(path)
+        _check_favourable(path, rows, favourable, (table.score, label))
+        subject = {
+            "people": people, "scores": chances,
+            "labels": None if label is None else parse_labels(path, rows, label, favourable),
+            "groups": {name: [row[name] for row in rows] for name in table.groups},
+            "favourable": [word for word in favourable if word in chances],
+        }  # fmt: skip
+    with progress_bar(100) as bar:
+        return run(
+            **subject, panel=table.panel, alpha=alpha, model=model, left_out=table.unscored,
+            progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
+        )  # fmt: skip
+
+
+def _hand_out(result: Audit, earlier: Audit | None, outs: tuple[Path, ...]) -> None:
     """Print an audit, with what has changed, and write its files."""
-    if not is_pipe(json_path):
+    if not any(map(is_pipe, outs)):
         click.echo(str(result))
         if earlier is not None:
             click.echo(f"\nSince the audit of {earlier.basis.date}:\n{earlier.compare(result)}")
-    if json_path is not None:
-        write_text(json_path, result.to_json())
-    for file in outs:
-        _write(result, file, earlier)
+    for path in outs:
+        if is_pipe(path):
+            write_text(path, result.to_json())
+            continue
+        written = _WRITERS[path.suffix.lower()](result, path, earlier)
+        note(f"written: {', '.join(written) if isinstance(written, list) else path}")
 
 
 _WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
@@ -192,19 +187,6 @@ _WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
     ".csv": lambda result, path, _: result.to_csv(path),
     ".xlsx": lambda result, path, _: result.to_xlsx(path),
 }
-
-
-def _check_endings(paths: Iterable[Path]) -> None:
-    for path in paths:
-        if path.suffix.lower() not in _WRITERS:
-            raise click.UsageError(
-                f"--out {path} must end in {', '.join(_WRITERS)}, which says what to write."
-            )
-
-
-def _write(result: Audit, path: Path, before: Audit | None) -> None:
-    written = _WRITERS[path.suffix.lower()](result, path, before)
-    note(f"written: {', '.join(written) if isinstance(written, list) else path}")
 
 
 def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[str, int]]:
@@ -228,17 +210,32 @@ def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[
 class _Table:
     """Columns of a file of people, and their schema: that of the first file, if none is given."""
 
-    columns: tuple[str, ...]
-    apart: tuple[str, ...]
-    categories: tuple[str, ...]
+    panel: Panel | Survey
     score: str
     ids: str | None
+    label: str | None
     favourable: tuple[str, ...]
+    groups: tuple[str, ...]
+    left_out: tuple[str, ...]
+    scored_only: bool
+    categories: tuple[str, ...]
     schema_file: Path | None
-    complete: tuple[str, ...] = ()  # lines that lack one of these are left out
     schema: FeatureSchema | None = None
     first: Path | None = None
-    left_out: dict[str, int] = field(default_factory=dict)
+    unscored: dict[str, int] = field(default_factory=dict)  # lines that are left out, and why
+
+    def __post_init__(self) -> None:
+        from likewise.panel.panels import Panel
+
+        special = [name for name in (self.score, self.ids, self.label) if name is not None]
+        # Every name in a panel's distances: columns among them are features in any case.
+        features = set(_names(self.panel.spec())) if isinstance(self.panel, Panel) else set()
+        groups = (name for name in self.groups if name not in features)
+        self.apart = (*special, *self.left_out, *groups)
+        self.columns = (*special, *self.groups, *self.left_out, *self.categories)
+        self.complete = tuple(filter(None, (self.score, self.label))) if self.scored_only else ()
+        if odd := [name for name in self.categories if name in self.apart]:
+            raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
 
     def read(self, path: Path) -> tuple[list[Row], People, list[float] | list[str]]:
         """The rows of a file, the people in them, and their scores."""
@@ -246,7 +243,7 @@ class _Table:
 
         rows = read_table(path)
         _check_columns(path, rows[0], self.columns)
-        rows, self.left_out = _scored(rows, self.complete)
+        rows, self.unscored = _scored(rows, self.complete)
         if self.schema is None:
             self.schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
         ids = None if self.ids is None else [row[self.ids] for row in rows]
@@ -301,10 +298,38 @@ SHOWN = 6
 
 
 def _follow(
-    scores: tuple[Path, ...], panel: Panel | Survey, alpha: float | None, baseline: str,
-    table: _Table, outs: tuple[Path, ...], json_path: Path | None,
+    scores: tuple[Path, ...], table: _Table, alpha: float | None, baseline: str,
+    outs: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """Print a line for every batch as it comes, and keep the page and the JSON up to date."""
+    monitor = _monitor(table.panel, alpha, baseline)
+    if odd := [path for path in outs if path.suffix.lower() in (".csv", ".xlsx")]:
+        raise click.UsageError(f"--follow writes a page and JSON, .html and .json; got {odd[0]}.")
+    files = [path for path in _without_missing(table, outs) if not is_pipe(path)]
+    quiet, seen = any(map(is_pipe, outs)), set[Path]()
+    for path in _batches(scores):
+        if path.resolve() in seen:
+            raise LikewiseError(f"{path} came before: a batch counts once. Leave it out.")
+        seen.add(path.resolve())
+        _, people, chances = table.read(path)
+        batch = monitor.add(people, chances, path.stem, table.favourable)
+        if not quiet:
+            click.echo(_batch_line(batch, table.unscored))
+        for file in files:
+            if file.suffix.lower() == ".html":
+                monitor.to_html(file)
+            else:
+                write_text(file, monitor.to_json() + "\n")
+    if not monitor.batches:
+        raise click.UsageError(f"There is no batch: the folders have no {', '.join(BATCHES)}.")
+    click.echo(monitor.to_json() if quiet else f"\n{monitor}")
+    for file in files:
+        note(f"written: {file}")
+    if monitor.alarm is not None:
+        click.get_current_context().exit(ALARM)
+
+
+def _monitor(panel: Panel | Survey, alpha: float | None, baseline: str) -> Monitor:
     from likewise.audits.monitor import Monitor
     from likewise.panel.panels import Panel
     from likewise.people.cells import parse_number
@@ -317,36 +342,16 @@ def _follow(
         )
     if not isinstance(panel, Panel):
         raise click.UsageError("--follow needs --panel FILE: a survey is about one table.")
-    if odd := [path for path in outs if path.suffix.lower() != ".html"]:
-        raise click.UsageError(f"--follow writes a page, --out FILE.html; got {odd[0]}.")
-    _, outs = _without_missing(None, outs)
-    monitor = Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
-    seen: set[Path] = set()
-    for path in _batches(scores):
-        if path.resolve() in seen:
-            raise LikewiseError(f"{path} came before: a batch counts once. Leave it out.")
-        seen.add(path.resolve())
-        _, people, chances = table.read(path)
-        batch = monitor.add(people, chances, path.stem, table.favourable)
-        evidence = "" if batch.evidence is None else "evidence "
-        if not is_pipe(json_path):
-            left_out = "".join(f", {n:,} left out ({why})" for why, n in table.left_out.items())
-            alarm = "  ALARM" if batch.alarm else ""
-            click.echo(
-                f"{batch.name}  {batch.people:,} people{left_out}  {100 * batch.share:.2f} %  "
-                f"{evidence}{batch.evidence_words}{alarm}"
-            )
-        if json_path is not None and not is_pipe(json_path):
-            write_text(json_path, monitor.to_json() + "\n")
-        for page in outs:
-            monitor.to_html(page)
-    if not monitor.batches:
-        raise click.UsageError(f"There is no batch: the folders have no {', '.join(BATCHES)}.")
-    click.echo(monitor.to_json() if is_pipe(json_path) else f"\n{monitor}")
-    for page in outs:
-        note(f"the page is {page}")
-    if monitor.alarm is not None:
-        click.get_current_context().exit(ALARM)
+    return Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
+
+
+def _batch_line(batch: Batch, unscored: Mapping[str, int]) -> str:
+    left_out = "".join(f", {count:,} left out ({why})" for why, count in unscored.items())
+    evidence = "" if batch.evidence is None else "evidence "
+    return (
+        f"{batch.name}  {batch.people:,} people{left_out}  {100 * batch.share:.2f} %  "
+        f"{evidence}{batch.evidence_words}{'  ALARM' if batch.alarm else ''}"
+    )
 
 
 def _in_words_and_numbers(path: Path) -> list[tuple[int, str]]:
@@ -395,14 +400,12 @@ def _panel(panel_file: Path | None, survey_file: Path | None, rule: str | None) 
     raise click.UsageError("Give either --panel FILE or --survey FILE.")
 
 
-def _without_missing(
-    label: str | None, outs: tuple[Path, ...]
-) -> tuple[str | None, tuple[Path, ...]]:
-    """The options that the installed libraries allow; what has to be left out is said."""
+def _without_missing(table: _Table, outs: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files that the installed libraries can make, and no label without scipy; it is said."""
     lacking = absent("audit")
     left_out = []
-    if label is not None and "scipy" in lacking:
-        label = None
+    if table.label is not None and "scipy" in lacking:
+        table.label = None
         left_out.append("the price")
     pages = [path for path in outs if path.suffix.lower() == ".html"]
     if pages and {"jinja2", "matplotlib"} & {*lacking}:
@@ -411,7 +414,7 @@ def _without_missing(
     if left_out:
         needed = missing("That", ", ".join(lacking), "audit")
         note(f"{' and '.join(left_out)} must be left out. {needed}")
-    return label, outs
+    return outs
 
 
 def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
@@ -420,13 +423,6 @@ def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
             f"{path} has no column {lacking[0]!r}; it has {', '.join(row)}. Name it with "
             f"--score, --ids, --label, --group, --category or --leave-out."
         )
-
-
-def _looked_at(panel: Panel | Survey) -> set[str]:
-    """Every name in a panel's distances: columns among them are features in any case."""
-    from likewise.panel.panels import Panel
-
-    return set(_names(panel.spec())) if isinstance(panel, Panel) else set()
 
 
 def _names(spec: Any) -> Iterator[str]:

@@ -11,13 +11,12 @@ import click
 
 from likewise.cli.audit import schema_of
 from likewise.cli.main import installed_command, main, note, refuse_overwriting
-from likewise.cli.options import OutputFile
+from likewise.cli.options import FILE, OutputFile
 from likewise.errors import LikewiseError
 
 if TYPE_CHECKING:
     from likewise.people.schema import FeatureSchema
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SCORE = "score"  # what `likewise audit` calls it, and no feature
 PANEL, SCHEMA = "panel.toml", "schema.json"
 QUESTIONS = 25
@@ -100,9 +99,9 @@ def _starter(schema: FeatureSchema) -> str:
 
 
 @main.command(short_help="Metric elicitation: a panel from pairs that somebody judged.")
-@click.argument("table", type=_FILE)
-@click.argument("judgements", nargs=-1, type=_FILE)
-@click.option("--schema", "schema_file", type=_FILE, help="As `likewise init` wrote it.")
+@click.argument("table", type=FILE)
+@click.argument("judgements", nargs=-1, type=FILE)
+@click.option("--schema", "schema_file", type=FILE, help="As `likewise init` wrote it.")
 @click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
 @click.option(
     "--page", type=OutputFile(),
@@ -123,9 +122,7 @@ def elicit(
       likewise elicit people.csv --page judge.html
       likewise elicit people.csv judgements-*.csv --page next.html > panel.toml
     """
-    from likewise.audits.elicitation import elicit as fit
-    from likewise.audits.elicitation import read_judgements
-    from likewise.audits.judging import judging_page, questions
+    from likewise.audits import elicitation
     from likewise.people.tables import parse_people, read_table
 
     if not judgements and page is None:
@@ -140,12 +137,14 @@ def elicit(
     people = parse_people(table, rows, schema, None if ids is None else [row[ids] for row in rows])
     fitted = None
     if judgements:
-        fitted = fit(people, [j for path in judgements for j in read_judgements(path)])
+        fitted = elicitation.elicit(
+            people, [j for path in judgements for j in elicitation.read_judgements(path)]
+        )
         click.echo(fitted.to_toml(), nl=False)
         note(str(fitted).replace("\n", " "))
     if page is not None:
-        asked = questions(people, QUESTIONS, fitted)
-        page.write_text(judging_page(people, asked), encoding="utf-8")
+        asked = elicitation.questions(people, QUESTIONS, fitted)
+        page.write_text(elicitation.judging_page(people, asked), encoding="utf-8")
         note(f"the page is {page}")
 
 

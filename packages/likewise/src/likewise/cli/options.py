@@ -21,6 +21,9 @@ else:
     _Choice, _Pair = click.Choice, click.ParamType
 
 
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
 class Registered(_Choice):
     """A registered name, ours or an installed package's; looked up when somebody asks for it."""
 
@@ -56,22 +59,36 @@ class Pair(_Pair):
 
 
 class OutputFile(click.Path):
-    """A file to write, refused before anything is played if it could not be written after it."""
+    """A file to write, refused before anything is played if it could not be written after it.
 
-    def __init__(self, *, allow_dash: bool = False) -> None:
+    Its ending says what to write, where there are several; ``-`` is standard output.
+    """
+
+    def __init__(self, *endings: str) -> None:
+        self.endings = endings
         super().__init__(
-            dir_okay=False, readable=False, writable=True, allow_dash=allow_dash, path_type=Path
+            dir_okay=False, readable=False, writable=True, allow_dash="-" in endings, path_type=Path
         )
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(str(super().convert(value, param, ctx)))
         if self.allow_dash and str(path) == "-":
             return path
+        if len(self.endings) > 1 and path.suffix.lower() not in self.endings:
+            endings = ", ".join(ending for ending in self.endings if ending != "-")
+            self.fail(f"{path} must end in {endings}, which says what to write.", param, ctx)
         if not path.parent.is_dir():
             self.fail(f"{path} cannot be written: there is no folder {path.parent}.", param, ctx)
         if not os.access(path.parent, os.W_OK) and not path.exists():
             self.fail(f"{path} cannot be written: no new file in {path.parent}.", param, ctx)
         return path
+
+
+def out_option(about: str, *endings: str) -> Callable[..., Any]:
+    """Files to write, each by its ending; ``--json -`` is how most programs spell it."""
+    kind = OutputFile(*endings)
+    names = ("--out", "--json", "outs")
+    return click.option(*names, metavar="FILE", type=kind, multiple=True, help=about)
 
 
 def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,12 +139,9 @@ WORLD_SETTINGS = click.option(
 )  # fmt: skip
 LEARNER_SETTINGS = click.option(
     "--with", "learner_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
-    help="A setting of the learner, such as eta=0.0625 or kappa=0.1; `likewise list` shows all of "
-    "them. May be given several times.",
-)  # fmt: skip
-JSON = click.option(
-    "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
-    help="Write one JSON object; - for standard output.",
+    help="A setting of the learner, such as eta=0.0625 (the weight of errors against reports) or "
+    "kappa=0.1 (how far below alpha the panel is asked); `likewise list` shows all of them. May be "
+    "given several times.",
 )  # fmt: skip
 JOBS = click.option(
     "--jobs", type=click.IntRange(min=1), help="Processes side by side.  [default: all cores]"

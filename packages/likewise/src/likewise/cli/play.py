@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import click
 
 from likewise.cli import options as shared
 from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
-from likewise.cli.options import OutputFile, game_options
+from likewise.cli.options import FILE, OutputFile, game_options, out_option
 from likewise.errors import HypothesisError, LikewiseError, MissingLibraryError, absent, missing
 from likewise.registry import ATTENTIONS, HYPOTHESES, METRICS, SELECTIONS, WORLDS, Registry
 from likewise.simulate.game import Game, PreparedGame, class_from_file
@@ -38,19 +37,11 @@ if TYPE_CHECKING:
 @click.option(
     "--no-comparator", is_flag=True, help="Leave out the best fixed policies in hindsight."
 )
-@shared.JSON
-@click.option(
-    "--trace", metavar="FILE", type=OutputFile(allow_dash=True),
-    help="Write every round as CSV; - for standard output.",
+@out_option(
+    "Write a file by its ending: counts (.json), every round (.csv), the final state (.state); - "
+    "prints the JSON. May be repeated.", "-", ".json", ".csv", ".state",
 )  # fmt: skip
-@click.option("--save-state", metavar="FILE", type=OutputFile(), help="Write the final state.")
-def simulate(
-    no_comparator: bool,
-    json_path: Path | None,
-    trace: Path | None,
-    save_state: Path | None,
-    **options: Any,
-) -> None:
+def simulate(no_comparator: bool, outs: tuple[Path, ...], **options: Any) -> None:
     """Play one game and count: error, regret, violations, reports, oracle calls.
 
     \b
@@ -58,28 +49,24 @@ def simulate(
       likewise simulate --learner exact --rounds 2000 --with eta=0.0625
       likewise simulate --world drift --set spell=200 --set depth=0.2
       likewise simulate --learner self-tuned --set "rule=veto(regulator) or at_least(80%)"
-      likewise simulate --learner paper --with noise_divisor=1e4 --json - | jq .violations
-      likewise simulate --feedback one-sided --delay 50 --attention share:0.5 --trace -
+      likewise simulate --learner paper --with noise_divisor=1e4 --out - | jq .violations
+      likewise simulate --feedback one-sided --delay 50 --attention share:0.5 --out rounds.csv
       likewise simulate --rounds 4000 --attention model
     """
     from likewise.learner.settings import Learner
-    from likewise.learner.state_files import save_state as save
     from likewise.simulate.counts import MemberLooks, summarise
 
-    if is_pipe(json_path) and is_pipe(trace):
-        raise click.UsageError("--json - and --trace - cannot both go to standard output.")
     game = shared.game_of(**options).prepare()
-    if save_state is not None and not isinstance(game.learner, Learner):
-        raise click.UsageError(f"--save-state needs a learner that is a fold: {game.game.learner}.")
+    states = [path for path in outs if path.suffix.lower() == ".state"]
+    if states and not isinstance(game.learner, Learner):
+        raise click.UsageError(f"{states[0]} needs a learner that is a fold: {game.game.learner}.")
     for caveat in game.caveats():
         note(caveat)
     began = time.perf_counter()
     members = MemberLooks()
     played, best = _played(game, members, compare=not no_comparator)
     seconds = time.perf_counter() - began
-    if save_state is not None:
-        save(played.state, save_state)
-    _write(game, played, summarise(played, best, members), seconds, json_path, trace)
+    _write(game, played, summarise(played, best, members), seconds, outs)
 
 
 def _played(
@@ -111,78 +98,67 @@ def _played(
 
 
 def _write(
-    game: PreparedGame,
-    played: Transcript,
-    summary: Summary,
-    seconds: float,
-    json_path: Path | None,
-    trace: Path | None,
-) -> None:
-    """The counts as JSON, as CSV, and for people unless one of these goes to standard output."""
+    game: PreparedGame, played: Transcript, summary: Summary, seconds: float,
+    outs: tuple[Path, ...],
+) -> None:  # fmt: skip
+    """The counts, rounds and state as files, and the counts for people unless the JSON is piped."""
+    from likewise.learner.state_files import save_state
     from likewise.simulate.counts import near_constant, summary_json, trace_csv
 
     warning = near_constant(game.learner, summary)
     data = {
         "learner": game.game.learner,
         **summary_json(played, summary, seconds),
-        "near_constant": None if warning is None else asdict(warning),
+        "near_constant": warning,
     }
-    if trace is not None:
-        write_text(trace, trace_csv(played))
-    if json_path is not None:
-        write_text(json_path, json.dumps(data, indent=2) + "\n")
-    if not is_pipe(json_path) and not is_pipe(trace):
-        _print_counts(data)
+    for path in outs:
+        if path.suffix.lower() == ".state":
+            save_state(played.state, path)
+        else:
+            rounds = path.suffix.lower() == ".csv"
+            write_text(path, trace_csv(played) if rounds else json.dumps(data, indent=2) + "\n")
+    if not any(map(is_pipe, outs)):
+        lines = list(_lines(data))
+        width = max(len(name) for name, _ in lines)
+        for name, text in lines:
+            click.echo(f"{name:<{width}}  {text}")
     if warning is not None:
-        note(warning.text)
+        note(warning)
 
 
-def _print_counts(data: dict[str, Any]) -> None:
-    """The counts of a game for people: names and numbers in two columns, then the bounds."""
+def _lines(data: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The counts of a game for people, by name; then what holds of its regret and violations."""
     apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant",
              "attention", "unseen_reports", "certificates")  # fmt: skip
-    plain = {key: value for key, value in data.items() if key not in apart}
-    width = max(map(len, plain))
-    for key, value in plain.items():
-        text = f"{value:.4f}" if isinstance(value, float) else value
-        click.echo(f"{key:<{width}}  {text}")
+    for key, value in data.items():
+        if key not in apart:
+            yield key, f"{value:.4f}" if isinstance(value, float) else str(value)
     if (fixed := data.get("comparators")) is not None:
-        rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
-        click.echo(f"{'best fixed':<{width}}  {rates}")
+        rates = (f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
+        yield "best fixed", "; ".join(rates)
     if (certificate := data.get("certificate")) is not None:
-        from_lam = certificate["from_largest_lam"]
-        also = "" if from_lam is None else f"; from the largest lam, {from_lam:,.0f}"
-        click.echo(
-            f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
-            f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
-        )
-    for title, text in _more_certificates(data.get("certificates"), data.get("certificate")):
-        click.echo(f"{title:<{width}}  {text}")
+        text = f"{certificate['holds']}: regret ≤ {certificate['regret']:,.0f} (any learner: "
+        text += f"{certificate['trivial_regret']:,})"
+        if (from_lam := certificate["from_largest_lam"]) is not None:
+            text += f"; from the largest price of a report (lam), {from_lam:,.0f}"
+        yield "certificate", text
+        if data["certificates"] is not None:
+            yield from _more_certificates(data["certificates"], certificate)
     if (unseen := data.get("unseen_reports")) is not None and unseen["high"]:
-        click.echo(
-            f"{'unseen reports':<{width}}  about {unseen['estimate']:,.0f} that nobody was asked "
-            f"about; between {unseen['low']:,} and {unseen['high']:,} with probability "
-            f"{unseen['confidence']:g}, at all times at once"
-        )
+        text = f"about {unseen['estimate']:,.0f} that nobody was asked about; between "
+        text += f"{unseen['low']:,} and {unseen['high']:,} with probability "
+        yield "unseen reports", f"{text}{unseen['confidence']:g}, at all times at once"
     for bound in data["bounds"]:
+        text = f"{bound['source']}, {bound['holds']}: regret ≤ {bound['regret']:.3g}, violations ≤ "
+        text += f"{bound['violations']:.3g}"
         trivial = [part for part, informative in bound["informative"].items() if not informative]
-        news = (
-            f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
-            if trivial
-            else ""
-        )
-        click.echo(
-            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
-            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"
-        )
+        if trivial:
+            text += f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
+        yield "bound", text
 
 
-def _more_certificates(
-    data: dict[str, Any] | None, run: dict[str, Any] | None
-) -> Iterator[tuple[str, str]]:
+def _more_certificates(data: dict[str, Any], run: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Certificates that rest on the rounds: against change, one-sided, with panels that err."""
-    if data is None or run is None:
-        return
     for part in data["changing"]:
         *changes, _ = part["ends"]
         times = "once" if len(changes) == 1 else f"{len(changes)} times"
@@ -206,12 +182,11 @@ def _more_certificates(
     "--rounds", type=click.IntRange(min=8), default=2000, show_default=True,
     help="Rounds to play with each learner.",
 )  # fmt: skip
-@click.option("--seed", default=1, show_default=True, help="Of everything random.")
 @click.option(
     "--out", default="likewise-demo.html", show_default=True, type=OutputFile(),
     help="Where to write the report, one self-contained file.",
 )  # fmt: skip
-def demo(rounds: int, seed: int, out: Path) -> None:
+def demo(rounds: int, out: Path) -> None:
     """Watch learners approve loans under the eyes of five auditors.
 
     A learner that ignores the panel is accurate, and unfair in almost every round; a constant one
@@ -229,7 +204,7 @@ def demo(rounds: int, seed: int, out: Path) -> None:
         f"{len(played)} games of {rounds:,} rounds: learners approve loans, five auditors look on."
     )
     with progress_bar(len(played)) as progress:
-        result = run_demo(rounds, seed, jobs=2, compare="scipy" not in lacking, progress=progress)
+        result = run_demo(rounds, jobs=2, compare="scipy" not in lacking, progress=progress)
     _print_demo(result)
     if lacking:
         click.echo(f"Done ({result.seconds:.0f} s)")
@@ -264,7 +239,7 @@ def _print_demo(result: Demo) -> None:
     Console().print(table)
     for shown in result.shown:
         if shown.near_constant is not None:
-            note(f"{shown.name}: {shown.near_constant.text}")
+            note(f"{shown.name}: {shown.near_constant}")
 
 
 def _notes(result: Demo) -> list[str]:
@@ -287,16 +262,15 @@ def _notes(result: Demo) -> list[str]:
     ]
 
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 SEEDS = (1, 2)
 
 
 @main.command(short_help="Propose eta and kappa for a budget of looks, on your own people.")
-@click.option("--people", required=True, type=_FILE, help="A CSV file with a row for each person.")
+@click.option("--people", required=True, type=FILE, help="A CSV file with a row for each person.")
 @click.option("--label", required=True, help="The column that is 1 for whom to approve, else 0.")
-@click.option("--hypotheses", required=True, type=_FILE, help="The class, as its spec() in JSON.")
+@click.option("--hypotheses", required=True, type=FILE, help="The class, as its spec() in JSON.")
 @click.option(
-    "--panel", required=True, type=_FILE,
+    "--panel", required=True, type=FILE,
     help="The panel as TOML or JSON: auditors with their distances, and a rule.",
 )  # fmt: skip
 @click.option(
@@ -316,7 +290,8 @@ def propose(
 ) -> None:  # fmt: skip
     """Simulate on your own people, class and panel, and propose eta and kappa.
 
-    People are drawn from the file again and again. Of a grid of eta and kappa, the most accurate
+    eta is the weight of errors against reports; kappa, how far below alpha the panel is asked.
+    People are drawn from the file again and again. Of a grid of the two, the most accurate
     setting is proposed whose looks keep to the budget and whose violations keep to the limit.
 
     \b

@@ -20,7 +20,6 @@ from likewise.hypotheses.segments import Segments
 from likewise.hypotheses.staircases import Staircases
 from likewise.hypotheses.trees import LinearByIntercepts, Stumps, Trees
 from likewise.registry import HYPOTHESES
-from likewise.validation import instance
 
 __all__ = [
     "HYPOTHESES",
@@ -43,19 +42,12 @@ __all__ = [
     "Stumps",
     "Trees",
     "class_from_spec",
-    "class_to_spec",
     "greedy_separating_set",
     "verify_separating_set",
 ]
 
 
-def class_to_spec(hypotheses: HypothesisClass) -> dict[str, Any]:
-    """Write any hypothesis class as JSON, if it can be read back by its name."""
-    instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…), ….")
-    return HYPOTHESES.write("class", hypotheses)
-
-
 def class_from_spec(spec: Mapping[str, Any]) -> HypothesisClass:
     """Read any hypothesis class from its JSON, by the name that it is registered under."""
-    hypotheses: HypothesisClass = HYPOTHESES.read("class", spec, '{"class": "pool", …}')
+    hypotheses: HypothesisClass = HYPOTHESES.read(spec)
     return hypotheses

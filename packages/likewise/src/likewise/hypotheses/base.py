@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError, shown
 from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
@@ -50,23 +49,15 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
     if isinstance(prior, str):
         return named_prior(owner, prior)
     where = f"{owner}: prior"
+    rule = f"must have a probability for each of the {len(names)} hypotheses"
+    remedy = "Without one, a hypothesis is never learnt. describe(code) names each of them."
     if isinstance(prior, Mapping):
-        if unknown := sorted(set(prior) - set(names), key=repr):
-            raise ParameterError(
-                where, "must name hypotheses of the class", shown(unknown[0]),
-                f"For example {names[0]!r}; describe(code) names each of them.",
-            )  # fmt: skip
-        if lacking := [name for name in names if name not in prior]:
-            raise ParameterError(
-                where, "must have a probability for every hypothesis", f"none for {lacking[0]!r}",
-                "A hypothesis without one is never learnt; leave it out of the class instead.",
-            )  # fmt: skip
+        odd = sorted(set(prior) ^ set(names), key=repr)
+        require(not odd, where, f"{rule}, and for no other", odd, remedy)
         values = [prior[name] for name in names]
     else:
-        values = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
-    rule = f"must have a probability for each of the {len(names)} hypotheses"
-    remedy = "Leave none out; a hypothesis without one is never learnt."
-    require(len(values) == len(names), where, rule, f"{len(values)} of them", remedy)
+        values = items(where, prior, remedy)
+        require(len(values) == len(names), where, rule, f"{len(values)} of them", remedy)
     remedy = "Probabilities are above 0, and add up to 1."
     weights = [
         within(f"{where} of {name!r}", value, 0, 1, remedy, ends="(]")

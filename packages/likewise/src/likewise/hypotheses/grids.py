@@ -199,6 +199,10 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         if self.size > LONGEST_LIST:
             raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
 
+    @property
+    def separators(self) -> int:
+        return self.groups.count * self.rules.cells
+
     def separating_points(self) -> Points:
         return np.arange(self.separators)
 

@@ -21,7 +21,7 @@ from likewise.numerics.fixed_point import FloatArray, IntArray, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.features import Kind
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import as_array, instance, items, require
+from likewise.validation import as_array, instance, names, require
 
 
 def greedy_separating_set(bits: Bits) -> IntArray:
@@ -306,12 +306,8 @@ def check_columns(
     """Check that the columns are the schema's, different, of these kinds and never missing."""
     instance(f"{owner}.schema", schema, FeatureSchema, "Make one: FeatureSchema((Feature(…), …)).")
     parameter = f"{owner}.columns"
-    listed = [] if isinstance(columns, str) else items(parameter, columns, "List them.")
-    features = [schema[name] for name in listed]
-    fits = bool(listed) and len(set(listed)) == len(listed)
-    rule = "must be a list of at least one name, none of them twice"
-    require(fits, parameter, rule, columns, f"The schema has {', '.join(schema.names)}.")
-    for feature in features:
+    listed = names(parameter, columns, f"The schema has {', '.join(schema.names)}.")
+    for feature in (features := [schema[name] for name in listed]):
         rule, value = f"must be of the kinds {', '.join(kinds)}", f"{feature.name} ({feature.kind})"
         remedy = "Turn it into flags, one for each question of a rule."
         require(feature.kind in kinds, parameter, rule, value, remedy)

@@ -148,7 +148,12 @@ class Pool(lists.Listed):
 
         A person is then the column of the members' decisions, features ``h1``, ``h2``, ….
         """
-        bits = zeros_and_ones("Pool.from_table.table", table)
+        bits = check.as_array(table)
+        fits = bits.dtype.kind in "biuf" and bits.ndim == 2 and bits.size
+        rule = "must be a table of 0s and 1s, a row for every member"
+        remedy = "Turn scores into decisions first, or use Pool.from_scores."
+        fits = bool(fits and np.isin(bits, (0, 1)).all())
+        check.require(fits, "Pool.from_table.table", rule, table, remedy)
         names = [f"h{i + 1}" for i in range(len(bits))]
         schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
         cuts = [
@@ -229,7 +234,8 @@ class Pool(lists.Listed):
         return self._scored.people(frame, ids)
 
     def predictions(self, people: People) -> Bits:
-        return (people.x.take(self._columns, axis=1) >= self._levels).view(np.uint8)
+        columns = self._columns.astype(np.intp, copy=False)  # of 32 bits in a browser
+        return (people.x.take(columns, axis=1) >= self._levels).view(np.uint8)
 
     def describe(self, code: IntArray) -> str:
         return str(self.cuts[int(code[0])])
@@ -320,20 +326,6 @@ def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
         if constant[member] and not constant[earlier]:
             first[key] = member
     return np.array(sorted(first.values()), dtype=np.int64)
-
-
-def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
-    bits = check.as_array(table)
-    if bits.dtype.kind not in "biuf" or bits.ndim != 2 or not bits.size:
-        value: object = f"{bits.dtype} of shape {bits.shape}"
-    elif not (valid := np.isin(bits, (0, 1))).all():
-        value = bits[~valid][0]
-    else:
-        return bits
-    raise ParameterError(
-        name, "must be a table of 0s and 1s, a row for every member", value,
-        "Turn scores into decisions first, or use Pool.from_scores.",
-    )  # fmt: skip
 
 
 def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
@@ -430,7 +422,8 @@ def scores_of(name: str, model: Any, frame: Any, people: People, favourable: Any
     A model that was fitted on named columns gets these. A Series is matched by its index.
     """
     place = _favourable_place(name, model, favourable)
-    try:
+    rule = "It is given the frame's rows, with the columns that it was fitted on."
+    with errors.foreign_code(HypothesisError, f"The model {name!r} failed", rule):
         if hasattr(model, "predict_proba"):
             names = getattr(model, "feature_names_in_", None)
             if names is not None:
@@ -443,66 +436,52 @@ def scores_of(name: str, model: Any, frame: Any, people: People, favourable: Any
                 chances = check.as_array(chances)[:, place]
         else:
             chances = model(frame)
-    except Exception as error:  # a user's model may raise anything
-        raise HypothesisError(
-            f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
-            f"frame's rows, with the columns that it was fitted on."
-        ) from error
     try:
         values = column_values(f"The scores of {name!r}", chances, people)
     except errors.PeopleError as error:
         raise HypothesisError(f"{error} The model must decide between two labels.") from error
-    if values.dtype.kind not in "biuf":
+    numbers = values.dtype.kind in "biuf"
+    odd = values[~((values >= 0) & (values <= 1))] if numbers else values
+    if len(odd):
         raise HypothesisError(
-            f"The model {name!r} must have one score for each of the {len(people)} rows, as a "
-            f"number; got {errors.shown(values[0])}."
+            f"The model {name!r} must give scores within [0, 1]; got {errors.shown(odd[0])}."
         )
-    scores = values.astype(np.float64)
-    outside = scores[~((scores >= 0) & (scores <= 1))]
-    if len(outside):
-        raise HypothesisError(
-            f"The model {name!r} must give scores within [0, 1]; got {errors.shown(outside[0])}."
-        )
-    return scores
+    return values.astype(np.float64)
 
 
 def _favourable_place(name: str, model: Any, favourable: Any) -> int:
     """The column of ``predict_proba`` that is approval: of classes 0 and 1 the second."""
     classes = check.as_array(getattr(model, "classes_", [0, 1])).tolist()
-    if favourable is None and classes == [0, 1]:
-        return 1
     if isinstance(favourable, Hashable) and favourable in classes:
         return int(classes.index(favourable))
     if classes == [0, 1]:
-        return 1  # the word is that of another model
+        return 1  # a word would be that of another model
     raise ParameterError(
         "favourable", f"must be one of the classes {classes} of the model {name!r}", favourable,
         "Say which of them is approval.",
     )  # fmt: skip
 
 
-def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:
-    """Lists of cuts by column, from a mapping or from pairs, as JSON has them.
+def cuts_by_column(owner: str, schema: FeatureSchema, cuts: Any) -> dict[str, tuple[float, ...]]:
+    """Cuts by column, which increase, from a mapping or from pairs, as JSON has them.
 
-    >>> cuts_by_column("Stumps", [["income", [20, 40]]])
-    {'income': [20, 40]}
+    >>> schema = FeatureSchema((Feature("income"),))
+    >>> cuts_by_column("Stumps", schema, [["income", [20, 40]]])
+    {'income': (20.0, 40.0)}
     """
     pairs = isinstance(cuts, list) and all(
         isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in cuts
     )
     fits, rule = pairs or isinstance(cuts, Mapping), "must be lists of cuts by column"
     check.require(fits, f"{owner}.cuts", rule, cuts, "{'income': [20, 40]}.")
-    return dict(cuts)
-
-
-def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
-    """Check the cuts of a column: at least one, increasing."""
-    parameter = f"{owner}.cuts[{name!r}]"
-    levels = check.reals(parameter, cuts, "List them.")
-    fits = bool(levels) and all(map(math.isfinite, levels)) and bool(np.all(np.diff(levels) > 0))
-    rule = "must be at least one, increase and be finite"
-    check.require(fits, parameter, rule, levels, "Sort them.")
-    return levels
+    by_name, levels_of = dict(cuts), {}
+    for name in lists.check_columns(owner, schema, tuple(by_name), lists.NUMERIC):
+        parameter = f"{owner}.cuts[{name!r}]"
+        levels = levels_of[name] = check.reals(parameter, by_name[name], "List them.")
+        fits = bool(levels) and bool(np.isfinite(levels).all() and (np.diff(levels) > 0).all())
+        rule = "must be at least one, increase and be finite"
+        check.require(fits, parameter, rule, levels, "Sort them.")
+    return levels_of
 
 
 def pairs_of_cuts(columns: Sequence[str], cuts: Sequence[tuple[float, ...]]) -> list[list[Any]]:

@@ -67,10 +67,6 @@ class Segments(grids.OverCells):
     def size(self) -> int:
         return int((self.bins + 1) ** self.segments)
 
-    @property
-    def separators(self) -> int:
-        return self.segments * self.bins
-
     def locate(self, people: People) -> Points:
         """The cell of every person: segment·B + bin."""
         bins = np.searchsorted(np.array(self.cuts), people.column(self.score), side="right")

@@ -85,10 +85,6 @@ class Staircases(OverCells):
     def size(self) -> int:
         return int(math.comb(self.rows + self.columns, self.rows) ** self.grids)
 
-    @property
-    def separators(self) -> int:
-        return self.grids * self.cells
-
     def locate(self, people: People) -> Points:
         """The cell of every person: (grid·A + row)·B + column."""
         grid = self.groups.of(people)

@@ -17,7 +17,7 @@ from likewise.hypotheses.base import Bits
 from likewise.hypotheses.lists import Listed, OverColumns, check_columns, check_size
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import flag, integer, reals, require
+from likewise.validation import flag, reals, require
 
 # A tree is listed by three numbers; with more questions the list would not fit.
 MOST_QUESTIONS = 32
@@ -53,12 +53,8 @@ class Trees(Listed):
 
     def _set_up(self, schema: FeatureSchema, cuts: Any, reference: Any, separating: bool) -> None:
         """List the trees; ``separating`` says that the rows are the separating set as they are."""
-        levels_of = pool.cuts_by_column("Trees", cuts)
-        self.columns = check_columns("Trees", schema, tuple(levels_of), lists.NUMERIC)
-        self.schema = schema
-        self.cuts = tuple(
-            pool.check_levels("Trees", name, levels_of[name]) for name in self.columns
-        )
+        levels_of = pool.cuts_by_column("Trees", schema, cuts)
+        self.schema, self.columns, self.cuts = schema, tuple(levels_of), tuple(levels_of.values())
         sizes = [len(levels) for levels in self.cuts]
         if sum(sizes) > MOST_QUESTIONS:
             raise HypothesisError(
@@ -191,10 +187,10 @@ class Stumps(OverColumns):
     kind, parameters = "stumps", ("cuts",)
 
     def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
-        levels_of = pool.cuts_by_column("Stumps", cuts)
-        self.columns = check_columns("Stumps", schema, tuple(levels_of), lists.NUMERIC)
-        self.schema = schema
-        self.cuts = tuple(self._checked(name, levels_of[name]) for name in self.columns)
+        levels_of = pool.cuts_by_column("Stumps", schema, cuts)
+        self.schema, self.columns, self.cuts = schema, tuple(levels_of), tuple(levels_of.values())
+        for name, levels in levels_of.items():
+            self._check_levels(name, levels)
         sizes = [len(levels) for levels in self.cuts]
         check_size("Stumps", 2 * sum(sizes) + 2, max(sizes) + 1, "Use fewer cuts.")
         self._column = np.repeat(np.arange(len(sizes)), sizes)
@@ -212,10 +208,9 @@ class Stumps(OverColumns):
         below = np.nextafter(cut, -np.inf)
         return float(below if self.schema[name].kind == "number" else np.floor(below))
 
-    def _checked(self, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+    def _check_levels(self, name: str, levels: tuple[float, ...]) -> None:
         feature = self.schema[name]
         parameter = f"Stumps.cuts[{name!r}]"
-        levels = pool.check_levels("Stumps", name, cuts)
         fits = feature.kind == "number" or not any(level % 1 for level in levels)
         require(fits, parameter, f"must be integers as {name!r} is", levels, "Round them up.")
         low, high = feature.limits
@@ -223,44 +218,6 @@ class Stumps(OverColumns):
         rule = f"must be above {low:g} and at most {high:g}, the bounds of {name!r}"
         remedy = "A cut beyond them approves everybody or nobody; both constants are inside."
         require(fits, parameter, rule, levels, remedy)
-        return levels
-
-    @classmethod
-    def from_quantiles(
-        cls, schema: FeatureSchema, columns: Sequence[str], reference: People | npt.ArrayLike,
-        parts: int,
-    ) -> Stumps:  # fmt: skip
-        """Cuts that divide reference data into ``parts`` equal parts; each is one of its values.
-
-        The i-th of N values in order is the cut that i of them fall below, i = ⌊N·j/parts⌋ for
-        j = 1 … parts − 1. Cuts that repeat, or are the least value, are left out, with a warning
-        (:class:`~likewise.errors.MergedHypotheses`).
-
-        >>> from likewise.people import Feature
-        >>> schema = FeatureSchema((Feature("income", low=0),))
-        >>> reference = np.array([[10.0], [20.0], [30.0], [40.0]])
-        >>> Stumps.from_quantiles(schema, ["income"], reference, parts=4).cuts
-        ((20.0, 30.0, 40.0),)
-        """
-        columns = check_columns("Stumps", schema, columns, lists.NUMERIC)
-        parts = integer("Stumps.from_quantiles.parts", parts, 2, lists.LARGEST, "Try 10.")
-        people = schema.encoded(reference)
-        cuts = {name: pool.quantiles(people.column(name), parts) for name in columns}
-        value = f"{len(people)} rows with the quantiles at their least value"
-        remedy = "Leave the column out, or give its cuts yourself."
-        for name in columns:
-            rule = f"must have different values of {name!r}"
-            require(bool(cuts[name]), "Stumps.from_quantiles.reference", rule, value, remedy)
-        count = sum(map(len, cuts.values()))
-        if left_out := len(columns) * (parts - 1) - count:
-            warn(
-                f"{left_out} of {len(columns) * (parts - 1)} quantiles are the same as another one "
-                f"or the least value of their column; the stumps there agree with others on all "
-                f"{len(people)} rows of reference data and were merged; {2 * count + 2} hypotheses "
-                f"remain, and guarantees are against these.",
-                MergedHypotheses,
-            )
-        return cls(schema, cuts)
 
     def evaluate(self, values: FloatArray) -> Bits:
         """Nobody and the stumps, then everybody and the flips."""

@@ -10,10 +10,10 @@ and with probability ``chance`` the round is shown whole, that is, with all of i
     dominance    possible pairs, but for those that an accepted pair dominates
     model        pairs of which a model of the panel, learnt from its reports, is not sure
 
-Both what is asked and the chance are functions of the past, of the round's people and of the
-published scores; the coin is thrown last. Then regret and reports keep their bounds whatever the
-attention does, and reports that nobody saw have an unbiased estimate and an interval that holds at
-every time (:func:`~likewise.learner.certificate.unseen_reports`; Theorem F).
+Both what is asked and the chance are functions of the past, of the round's people, of the published
+scores and of who sits on the panel; the coin is thrown last. Then regret and reports keep their
+bounds whatever the attention does, and reports that nobody saw have an unbiased estimate and an
+interval that holds at every time (:func:`~likewise.learner.certificate.unseen_reports`; Theorem F).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import math
 from abc import ABC
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar, Self
@@ -36,12 +36,13 @@ from likewise.numerics.fixed_point import (
     ONE,
     FloatArray,
     IntArray,
-    exp_of_negative,
     from_units,
     log,
     to_units,
 )
+from likewise.numerics.logistic import Logistic
 from likewise.numerics.randomness import Purpose, Stream
+from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema
 from likewise.registry import ATTENTIONS
 from likewise.validation import assign, flag, integer, members, positive, within
@@ -104,22 +105,52 @@ class Possible:
         """
         x = np.array([person.features for person in self.people], dtype=np.float64)
         left, right = x[self.over], x[self.under]
-        apart = np.abs(left - right)
         columns = []
         for place, feature in enumerate(self.schema.features):
             if not feature.visible:  # to those who sit on the panel
                 continue
             low, high = feature.limits
-            column, a, b = apart[:, place], left[:, place], right[:, place]
+            a, b = left[:, place], right[:, place]
             if feature.kind in ("category", "flag"):
-                share = (column != 0).astype(np.float64)
+                share = (a != b).astype(np.float64)
             elif math.isfinite(high - low):
-                share = column / (high - low)
-            else:
-                share = column / np.maximum(np.abs(a) + np.abs(b), np.finfo(np.float64).tiny)
+                share = np.abs(a - b) / (high - low)
+            else:  # halves, since sums of two huge numbers may be infinite
+                a, b = a / 2.0, b / 2.0
+                sizes = np.maximum(np.abs(a) + np.abs(b), np.finfo(np.float64).tiny)
+                share = np.abs(a - b) / sizes
             missing = np.isnan(a), np.isnan(b)
             columns.append(np.where(missing[0] | missing[1], missing[0] != missing[1], share))
         return np.array(columns).reshape(len(columns), len(self)).T
+
+    @cached_property
+    def inputs(self) -> FloatArray:
+        """Inputs of a model: 4·gap, 4·|difference| of every feature, and 1; one row a pair."""
+        gaps, constant = (self.gaps / ONE)[:, None], np.ones((len(self), 1))
+        return np.concatenate([SCALE * gaps, SCALE * self.differences, constant], axis=1)
+
+    @cached_property
+    def less_favoured(self) -> FloatArray:
+        """Where the values of the one who is less favoured lie in their ranges: one row a pair.
+
+        A number without a range, x, lies at x/(1 + |x|); a value that is missing at 0.
+        """
+        x = np.array([person.features for person in self.people], dtype=np.float64)
+        columns = [
+            _share_of_range(feature, x[:, place])
+            for place, feature in enumerate(self.schema.features)
+            if feature.visible
+        ]
+        return np.array(columns).reshape(len(columns), len(x)).T[self.under]
+
+
+def _share_of_range(feature: Feature, values: FloatArray) -> FloatArray:
+    low, high = feature.limits
+    if math.isfinite(high - low):
+        shares = (values - low) / (high - low or 1.0)  # a category may have a single level
+    else:
+        shares = values / (1.0 + np.abs(values))
+    return np.where(np.isnan(values), 0.0, shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +158,8 @@ class Response:
     """The panel's response: of the ``pairs`` that it was shown, those ``asked`` about in any case,
     and those ``reported``. ``whole`` says that it was shown all that were possible; ``late`` how
     many rounds have opened since; ``limits`` how far apart it would let the two of a reported pair
-    be, by their ids, in units, if it was asked for that and said so.
+    be, by their ids, in units, if it was asked for that and said so; ``panel`` who responded, if
+    that need not be the panel that sits by now.
     """
 
     pairs: Possible
@@ -136,6 +168,11 @@ class Response:
     whole: bool
     late: int = 0
     limits: Limits = field(default_factory=dict)
+    panel: str | None = None
+
+    def is_of(self, number: float) -> bool:
+        """Test whether the panel of that number responded."""
+        return self.panel is None or panel_number(self.panel) == number
 
     @property
     def quiet(self) -> bool:
@@ -201,6 +238,10 @@ class Attention(ABC):
     def period(self, memory: Memory) -> int:  # noqa: ARG002
         """``steps``, or more rounds where what was learnt vouches for fewer of them."""
         return self.steps
+
+    def convene(self, memory: Memory, panel: str) -> Memory:  # noqa: ARG002
+        """The memory when a panel, by its name, is about to be asked: perhaps another one."""
+        return memory
 
     def learn(self, memory: Memory, response: Response) -> Memory:  # noqa: ARG002
         """The memory after the panel's response."""
@@ -294,7 +335,7 @@ def attention_from_spec(spec: Mapping[str, Any]) -> Attention:
     >>> attention_from_spec({"attention": "share", "share": 0.25})
     Share(share=0.25)
     """
-    attention: Attention = ATTENTIONS.read("attention", spec, '{"attention": "possible"}')
+    attention: Attention = ATTENTIONS.read(spec)
     return attention
 
 
@@ -390,7 +431,8 @@ class Dominance(Attention):
     If the panel accepted a pair, it accepts every pair that differs by as much in each feature and
     has no larger gap: certainly, where all auditors measure by metrics that grow with differences.
     The last ``remembered`` accepted pairs are kept, those that another dominates left out; a
-    surprise forgets them. With probability ``least`` a round is shown whole.
+    surprise forgets them, and so does another panel. With probability ``least`` a round is shown
+    whole.
     """
 
     least: float = 0.05
@@ -403,15 +445,24 @@ class Dominance(Attention):
         most = integer("remembered", self.remembered, 1, 4096, "128 is the default.")
         assign(self, least=_chance("least", self.least), remembered=most)
 
+    def start(self, schema: FeatureSchema) -> Memory:  # noqa: ARG002
+        """No panel yet."""
+        return (0.0,)
+
     def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
-        """As many numbers as some pairs have."""
+        """The panel's number, and as many others as some pairs have."""
         width = sum(feature.visible for feature in schema.features) + 1
-        return len(memory) % width == 0 and len(memory) <= width * self.remembered
+        return len(memory) % width == 1 % width and 1 <= len(memory) <= 1 + width * self.remembered
+
+    def convene(self, memory: Memory, panel: str) -> Memory:
+        """Another panel has accepted nothing yet."""
+        number = panel_number(panel)
+        return memory if memory[0] == number else (number,)
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
         """Those that no remembered pair dominates."""
         rows = _ordered(pairs)
-        accepted = np.array(memory).reshape(-1, rows.shape[1])
+        accepted = np.array(memory[1:]).reshape(-1, rows.shape[1])
         known = np.any(np.all(accepted[None, :, :] <= rows[:, None, :], axis=2), axis=1)
         return np.asarray(~known, dtype=np.bool_)
 
@@ -420,15 +471,22 @@ class Dominance(Attention):
         return to_units(self.least)
 
     def learn(self, memory: Memory, response: Response) -> Memory:
-        """Keep the accepted pairs that no other dominates."""
+        """Keep the accepted pairs that no other dominates; a panel of before tells nothing."""
+        if not response.is_of(memory[0]):
+            return memory
         if response.surprise or not response.quiet:
-            return () if response.surprise else memory
+            return memory[:1] if response.surprise else memory
         rows = _ordered(response.pairs)
-        accepted = np.array(memory).reshape(-1, rows.shape[1])
+        accepted = np.array(memory[1:]).reshape(-1, rows.shape[1])
         for row in rows[self.unknown(memory, response.pairs)]:
             if not (accepted <= row).all(axis=1).any():
                 accepted = np.concatenate([accepted[~(row <= accepted).all(axis=1)], row[None]])
-        return tuple(accepted[-self.remembered :].ravel().tolist())
+        return (memory[0], *accepted[-self.remembered :].ravel().tolist())
+
+
+def panel_number(panel: str) -> float:
+    """A number of a panel's name, to tell panels apart in a memory; never 0, which is none."""
+    return 1.0 + int.from_bytes(sha256(panel.encode()).digest()[:6])
 
 
 def _ordered(pairs: Possible) -> FloatArray:
@@ -454,6 +512,17 @@ class PanelModel(Attention):
     panel that has changed its mind is found out by its next report, and not by chance. Where
     reports come late, d rounds have a chance of 1/(1 + d) each.
 
+    Who sits is published, so that another panel is no surprise: of what was learnt of the one
+    before, w = (m/(m + 10))² is in doubt after m responses of that one. Rounds have a chance of w
+    until one is shown whole, n and s lose w, and w/10 is added to the variance of every weight.
+    Panels that rotate from round to round are so learnt as one.
+
+    What people think of a person need not be in the differences. A ``personal`` model is told of
+    the less favoured, too, and moves the edge above which it asks with how well it foretells the
+    panel: a surprise lowers it, an expected report in a whole round raises it, so that three in ten
+    such reports are surprises (adaptive conformal inference, Gibbs and Candès 2021). Before real
+    people it looks less.
+
     Args:
         least: the smallest probability with which a round is shown whole.
         doubt: the chance of a report above which a pair is asked about.
@@ -462,6 +531,8 @@ class PanelModel(Attention):
             quiet one does, and every 1 + (steps − 1)·(1 + s)-th after surprises; 0 for none.
         graded: whether the panel is asked, of a pair that it reports, for the largest gap that it
             would accept. The pair then teaches the model twice: as it is, and at that limit.
+        personal: whether the place of the less favoured in every feature's range counts, and the
+            edge moves.
     """
 
     least: float = 0.04
@@ -469,6 +540,7 @@ class PanelModel(Attention):
     patience: float = 3.0
     steps: int = 6
     graded: bool = False
+    personal: bool = False
     name = "model"
     learns = True
     summary = "pairs of which a model of the panel is not sure; the others by chance"
@@ -481,12 +553,40 @@ class PanelModel(Attention):
             patience=positive("patience", self.patience, "3 is the default."),
             steps=integer("steps", self.steps, 0, 1 << 32, "6 is the default."),
             graded=flag("graded", self.graded, "False is the default."),
+            personal=flag("personal", self.personal, "False is the default."),
         )
 
     def start(self, schema: FeatureSchema) -> Memory:
         """Neither a whole round nor a surprise nor a report yet; weights of mean 0."""
-        d = sum(feature.visible for feature in schema.features) + 2
-        return (0.0, 0.0, 0.0, *(0.0,) * d, *(VARIANCE * np.eye(d)).ravel().tolist())
+        d = (1 + self.personal) * sum(feature.visible for feature in schema.features) + 2
+        return (*(0.0,) * self._own, *Logistic.start(d, VARIANCE).numbers)
+
+    @property
+    def _own(self) -> int:
+        """The count of numbers that are not the regression's: n, s, the chance of a round that
+        follows, the panel's number, how often it responded, and the edge's.
+        """
+        return 5 + self.personal
+
+    def convene(self, memory: Memory, panel: str) -> Memory:
+        """Another panel puts in doubt what was learnt, the more the better the last was known."""
+        quiet, surprises, followed, sat, responses = memory[:5]
+        number = panel_number(panel)
+        if sat == number:
+            return memory
+        share = responses / (responses + ACQUAINTED)
+        doubted = share * share if sat else 0.0
+        model, kept = Logistic.of(memory[self._own :]), 1.0 - doubted
+        stirred = model.covariance + STIR * doubted * np.eye(len(model.mean))
+        judged = quiet * kept, surprises * kept, max(followed, doubted), number, 0.0
+        numbers = replace(model, covariance=stirred).numbers
+        return (*judged, *memory[5 : self._own], *numbers)
+
+    def _rows(self, pairs: Possible) -> FloatArray:
+        """Return the inputs of the regression, a row a pair."""
+        if not self.personal:
+            return pairs.inputs
+        return np.concatenate([pairs.inputs, SCALE / 2.0 * pairs.less_favoured], axis=1)
 
     def chance(self, memory: Memory) -> int:
         """c/(c + n), but at least the least, or what follows a report."""
@@ -499,29 +599,26 @@ class PanelModel(Attention):
         return 1 + int((self.steps - 1) * (1.0 + memory[1])) if self.steps else 0
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
-        """mean + standard deviation > ln(doubt/(1 − doubt))."""
-        mean, covariance = _weights(memory)
-        rows = _inputs(pairs)
-        centre, spread = np.zeros(len(rows)), np.zeros(rows.shape)
-        for j, weight in enumerate(mean.tolist()):
-            centre = centre + rows[:, j] * weight
-            spread = spread + rows[:, j, None] * covariance[j]
-        variance = np.zeros(len(rows))
-        for j in range(rows.shape[1]):
-            variance = variance + rows[:, j] * spread[:, j]
-        edge = log(self.doubt) - log(1.0 - self.doubt)
-        return np.asarray(centre + np.sqrt(np.maximum(variance, 0.0)) > edge)
+        """mean + standard deviation > ln(doubt/(1 − doubt)) + how far the edge has moved."""
+        centre, variance = Logistic.of(memory[self._own :]).estimates(self._rows(pairs))
+        edge = log(self.doubt) - log(1.0 - self.doubt) + (memory[5] if self.personal else 0.0)
+        return np.asarray(centre + np.sqrt(variance) > edge)
 
     def learn(self, memory: Memory, response: Response) -> Memory:
         """A Newton step a pair: all of them where the response is quiet, else those reported."""
-        mean, covariance = _weights(memory)
-        rows = _inputs(response.pairs)
-        judged = self._judged(memory, response)
-        if response.surprise:
-            covariance = covariance * 2.0
-        for row, target in _lessons(response, rows):
-            mean, covariance = _newton(mean, covariance, row.tolist(), target)
-        return (*judged, *mean.tolist(), *covariance.ravel().tolist())
+        model = Logistic.of(memory[self._own :])
+        if response.surprise and model.covariance.max() < WIDEST:
+            model = replace(model, covariance=model.covariance * 2.0)
+        for row, target in _lessons(response, self._rows(response.pairs)):
+            model = model.after(row.tolist(), target)
+        moved = self._moved(memory[5], response) if self.personal else ()
+        sat = memory[3], memory[4] + response.is_of(memory[3])
+        return (*self._judged(memory, response), *sat, *moved, *model.numbers)
+
+    def _moved(self, edge: float, response: Response) -> tuple[float]:
+        """How far the edge is from ``doubt``, in log odds; rounds shown in part tell nothing."""
+        told = response.whole and not response.quiet
+        return (edge + PACE * (MISSED - response.surprise) if told else edge,)
 
     def _judged(self, memory: Memory, response: Response) -> tuple[float, float, float]:
         """n, s, and the chance of the round that follows a report."""
@@ -557,39 +654,13 @@ def _at_gap(row: FloatArray, gap: int) -> FloatArray:
     return np.concatenate([[SCALE * (gap / ONE)], row[1:]])
 
 
-def _newton(
-    mean: FloatArray, covariance: FloatArray, row: Sequence[float], target: float
-) -> tuple[FloatArray, FloatArray]:
-    """The mean and the covariance of the weights after one more row with its target, 0 or 1."""
-    direction, centre, variance = np.zeros(len(row)), 0.0, 0.0
-    for j, value in enumerate(row):
-        direction = direction + covariance[j] * value
-        centre += value * float(mean[j])
-    for value, other in zip(row, direction.tolist(), strict=True):
-        variance += value * other
-    small = exp_of_negative(abs(centre))
-    chance = (1.0 if centre >= 0 else small) / (1.0 + small)
-    curvature = chance * (1.0 - chance)
-    gain = 1.0 + curvature * variance
-    covariance = covariance - direction[:, None] * direction * (curvature / gain)
-    return mean + direction * ((target - chance) / gain), covariance
-
-
+# Surprises widen no further: a feature in which nobody ever differed would end at infinity.
+WIDEST = 2.0**40
 # Of the weights before the first response, on inputs from 0 to SCALE.
 VARIANCE, SCALE = 1.0, 4.0
+# How fast reports move the edge of a personal model, and the share of surprises that it aims at.
+PACE, MISSED = 0.1, 0.3
 # What a whole round without a surprise leaves of the surprises before it.
 REMEMBERED = 0.99
-
-
-def _weights(memory: Memory) -> tuple[FloatArray, FloatArray]:
-    """The mean and the covariance of the weights; the memory has 3 + d + d² numbers."""
-    d = (math.isqrt(4 * len(memory) - 11) - 1) // 2
-    return np.array(memory[3 : 3 + d]), np.array(memory[3 + d :]).reshape(d, d)
-
-
-def _inputs(pairs: Possible) -> FloatArray:
-    """4·gap, 4·|difference| of every feature, and 1: a row a pair."""
-    gaps = (pairs.gaps / ONE)[:, None]
-    return np.concatenate(
-        [SCALE * gaps, SCALE * pairs.differences, np.ones((len(pairs), 1))], axis=1
-    )
+# How many responses make a panel half known, and what another one adds to the variance of weights.
+ACQUAINTED, STIR = 10.0, 0.1

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner.attention import Share
@@ -144,64 +144,6 @@ class Lateness:
         if not self.counted:
             return math.sqrt(1 + d)
         return math.sqrt((1 + d / 4) * (1 + d if self.steady else 1.5 + d))
-
-
-@dataclass(frozen=True)
-class Price:
-    """The primal player's regret: at most C·sqrt(Σ B̄²) + burst·max B̄, on the program's grid.
-
-    C is the sum of the player's terms (Theorems A, A′ and those on cells, products and mixtures),
-    and of what the grid adds in ``rounds`` rounds: the noise is one of integers, which costs
-    s·2^-20/(unit·x), and weights are cut off, or words have 32 bits, which puts every chance off by
-    ``cut`` and costs cut·sqrt(T).
-    """
-
-    learner: Learner
-    late: Lateness
-    rounds: int
-
-    @cached_property
-    def _terms(self) -> tuple[float, float]:
-        learner, late = self.learner, self.late
-        terms = learner.primal.terms(
-            learner.hypotheses, learner.x, estimated=learner.label_square is not None
-        )
-        constant = sum(t.constant(late.slow(t.late), late.wide) for t in terms)
-        return constant, sum(t.burst(late.wide) for t in terms)
-
-    @property
-    def cut(self) -> float:
-        """The most by which the grid puts a chance of approval off."""
-        hypotheses = self.learner.hypotheses
-        if self.learner.primal.exact and isinstance(hypotheses, ExactWeights):
-            return hypotheses.cut
-        # Rounded are the scores of experts and of their mixture, half a unit each, and the weights.
-        experts = self.learner.primal.experts(hypotheses)
-        mixed = UNIT + experts * 2.0**-40 if experts else 0.0
-        return hypotheses.separators * 2.0**-31 + mixed
-
-    @cached_property
-    def constant(self) -> float:
-        """C."""
-        learner, grid = self.learner, 0.0
-        if not learner.primal.exact:
-            noise = float(learner.scale_factors[-1])
-            grid = learner.hypotheses.separators / (learner.pricing.unit * noise)
-            grid *= self.late.slow(1)
-        return self._terms[0] + grid + self.cut * math.sqrt(self.rounds)
-
-    @property
-    def burst(self) -> float:
-        """The price that every part adds for the bound of a single round."""
-        return self._terms[1]
-
-    @property
-    def prices(self) -> float:
-        """An addition to W, since multipliers are charged as integers, divided among pairs."""
-        k, rounds = self.learner.k, self.rounds
-        lost = self.learner.margins.beta * k * k / 2.0 * rounds
-        rounded = weighted_rounding(self.learner, rounds)
-        return UNIT * (lost + self.constant * math.sqrt(rounds)) + rounded
 
 
 @dataclass(frozen=True)
@@ -341,7 +283,7 @@ def theorem_e_geometric(learner: Learner, rounds: int, *, delay: int = 0) -> Geo
     delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
     counted = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
     late = Lateness(delay, delay + 1, counted=counted, steady=True)
-    constant, m = Price(learner, late, rounds).constant, proven_margin(learner)
+    constant, m = Theorems(learner, late, rounds).constant, proven_margin(learner)
     return Geometric(charged_eta(learner) * m / constant, m * m / (8.0 * constant * constant))
 
 
@@ -386,27 +328,70 @@ def paper_bound(learner: Learner, schedule: Paper, rounds: int) -> Bound:
 class Theorems:
     """The inequalities of Theorems B, C, C′ and E, with late feedback and audits of a share.
 
-    They all end in regret ≤ (k/eta)·W and a number of reports, each counted as one over the share.
+    They all end in regret ≤ (k/eta)·W and a number of reports, each counted as one over the share,
+    and begin with the primal player's regret, at most C·sqrt(Σ B̄²) + burst·max B̄. C is the sum of
+    the player's terms (Theorems A, A′ and those on cells, products and mixtures), and of what the
+    program's grid adds in ``rounds`` rounds: the noise is one of integers, which costs
+    s·2^-20/(unit·x), and weights are cut off, or words have 32 bits, which puts every chance off by
+    ``cut`` and costs cut·sqrt(T).
     """
 
     learner: Learner
-    schedule: SelfTuned
-    rounds: int
     late: Lateness
+    rounds: int
+
+    @cached_property
+    def _terms(self) -> tuple[float, float]:
+        learner, late = self.learner, self.late
+        terms = learner.primal.terms(
+            learner.hypotheses, learner.x, estimated=learner.label_square is not None
+        )
+        constant = sum(t.constant(late.slow(t.late), late.wide) for t in terms)
+        return constant, sum(t.burst(late.wide) for t in terms)
+
+    @property
+    def cut(self) -> float:
+        """The most by which the grid puts a chance of approval off."""
+        hypotheses = self.learner.hypotheses
+        if self.learner.primal.exact and isinstance(hypotheses, ExactWeights):
+            return hypotheses.cut
+        # Rounded are the scores of experts and of their mixture, half a unit each, and the weights.
+        experts = self.learner.primal.experts(hypotheses)
+        mixed = UNIT + experts * 2.0**-40 if experts else 0.0
+        return hypotheses.separators * 2.0**-31 + mixed
+
+    @cached_property
+    def constant(self) -> float:
+        """C."""
+        learner, grid = self.learner, 0.0
+        if not learner.primal.exact:
+            noise = float(learner.scale_factors[-1])
+            grid = learner.hypotheses.separators / (learner.pricing.unit * noise)
+            grid *= self.late.slow(1)
+        return self._terms[0] + grid + self.cut * math.sqrt(self.rounds)
+
+    @property
+    def burst(self) -> float:
+        """The price that every part adds for the bound of a single round."""
+        return self._terms[1]
+
+    @property
+    def prices(self) -> float:
+        """An addition to W, since multipliers are charged as integers, divided among pairs."""
+        k, rounds = self.learner.k, self.rounds
+        lost = self.learner.margins.beta * k * k / 2.0 * rounds
+        rounded = weighted_rounding(self.learner, rounds)
+        return UNIT * (lost + self.constant * math.sqrt(rounds)) + rounded
 
     @cached_property
     def eta(self) -> float:
         return charged_eta(self.learner)
 
-    @cached_property
-    def price(self) -> Price:
-        return Price(self.learner, self.late, self.rounds)
-
     def full(self) -> tuple[Bound, ...]:
         exact = self.learner.primal.exact
         if self.learner.audit_share < 1:
             holds = "in expectation, over the lottery of audits and the draws"
-            return self._bound(holds, self.labels(), 0.0 if exact else self.schedule.delta)
+            return self._bound(holds, self.labels(), 0.0 if exact else self._delta)
         return self._bound(self.holds, self.labels(), 0.0)
 
     @property
@@ -414,7 +399,7 @@ class Theorems:
         """With full information and all rounds audited."""
         holds = "surely"
         if not self.learner.primal.exact:
-            holds = f"with probability {1 - self.schedule.delta:g}"
+            holds = f"with probability {1 - self._delta:g}"
         if self.learner.primal.experts(self.learner.hypotheses):
             holds += f" after {self.rounds:,} rounds, {UNSEEN}"
         return holds
@@ -425,26 +410,25 @@ class Theorems:
 
     def labels(self) -> float:
         """L = C·eta·sqrt(T) + burst·eta, and how far the estimates of a mixture may be off."""
-        price = self.price
-        labels = (price.constant * math.sqrt(self.rounds) + price.burst) * self.eta
+        labels = (self.constant * math.sqrt(self.rounds) + self.burst) * self.eta
         if self.learner.primal.experts(self.learner.hypotheses):
             labels += self.eta * math.sqrt(2.0 * self.rounds * self._log(5) / self._draws)
         return labels
 
     def one_sided(self) -> tuple[Bound, ...]:
         """One-sided labels: in expectation, and for draws with high probability too."""
-        eta, rounds, price = self.eta, self.rounds, self.price
+        eta, rounds = self.eta, self.rounds
         if self.learner.primal.exact:
             # The second term is for J, which is cut off at 2^20, and for rounding.
             rounding = (2.0 * eta + self.learner.k) * UNIT * rounds
-            labels = (price.constant * math.sqrt(20.0 * rounds) + 5.0 * price.burst) * eta
+            labels = (self.constant * math.sqrt(20.0 * rounds) + 5.0 * self.burst) * eta
             return self._bound(IN_EXPECTATION, labels + rounding, 0.0)
         total, inverse, last = label_terms(rounds)
         bias = 2.0 * eta / math.e * inverse
         squares = rounds + 2.4 * total + (2.0 * last - 1.0) ** 2
-        burst = price.burst * eta * (2.0 * last - 1.0)
-        average = price.constant * eta * math.sqrt(squares) + bias + burst
-        expected = self._bound(IN_EXPECTATION, average, self.schedule.delta)
+        burst = self.burst * eta * (2.0 * last - 1.0)
+        average = self.constant * eta * math.sqrt(squares) + bias + burst
+        expected = self._bound(IN_EXPECTATION, average, self._delta)
         if self.learner.audit_share < 1 or self.late.delay:
             return expected
         # Two events may fail, four for a mixture, each with delta/9; estimates with about delta/2.
@@ -455,36 +439,40 @@ class Theorems:
         spread += 4.0 / 3.0 * eta * (last + 1.0) * every
         if self.learner.primal.experts(self.learner.hypotheses):
             spread += eta * (2.0 * last - 1.0) * math.sqrt(2.0 * rounds * log / self._draws)
-        surely = price.constant * eta * math.sqrt(squares) + bias + burst + spread
-        chance = f"with probability {1 - self.schedule.delta:g}"
+        surely = self.constant * eta * math.sqrt(squares) + bias + burst + spread
+        chance = f"with probability {1 - self._delta:g}"
         holds = f"{chance} after {rounds:,} rounds, {UNSEEN}"
         return expected + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
 
+    @property
+    def _delta(self) -> float:
+        return cast(SelfTuned, self.learner.schedule).delta
+
     def _log(self, parts: float) -> float:
-        return math.log(parts / self.schedule.delta)
+        return math.log(parts / self._delta)
 
     @property
     def _draws(self) -> int:
         """The fewest draws that estimate scores."""
         learner = self.learner
         experts = max(1, learner.primal.experts(learner.hypotheses))
-        return self.schedule.draws(learner.margins, learner.k * experts, 1)
+        return self.learner.schedule.draws(learner.margins, learner.k * experts, 1)
 
     def _bound(
         self, holds: str, labels: float, failing: float, name: str | None = None
     ) -> tuple[Bound, ...]:
-        learner, price = self.learner, self.price
+        learner = self.learner
         if proven_margin(learner) <= 0:
             return ()
         delay = self.late.delay
         side = Side(
-            learner, self.rounds, delay, labels + price.prices, price.constant, price.burst, failing
+            learner, self.rounds, delay, labels + self.prices, self.constant, self.burst, failing
         )
         conclusion = concluded(side)
         if conclusion is None:
             return ()
         w, reports = conclusion
-        source = f"Theorem {name or self._name}, {learner.primal.name}, C = {price.constant:.3g}"
+        source = f"Theorem {name or self._name}, {learner.primal.name}, C = {self.constant:.3g}"
         if delay:
             source += f", at most {delay} rounds late"
         regret = learner.k / self.eta * w
@@ -589,5 +577,5 @@ def bounds(
         counted=schedule.counts_outstanding,
         steady=learner.multiplier.never_decreases,
     )  # fmt: skip
-    theorems = Theorems(learner, schedule, rounds, late)
+    theorems = Theorems(learner, late, rounds)
     return theorems.one_sided() if one_sided else theorems.full()

@@ -16,18 +16,19 @@ schedule. The other form needs no oracle but the player's own C, and the largest
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from likewise.hypotheses.base import ExactWeights
+from likewise.hypotheses.base import ExactWeights, HypothesisClass
 from likewise.learner import bounds
 from likewise.learner.schedules import Paper, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State
-from likewise.numerics.fixed_point import BITS, ONE, to_units
+from likewise.numerics.fixed_point import BITS, ONE, IntArray, to_units
 from likewise.validation import instance, integer, within
 
 
@@ -190,19 +191,18 @@ def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) 
 
 def _first(holds: Callable[[int], bool], last: int) -> int:
     """The first number up to ``last`` from which on a condition holds, by bisection."""
-    low, high = 0, last
-    while low < high:
-        half = (low + high) // 2
-        low, high = (low, half) if holds(half) else (half + 1, high)
-    return low
+    return bisect_left(range(last), True, key=holds)
+
+
+def least_cost(hypotheses: HypothesisClass, costs: IntArray) -> int:
+    """min_h F(h), in units."""
+    silence = np.zeros((1, hypotheses.separators), dtype=np.int64)
+    return int(hypotheses.totals(costs, hypotheses.minimise(costs, silence))[0])
 
 
 def _left(state: State) -> float:
     """Σ f_t(π̃^t) − min_h F_T(h) − beta·Σ lam_t; the first two exactly, in units of 2^-40."""
-    hypotheses = state.learner.hypotheses
-    silence = np.zeros((1, hypotheses.separators), dtype=np.int64)
-    best = hypotheses.minimise(state.costs, silence)
-    least = int(hypotheses.totals(state.costs, best)[0])
+    least = least_cost(state.learner.hypotheses, state.costs)
     paid = (state.account.paid - (least << BITS)) / float(ONE * ONE)
     return paid - bounds.asked_beta(state.learner) * (state.account.reported / ONE)
 
@@ -269,10 +269,10 @@ def score_deviation(
     order of the rounds.
     """
     rounding, k = _rounding(learner, rounds), learner.k
-    if learner.primal.exact:
-        return rounding, "surely"
     if "full" not in bounds.proved(learner.primal):
         return rounding, "surely, of the published scores"
+    if learner.primal.exact:
+        return rounding, "surely"
     # R never falls: blocks that double have at least the draws of their first round.
     variance, first = 0.0, 1
     while first <= rounds:
@@ -347,8 +347,8 @@ def _from_largest_lam(state: State, delay: int) -> float | None:
     if delay and not schedule.as_proved:
         return None
     late = bounds.Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
-    theorem = bounds.Theorems(learner, schedule, state.opened, late)
-    c, burst = theorem.price.constant, theorem.price.burst
+    theorem = bounds.Theorems(learner, late, state.opened)
+    c, burst = theorem.constant, theorem.burst
     lam = state.account.largest_lam / learner.audit_share
-    w = theorem.labels() + theorem.price.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
+    w = theorem.labels() + theorem.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
     return learner.k / bounds.charged_eta(learner) * w

@@ -88,6 +88,17 @@ class Loss:
         """True if all errors weigh 1."""
         return self.approval == self.rejection == 1.0
 
+    @property
+    def noun(self) -> str:
+        """The noun for what is counted in it.
+
+        >>> Loss().noun, Loss(fractions=True).noun, Loss(rejection=0.25).noun
+        ('errors', 'expected loss', 'expected cost')
+        """
+        if not self.alike:
+            return "expected cost"
+        return "expected loss" if self.fractions else "errors"
+
     def check(self, schema: FeatureSchema) -> None:
         """Refuse names that are no features with a range."""
         for name in (self.approval, self.rejection):

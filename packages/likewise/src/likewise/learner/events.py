@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any, Literal, cast, get_args
 
+import numpy as np
+
 from likewise.errors import EventRefused, shown
 from likewise.numerics.fixed_point import ONE
 
@@ -36,7 +38,7 @@ def listed(value: object, name: str, items: str, kind: type = object) -> tuple[A
 @dataclass(frozen=True, eq=False)
 class Person:
     """Somebody who arrived: an id and the encoded features, in the order of the schema; a missing
-    value is NaN, and equals another that is missing.
+    value is NaN (or None), and equals another that is missing.
 
     >>> Person("ann", (1.0, float("nan"))) == Person("ann", (1.0, float("nan")))
     True
@@ -53,10 +55,11 @@ class Person:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Person):
             return NotImplemented
-        return (self.id, len(self.features)) == (other.id, len(other.features)) and all(
-            a == b or str(a) == str(b) == "nan"
-            for a, b in zip(self.features, other.features, strict=True)
-        )
+        try:
+            left, right = (np.array(p.features, dtype=np.float64) for p in (self, other))
+        except (OverflowError, TypeError, ValueError):
+            return False
+        return self.id == other.id and np.array_equal(left, right, equal_nan=True)
 
     def __hash__(self) -> int:
         return hash(self.id)

@@ -14,34 +14,37 @@ one fixed policy, before a panel that does not err. With the rounds themselves t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
 from likewise.learner.certificate import (
-    TUNED_TO,
     Certificate,
-    deviation,
     labels_in_order,
+    least_cost,
     score_deviation,
     score_draws,
 )
-from likewise.learner.costs import ALIKE, report_cost
+from likewise.learner.costs import ALIKE, Weights, report_cost
+from likewise.learner.events import Decision
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, points_of
-from likewise.numerics.fixed_point import BITS, ONE, IntArray, to_units
+from likewise.numerics.fixed_point import BITS, ONE, IntArray, log, to_units
 from likewise.validation import instance, integer, require, within
 
 # Intervals begin and end at so many times at most, where sums of costs are kept.
 MOST_BLOCKS, MOST_SUMS = 40, 1 << 22
-# The implicit exploration is the best of these; each has its share of the failures.
+# So many rounds wait at most for one before them.
+MOST_EARLY = 10_000
+# How much is left out of J is the best of these; each has its share of the failures.
 GAMMAS = tuple(2.0**-j for j in range(1, 9))
+LATER = ", and neither its people nor its labels on later ones"
 
 
 class Charge(NamedTuple):
@@ -101,14 +104,9 @@ class Evidence:
         """The evidence of rounds that closed in any order."""
         return cls(learner, tuple(sorted(rounds, key=lambda round_: round_.number)))
 
-    @property
-    def _in_errors(self) -> float:
-        """k/eta, which turns costs into errors."""
-        return self.learner.k / bounds.charged_eta(self.learner)
-
     @cached_property
     def _charges(self) -> list[Charge]:
-        return [_charge(self.learner, round_, None) for round_ in self.rounds]
+        return [_charge(self.learner, round_) for round_ in self.rounds]
 
     def _sums(self, ends: Sequence[int]) -> list[Sums]:
         """The sums over the first ``end`` rounds, for each of some ends."""
@@ -118,30 +116,9 @@ class Evidence:
             for round_, charge in zip(
                 self.rounds[first:last], self._charges[first:last], strict=True
             ):
-                total = self._plus(total, round_, charge)
+                total = _plus(self.learner, total, round_, charge)
             sums.append(total)
         return sums
-
-    def _plus(self, sums: Sums, round_: OpenRound, charge: Charge) -> Sums:
-        """Sums with a round more."""
-        costs = sums.costs
-        if charge.people:
-            points = points_of(self.learner, round_.people, charge.people)
-            amounts = np.array(charge.amounts, dtype=np.int64)
-            costs = self.learner.hypotheses.charge(costs, points, amounts)
-        return Sums(costs, sums.paid + charge.paid, sums.reported + charge.reported)
-
-    def _least(self, costs: IntArray) -> int:
-        """min_h F(h)."""
-        hypotheses = self.learner.hypotheses
-        silence = np.zeros((1, hypotheses.separators), dtype=np.int64)
-        return int(hypotheses.totals(costs, hypotheses.minimise(costs, silence))[0])
-
-    def _bracket(self, first: Sums, last: Sums, least: int) -> float:
-        """(k/eta)·[Σ f_t(π̃^t) − min_h F(h) − beta·Σ lam_t] over the rounds between two sums."""
-        paid = (last.paid - first.paid - (least << BITS)) / float(ONE * ONE)
-        beta = bounds.asked_beta(self.learner)
-        return self._in_errors * (paid - beta * (last.reported - first.reported) / ONE)
 
     def _deviation(self, rounds: int, confidence: float) -> tuple[float, str]:
         in_order = labels_in_order(self.rounds, len(self.rounds))
@@ -163,11 +140,12 @@ class Evidence:
         last = integer("last", last, 1, len(self.rounds) + 1, "There are no more rounds.")
         confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
         before, after = self._sums((first - 1, last))[1:]
-        regret = self._bracket(before, after, self._least(after.costs - before.costs))
+        least = least_cost(self.learner.hypotheses, after.costs - before.costs)
+        regret = _bracket(self.learner, before, after, least)
         late, holds = self._deviation(last, confidence)
         early = self._deviation(first - 1, confidence)[0] if first > 1 else 0.0
         slack = late if self.learner.primal.exact else late + early
-        reports = _reports(self.rounds[first - 1 : last])
+        reports = sum(round_.outcome == "report" for round_ in self.rounds[first - 1 : last])
         rounds = last - first + 1
         return Certificate(rounds, self.learner.k, regret + slack, holds, None, reports)
 
@@ -185,7 +163,7 @@ class Evidence:
         ends = [total * (block + 1) // blocks for block in range(blocks)] if total else []
         sums = self._sums(ends)
         least = {
-            (i, j): self._least(sums[j].costs - sums[i].costs)
+            (i, j): least_cost(self.learner.hypotheses, sums[j].costs - sums[i].costs)
             for j in range(1, len(sums)) for i in range(j)
         }  # fmt: skip
         slack, holds = self._deviation(total, confidence)
@@ -201,7 +179,8 @@ class Evidence:
                 for j in range(1, len(sums)) if any(i < j for i in best)
             }  # fmt: skip
             cost, cuts = best[len(sums) - 1]
-            found.append(Partition(cuts, self._bracket(sums[0], sums[-1], cost) + slack, holds))
+            bracket = _bracket(self.learner, sums[0], sums[-1], cost)
+            found.append(Partition(cuts, bracket + slack, holds))
         return found
 
     def wrong_reports(self, count: int) -> float:
@@ -212,7 +191,7 @@ class Evidence:
         """
         count = integer("count", count, 0, None, "It counts reports.")
         prices = sorted((charge.wrong for charge in self._charges), reverse=True)
-        return self._in_errors * sum(prices[:count])
+        return _in_errors(self.learner) * sum(prices[:count])
 
     def one_sided(self, *, confidence: float = 0.95) -> Certificate | None:
         """The certificate with one-sided labels, with high probability at all times at once.
@@ -220,121 +199,234 @@ class Evidence:
         None where some labels of approved people have not come, or decisions were overridden, and
         for players of whom nothing is proved.
         """
-        learner, hypotheses = self.learner, self.learner.hypotheses
-        confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
-        # Without "full" nothing limits how far the scores' own errors are from the policy's.
-        proved = learner.primal.exact or {"full", "one-sided"} <= bounds.proved(learner.primal)
-        if not (proved and learner.pricing.one_sided) or any(map(_incomplete, self.rounds)):
-            return None
-        failing, drawn = 1.0 - confidence, 0.0
-        if not learner.primal.exact:  # a quarter each for scores by person, and for their sum
-            failing /= 4.0
-            drawn = score_deviation(learner, len(self.rounds), failing)[0]
-        offs = [_off(learner, round_.number, failing) for round_ in self.rounds]
-        sums = {gamma: Sums(hypotheses.no_costs(), 0, 0) for gamma in GAMMAS}
-        for round_, off in zip(self.rounds, offs, strict=True):  # its people are looked up once
-            for gamma in GAMMAS:
-                charge = _charge(learner, round_, gamma + off)
-                sums[gamma] = self._plus(sums[gamma], round_, charge)
-        share = failing / len(GAMMAS) / (2.0 if learner.primal.exact else 1.0)
-        regret = min(self._with_gamma(g, total, offs, share) for g, total in sums.items())
-        holds = f"with probability {confidence:g} at all times at once, {bounds.UNSEEN}"
-        rounds = len(self.rounds)
-        return Certificate(rounds, learner.k, regret + drawn, holds, None, _reports(self.rounds))
+        sums = OneSided(self.learner, confidence=confidence)
+        complete = [sums.take(round_) for round_ in self.rounds]
+        return sums.certificate() if all(complete) else None
 
-    def _with_gamma(self, gamma: float, sums: Sums, offs: list[float], failing: float) -> float:
-        """The bracket with J = 1/(q + off + gamma), its bias, and both deviations."""
-        rounds, k, exact = len(self.rounds), self.learner.k, self.learner.primal.exact
-        before = Sums(self.learner.hypotheses.no_costs(), 0, 0)
-        bracket = self._bracket(before, sums, self._least(sums.costs))
-        bias = sum(
-            _bias(decision.score / ONE, off, gamma, exact=exact)
-            for round_, off in zip(self.rounds, offs, strict=True)
-            for decision in round_.decisions.values()
-        )
-        estimates = k / gamma * (self._log_inverse_prior + math.log(1.0 / failing))
-        decisions = deviation(float(k * k * rounds), float(k * k * TUNED_TO), failing)
-        rounding = self._in_errors * 2.0 * k * bounds.UNIT * rounds
-        return bracket + bias + estimates + decisions + rounding
+
+class OneSided:
+    """The certificate with one-sided labels of the first rounds of a run, round by round.
+
+    Rounds come as they close, in any order; those that come early wait. ``rounds`` of them count:
+    all before the first that has not come, or that is ``incomplete``: labels of approved people
+    never came, or not before thousands of later rounds had closed, or decisions were not ours. It
+    holds at all times at once, and so for as many rounds as count whenever one looks.
+
+    >>> from likewise import Learner, Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> sums = OneSided(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1, feedback="one-sided"))
+    >>> sums.rounds, sums.certificate()
+    (0, None)
+    """
+
+    def __init__(self, learner: Learner, *, confidence: float = 0.95) -> None:
+        self.learner = learner
+        self.confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
+        # Of a player that draws two more things may fail: scores by person, and their sum.
+        self._failing = (1.0 - self.confidence) / (2.0 if learner.primal.exact else 4.0)
+        self.rounds, self.reports = 0, 0
+        self.incomplete: int | None = None
+        self._sums = {gamma: Sums(learner.hypotheses.no_costs(), 0, 0) for gamma in GAMMAS}
+        # What the approved did cost, and the squares by which rounds differed from the mean.
+        self._lost, self._squares = 0.0, 0.0
+        self._early: dict[int, OpenRound] = {}
 
     @property
-    def _log_inverse_prior(self) -> float:
-        """Of a prior that is settled in advance: the player's own, or the same for everybody."""
-        hypotheses = self.learner.hypotheses
-        if self.learner.primal.exact:
-            return cast(ExactWeights, hypotheses).log_inverse_prior
-        return hypotheses.log_size
+    def proved(self) -> bool:
+        """Test whether labels are one-sided, and the player's own class claims what is needed.
+
+        Without "full" nothing limits how far the scores' own errors are from the policy's.
+        """
+        claims = bounds.proved(self.learner.primal)
+        return {"full", "one-sided"} <= claims and self.learner.pricing.one_sided
+
+    def take(self, round_: OpenRound) -> bool:
+        """Take a round that has closed; tell if the certificate can go on behind it."""
+        if not self.proved or self.incomplete is not None:
+            return False
+        self._early[round_.number] = round_
+        while (following := self._early.pop(self.rounds + 1, None)) is not None:
+            if following.overrides or following.awaiting_labels(one_sided=True):
+                self.incomplete = following.number
+                self._early.clear()
+            else:
+                self._count(following)
+        if len(self._early) > MOST_EARLY:
+            self.incomplete = self.rounds + 1
+            self._early.clear()
+        return self.incomplete is None
+
+    def _count(self, round_: OpenRound) -> None:
+        learner = self.learner
+        off = _off(learner, round_.number, self._failing)
+        for gamma in GAMMAS:
+            charge = _charge(learner, round_, partial(_inverse, gamma, off))
+            self._sums[gamma] = _plus(learner, self._sums[gamma], round_, charge)
+        lost = _lost(learner, round_)
+        self._squares += (lost - self._lost / max(1, self.rounds)) ** 2
+        self._lost += lost
+        self.rounds += 1
+        self.reports += round_.outcome == "report"
+
+    def certificate(self) -> Certificate | None:
+        """The certificate of the rounds that count; None where there are none."""
+        learner, rounds, k, failing = self.learner, self.rounds, self.learner.k, self._failing
+        if not rounds:
+            return None
+        estimates = learner.hypotheses.log_size + math.log(len(GAMMAS) / failing)
+        regret = min(self._bracket(gamma) + k / gamma * estimates for gamma in GAMMAS)
+        regret += _shortfall(self._squares, 2.0 * k, failing)
+        regret += score_deviation(learner, rounds, failing)[0]
+        regret += _in_errors(learner) * 2.0 * k * bounds.UNIT * rounds  # costs are rounded to units
+        chance = f"with probability {self.confidence:g} at all times at once"
+        holds = f"{chance}, {bounds.UNSEEN}{LATER}"
+        return Certificate(rounds, k, regret, holds, None, self.reports)
+
+    def _bracket(self, gamma: float) -> float:
+        learner, sums = self.learner, self._sums[gamma]
+        nothing = Sums(learner.hypotheses.no_costs(), 0, 0)
+        return _bracket(learner, nothing, sums, least_cost(learner.hypotheses, sums.costs))
+
+    def to_json(self) -> dict[str, Any]:
+        """The certificate by name, with the rounds that count and what ends them."""
+        counted = {"rounds": self.rounds, "incomplete": self.incomplete}
+        certificate = self.certificate()
+        return counted | ({} if certificate is None else certificate.to_json())
 
 
-def _reports(rounds: Sequence[OpenRound]) -> int:
-    return sum(round_.outcome == "report" for round_ in rounds)
+def _in_errors(learner: Learner) -> float:
+    """k/eta, which turns costs into errors."""
+    return learner.k / bounds.charged_eta(learner)
+
+
+def _plus(learner: Learner, sums: Sums, round_: OpenRound, charge: Charge) -> Sums:
+    """Sums with a round more."""
+    costs = sums.costs
+    if charge.people:
+        points = points_of(learner, round_.people, charge.people)
+        amounts = np.array(charge.amounts, dtype=np.int64)
+        costs = learner.hypotheses.charge(costs, points, amounts)
+    return Sums(costs, sums.paid + charge.paid, sums.reported + charge.reported)
+
+
+def _bracket(learner: Learner, first: Sums, last: Sums, least: int) -> float:
+    """(k/eta)·[Σ f_t(π̃^t) − min_h F(h) − beta·Σ lam_t] over the rounds between two sums."""
+    paid = (last.paid - first.paid - (least << BITS)) / float(ONE * ONE)
+    beta = bounds.asked_beta(learner)
+    return _in_errors(learner) * (paid - beta * (last.reported - first.reported) / ONE)
 
 
 def _off(learner: Learner, t: int, failing: float) -> float:
-    """By how much a published score may differ from the chance of approval.
+    """By how much the chance of approval may exceed a published score.
 
     Surely for a player that knows its policy; else in all rounds at once, for everybody in them,
-    with probability 1 − failing: sqrt(ln(2·k·t·(t + 1)/failing)/(2·R_t)), by Hoeffding.
+    with probability 1 − failing: sqrt(ln(k·t·(t + 1)/failing)/(2·R_t)), by Hoeffding.
     """
     if learner.primal.exact:
         hypotheses = learner.hypotheses
         return bounds.UNIT + (hypotheses.cut if isinstance(hypotheses, ExactWeights) else 0.0)
-    log = math.log(2.0 * learner.k * t * (t + 1) / failing)
+    log = math.log(learner.k * t * (t + 1) / failing)
     return math.sqrt(log / (2.0 * score_draws(learner, t))) + bounds.UNIT
 
 
-def _bias(score: float, off: float, gamma: float, *, exact: bool) -> float:
-    """How far J = 1/(q~ + off + gamma) may be off in the mean, at a published score q~.
+def _inverse(gamma: float, off: float, score: float) -> float:
+    """The largest J with E exp(2·gamma·l·1[approved]·J) ≤ exp(2·gamma·l) for all l in [0, 1].
 
-    Of published scores it is at most 2·q~·(gamma + 2·off)/(q~ + off + gamma), and 2·q~. For a
-    player that knows its policy it is taken of that, which adds 2·off.
+    It is ln(1 + (e^{2·gamma} − 1)/q)/(2·gamma) for the chance q, which is score + off at most, and
+    between 1/(q + gamma) and 1/q.
+
+    >>> _inverse(0.1, 0.0, 1.0), round(_inverse(0.1, 0.0, 0.5), 3)
+    (1.0, 1.833)
     """
-    if not exact:
-        return 2.0 * score * min(1.0, (gamma + 2.0 * off) / (score + off + gamma))
-    return 2.0 * (score + off) * (gamma + off) / (score + off + gamma) + 2.0 * off
+    chance = min(1.0, score + off)
+    if chance == 1.0:
+        return 1.0
+    return log(1.0 + _exp_less_one(2.0 * gamma) / chance) / (2.0 * gamma)
 
 
-def _incomplete(round_: OpenRound) -> bool:
-    """Test whether labels of approved people are missing, or a decision was not ours."""
-    return bool(round_.overrides) or round_.awaiting_labels(one_sided=True) > 0
+def _exp_less_one(x: float) -> float:
+    """e^x − 1 for x in [0, 1], with the same bits everywhere."""
+    term = total = x
+    for n in range(2, 20):
+        term *= x / n
+        total += term
+    return total
 
 
-def _charge(learner: Learner, round_: OpenRound, gamma: float | None) -> Charge:
-    """The charges of a round; of its labels with J = 1/(q + gamma) where gamma is given."""
-    people, amounts = _labels(learner, round_, gamma)
+def _shortfall(squares: float, largest: float, failing: float) -> float:
+    """How far the sum of losses in [0, largest] may be below its mean, at any time.
+
+    It is exceeded with probability ``failing`` at most. ``squares`` is Σ (X_t − X̂_t)² with X̂_t the
+    mean of earlier losses, an empirical variance: the limit is the least over z of
+    (largest/z)·[φ(z)·squares/largest² + ln(1/failing_z)], φ(z) = −ln(1 − z) − z.
+
+    >>> round(_shortfall(0.25, 1.0, 0.05), 1), round(_shortfall(250.0, 1.0, 0.05), 1)
+    (10.2, 57.7)
+    """
+    variance, log = squares / largest**2, math.log(len(GAMMAS) / failing)
+    return min(largest / z * ((-math.log1p(-z) - z) * variance + log) for z in GAMMAS)
+
+
+def _lost(learner: Learner, round_: OpenRound) -> float:
+    """The cost of those approved in a round, beyond w: (v + w)·(1 − y) of each."""
+    people = _labelled(learner, round_)
+    return sum(sum(weights) / ONE * (1.0 - y) for _, y, weights in people if y is not None)
+
+
+def _charge(
+    learner: Learner, round_: OpenRound, inverse: Callable[[float], float] | None = None
+) -> Charge:
+    """The charges of a round; where J is given for published scores, labels' by it.
+
+    Then its scores paid what the approved did cost, in truth.
+    """
+    people, amounts, paid = _labels(learner, round_, inverse)
     reported, wrong, beta = 0, 0.0, bounds.asked_beta(learner)
     if round_.outcome == "report" and not learner.ignores_reports:
         amount = report_cost(round_.lam / learner.audit_share, len(round_.pairs))
         reported = amount * len(round_.pairs)
         for over, under in round_.pairs:
-            gap = (round_.decisions[over].score - round_.decisions[under].score) / ONE
-            wrong += amount / ONE * (1.0 - gap + beta)
+            gap = round_.decisions[over].score - round_.decisions[under].score
+            paid += amount * gap
+            wrong += amount / ONE * (1.0 - gap / ONE + beta)
             people, amounts = [*people, over, under], [*amounts, amount, -amount]
-    paid = sum(a * round_.decisions[p].score for p, a in zip(people, amounts, strict=True))
     return Charge(people, amounts, paid, reported, wrong)
 
 
 def _labels(
-    learner: Learner, round_: OpenRound, gamma: float | None
-) -> tuple[list[str], list[int]]:
-    """The charges of a round's labels."""
-    by_id, schema = {p.id: p for p in round_.people}, learner.hypotheses.schema
-    alike, pricing = learner.loss.alike, learner.pricing
-    people, amounts = [], []
-    for person, decision in round_.decisions.items():
-        if pricing.one_sided and person in round_.overrides:
-            continue
-        weights = ALIKE if alike else learner.loss.weights(schema, by_id[person])
-        label = round_.labels.get(person)
-        if gamma is not None:
-            seen = 0.0
-            if label is not None:
-                chance = decision.score / ONE + gamma
-                seen = sum(weights) / ONE * (1.0 - float(label)) / chance
-            amounts.append(math.floor(pricing.unit * (seen - weights[1] / ONE)))
-        elif label is not None:
-            amounts.append(pricing.labelled(decision, to_units(label), weights))
+    learner: Learner, round_: OpenRound, inverse: Callable[[float], float] | None
+) -> tuple[list[str], list[int], int]:
+    """The charges of a round's labels, and what its scores paid."""
+    pricing, people, amounts, paid = learner.pricing, [], [], 0
+    for decision, label, weights in _labelled(learner, round_):
+        if inverse is not None:
+            seen = 0.0 if label is None else pricing.unit * sum(weights) / ONE * (1.0 - label)
+            rejection = pricing.unit * weights[1] / ONE
+            estimated = seen * inverse(decision.score / ONE) if seen else 0.0
+            amount = math.floor(estimated - rejection)
+            paid += math.ceil(seen * ONE - rejection * decision.score)
         else:
-            amounts.append(pricing.sealed(decision, weights))  # 0 with full information
-        people.append(person)
-    return people, amounts
+            amount = (
+                pricing.sealed(decision, weights) if label is None  # 0 with full information
+                else pricing.labelled(decision, to_units(label), weights)
+            )  # fmt: skip
+            paid += amount * decision.score
+        people.append(decision.person)
+        amounts.append(amount)
+    return people, amounts, paid
+
+
+def _labelled(
+    learner: Learner, round_: OpenRound
+) -> Iterator[tuple[Decision, float | None, Weights]]:
+    """Everybody in a round with their label, if it came, and the weights of either error.
+
+    With one-sided labels, those whose decisions were overridden do not count.
+    """
+    by_id, schema = {p.id: p for p in round_.people}, learner.hypotheses.schema
+    for person, decision in round_.decisions.items():
+        if learner.pricing.one_sided and person in round_.overrides:
+            continue
+        alike = learner.loss.alike
+        weights = ALIKE if alike else learner.loss.weights(schema, by_id[person])
+        yield decision, round_.labels.get(person), weights

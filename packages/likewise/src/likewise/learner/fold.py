@@ -108,7 +108,7 @@ def _arrived(event: events.Arrived, state: State) -> State:
     for person in event.people:
         check_id(person.id, "A person's id")
     present = {p.id: p for p in round_.people}
-    if present and all(p.id in present and same_person(p, present[p.id]) for p in event.people):
+    if all(present.get(p.id) == p for p in event.people):
         return state
     if round_.panel is not None:
         raise EventRefused(
@@ -171,18 +171,26 @@ def possible_pairs(round_: OpenRound, learner: Learner, sensitivity: int) -> Pos
     return Possible.of(learner.hypotheses.schema, round_.people, scores, sensitivity)
 
 
-def asking(state: State, round_id: str) -> Asking:
+def asking(state: State, round_id: str, panel: str = "panel") -> Asking:
     """The pairs that the panel is asked about in a round, as the learner's attention decides.
 
-    It is fixed when the round is sealed; until then, what it would be if it were sealed now.
+    It is fixed when the round is sealed; until then, what it would be if it were sealed now, with
+    the panel of that name.
     """
+    check_id(panel, "A panel's name")
     round_ = open_round(state, round_id)
     if round_.undecided:
         raise EventRefused(
             f"Round {round_.id!r}: {len(round_.undecided)} people are undecided, and what a panel "
             f"is asked depends on their scores. Decide on them first."
         )
-    return _ask(state, round_) if round_.asking is None else round_.asking
+    return _ask(_convened(state, panel), round_) if round_.asking is None else round_.asking
+
+
+def _convened(state: State, panel: str) -> State:
+    """The state when a panel is about to be asked: the attention may know another one."""
+    memory = state.learner.looking.convene(state.memory, panel)
+    return state if memory is state.memory else changed(state, memory=memory)
 
 
 def _ask(state: State, round_: OpenRound) -> Asking:
@@ -223,16 +231,6 @@ def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tu
         return people
     rows = zip(encoded.ids, encoded.x.tolist(), strict=True)
     return tuple(Person(name, tuple(row)) for name, row in rows)
-
-
-def same_person(left: Person, right: Person) -> bool:
-    """Compare id and features; a value that is missing agrees with one that is missing."""
-    try:
-        # None is a missing value too.
-        a, b = (np.array(p.features, dtype=np.float64) for p in (left, right))
-    except (OverflowError, TypeError, ValueError):
-        return False
-    return left.id == right.id and np.array_equal(a, b, equal_nan=True)
 
 
 def decide(state: State, round_id: str) -> events.Decided:
@@ -321,48 +319,38 @@ def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: L
             _check_decision(d, round_, learner)
 
 
+def _in_units(value: object, low: int, high: int) -> bool:
+    """Test for an integer in [low, high]; a truth value is none."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
 def _check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
-    score, inverse = decision.score, decision.inverse_chance
-    if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
-        raise EventRefused(
-            f"Person {decision.person!r}: a score must be an integer in [0, 2^20]; got "
-            f"{score!r}. likewise.numerics.fixed_point.to_units turns a chance into one."
-        )
-    if not isinstance(decision.approved, bool):
-        raise EventRefused(
-            f"Person {decision.person!r}: approved must be True or False; got "
-            f"{decision.approved!r}."
-        )
-    _check_experts(decision, learner)
-    if not (learner.pricing.one_sided and decision.approved):
-        if inverse is not None:
-            raise EventRefused(
-                f"Person {decision.person!r}: an inverse chance is for those whom a learner with "
-                f"one-sided labels approved; got {inverse!r}."
-            )
-        return
+    inverse, experts = decision.inverse_chance, decision.experts
+    count = learner.primal.experts(learner.hypotheses)
+    scores = experts if isinstance(experts, tuple) else ()
+    complete = len(scores) == count and (count > 0 or experts is None)
+    listed = f"{count} integers in [0, 2^20]" if count else "none"
+    weighted = learner.pricing.one_sided and decision.approved is True
     # Where S rests on the range of an estimate, J is at most M.
     capped = learner.label_square is None
     largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
-    if isinstance(inverse, bool) or not isinstance(inverse, int) or not ONE <= inverse <= largest:
-        raise EventRefused(
-            f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
-            f"come with its inverse chance, an integer in [2^20, {largest}]; got {inverse!r}."
-        )
-
-
-def _check_experts(decision: Decision, learner: Learner) -> None:
-    """The scores of the player's experts, of as many as it has."""
-    count, scores = learner.primal.experts(learner.hypotheses), decision.experts
-    plain = scores is None if count == 0 else isinstance(scores, tuple) and len(scores) == count
-    if not plain or not all(
-        isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= ONE for s in scores or ()
-    ):
-        rule = f"{count} integers in [0, 2^20]" if count else "none"
-        raise EventRefused(
-            f"Person {decision.person!r}: the scores of the player's experts must be {rule}; got "
-            f"{shown(scores)}. decide(…) has them."
-        )
+    rules = (
+        (_in_units(decision.score, 0, ONE), "a score must be an integer in [0, 2^20]",
+         decision.score),
+        (isinstance(decision.approved, bool), "approved must be True or False", decision.approved),
+        (complete and all(_in_units(score, 0, ONE) for score in scores),
+         f"the scores of the player's experts must be {listed}", experts),
+        (weighted or inverse is None,
+         "an inverse chance is for those whom a learner with one-sided labels approved", inverse),
+        (not weighted or _in_units(inverse, ONE, largest),
+         f"with one-sided labels an approval must come with its inverse chance, an integer in "
+         f"[2^20, {largest}]", inverse),
+    )  # fmt: skip
+    for fits, rule, value in rules:
+        if not fits:
+            raise EventRefused(
+                f"Person {decision.person!r}: {rule}; got {shown(value)}. decide(…) has what fits."
+            )
 
 
 @_fold.register
@@ -381,6 +369,7 @@ def _sealed(event: events.Sealed, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
             f"then seal."
         )
+    state = _convened(state, event.panel)
     asked = _ask(state, round_)
     round_ = changed(round_, panel=event.panel, frozen=None, asking=asked)
     state = with_round(state, round_, looks=state.looks.asked(asked))
@@ -526,7 +515,7 @@ def _attended(state: State, round_: OpenRound, limits: Limits) -> State:
         response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
             asked.whole, state.opened - round_.number,
-            limits,
+            limits, round_.panel,
         )  # fmt: skip
         memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)

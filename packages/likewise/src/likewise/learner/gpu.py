@@ -1,9 +1,8 @@
 """The GPU engine: the reference engine's draws on an NVIDIA GPU, by PyTorch and Triton.
 
 The device draws from lists of hypotheses, whose tables are kept there. The compiled engine draws
-from other classes, as fast as their noise, and computes the weights of a round whose costs and
-people are on the host: copying them would take longer. The two libraries are optional, and imported
-here alone.
+from other classes, as fast as their noise, and computes all weights and charges. The two libraries
+are optional, and imported here alone.
 """
 
 from __future__ import annotations
@@ -11,19 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from likewise.errors import MissingGpuError, missing
-from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
+from likewise.hypotheses.base import Bits, HypothesisClass, Points
 from likewise.hypotheses.lists import Listed
-from likewise.numerics.fixed_point import LN2, ONE, FloatArray, IntArray
+from likewise.numerics.fixed_point import LN2, ONE, IntArray
 from likewise.numerics.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
-
-if TYPE_CHECKING:
-    from likewise.learner.oracle import Engine
 
 try:
     import torch
@@ -204,6 +200,24 @@ def costs_kernel(
     tl.store(out + h, tl.where(h < size, short, _FAR // 2), mask=h < padded)
 
 
+@kernel()
+def _scores_in_parts(
+    digits: tl.tensor, table: tl.tensor, row: tl.tensor, valid: tl.tensor, h: tl.tensor,
+    WIDTH: tl.constexpr, DEPTH: tl.constexpr, ROWS: tl.constexpr, TILE: tl.constexpr,
+) -> tl.tensor:  # fmt: skip
+    """Σ digits[row]·table[h] of some rows and hypotheses, DEPTH digits at a time."""
+    depth = tl.arange(0, DEPTH)
+    scores = tl.zeros((ROWS, TILE), tl.int32)
+    for start in range(0, 2 * WIDTH, DEPTH):
+        part = tl.load(
+            digits + row[:, None].to(tl.int64) * (2 * WIDTH) + start + depth[None, :],
+            mask=valid[:, None], other=0,
+        )  # fmt: skip
+        rows = tl.load(table + h[:, None].to(tl.int64) * (2 * WIDTH) + start + depth[None, :])
+        scores = tl.dot(part, tl.trans(rows), acc=scores, out_dtype=tl.int32)
+    return scores
+
+
 @kernel("rows", "groups")
 def minima_kernel(
     digits: tl.tensor, table: tl.tensor, costs: tl.tensor, minima: tl.tensor, rows: tl.tensor,
@@ -235,16 +249,7 @@ def minima_kernel(
                 table_rows = tl.load(table + h[:, None].to(tl.int64) * DEPTH + depth[None, :])
                 scores = tl.dot(digits_of_rows, tl.trans(table_rows), out_dtype=tl.int32)
             else:
-                scores = tl.zeros((ROWS, TILE), tl.int32)
-                for start in range(0, 2 * WIDTH, DEPTH):
-                    part = tl.load(
-                        digits + row[:, None].to(tl.int64) * (2 * WIDTH) + start + depth[None, :],
-                        mask=valid[:, None], other=0,
-                    )  # fmt: skip
-                    table_rows = tl.load(
-                        table + h[:, None].to(tl.int64) * (2 * WIDTH) + start + depth[None, :]
-                    )
-                    scores = tl.dot(part, tl.trans(table_rows), acc=scores, out_dtype=tl.int32)
+                scores = _scores_in_parts(digits, table, row, valid, h, WIDTH, DEPTH, ROWS, TILE)
             scores += tl.load(costs + h)[None, :]
             best = tl.min(scores, axis=1)
             least = tl.where(places[None, :] == j, best[:, None], least)
@@ -423,31 +428,15 @@ def list_on_device(listed: Listed) -> DeviceList:
     return device_list
 
 
-def _host() -> Engine:
-    from likewise.learner.oracle import load_engine
-
-    return load_engine("compiled")
-
-
 def approvals(
     hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
     if not isinstance(hypotheses, Listed) or hypotheses.separators > MOST_SEPARATORS:
-        return _host().approvals(hypotheses, costs, noise, points, draws)
+        from likewise.learner.oracle import load_engine
+
+        return load_engine("compiled").approvals(hypotheses, costs, noise, points, draws)
     on_device = torch.as_tensor(np.array(costs), device=device())
     chosen = list_on_device(hypotheses).choices(on_device, noise, draws.start, len(draws))
     predictions = torch.as_tensor(np.array(points, dtype=np.uint8), device=device())
     approved: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
     return approved
-
-
-def weigh(
-    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
-) -> GibbsPolicy:
-    return _host().weigh(hypotheses, costs, temperature)
-
-
-def charge(
-    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
-) -> IntArray:
-    return _host().charge(hypotheses, costs, points, amounts)

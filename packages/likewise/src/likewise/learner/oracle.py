@@ -43,7 +43,10 @@ _CALL, _NUMBER, _PRODUCT, _WEIGHT, _TREE = 1e-4, 4e-8, 1e-9, 3e-8, 3e-4
 
 
 class Engine(Protocol):
-    """A module that computes draws and weights: see :mod:`likewise.learner.reference`."""
+    """A module that computes draws and, but for the GPU's, weights and charges.
+
+    See :mod:`likewise.learner.reference`.
+    """
 
     def approvals(
         self, hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points,
@@ -128,8 +131,10 @@ def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
     """Return the engine for weights and charges: the one of that name where it has kernels.
 
     Long lists have kernels, and segments with the prior from coarse to fine. For all other classes
-    this is the reference, which asks the class itself.
+    this is the reference, which asks the class itself. A round's costs and people are on the host,
+    and copying them to a device would take longer than the weights do.
     """
+    name = "compiled" if name == "gpu" else name
     if isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST:
         return _engine(name, _CALL + _WEIGHT * hypotheses.size)
     if isinstance(hypotheses, Segments) and hypotheses.prior != FLAT:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -426,8 +427,11 @@ X_HEDGE = 0.25
 
 
 @lru_cache(maxsize=64)
-def _nested(hypotheses: HypothesisClass) -> tuple[base.Nested, ...]:
-    return hypotheses.nested()
+def _nested(hypotheses: HypothesisClass) -> tuple[tuple[base.Nested, slice], ...]:
+    """The nested classes, each with the places of its scales; the first scale is the weights'."""
+    classes = hypotheses.nested()
+    ends = accumulate((nested.hypotheses.parts for nested in classes), initial=1)
+    return tuple(zip(classes, (slice(*pair) for pair in pairwise(ends)), strict=True))
 
 
 class NestedFTPL(Player):
@@ -464,22 +468,21 @@ class NestedFTPL(Player):
 
     def scales(self, hypotheses: HypothesisClass) -> int:
         """The temperature, and the noise of every part of every class."""
-        return 1 + sum(nested.hypotheses.parts for nested in _nested(hypotheses))
+        return int(_nested(hypotheses)[-1][1].stop)
 
     def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
         """The temperature, and each point's part in every class."""
-        columns, first = [np.zeros(len(points), dtype=np.int64)], 1
-        for nested in _nested(hypotheses):
-            columns.append(first + nested.hypotheses.part_of(nested.points(points)))
-            first += nested.hypotheses.parts
+        columns = [np.zeros(len(points), dtype=np.int64)]
+        for nested, scales in _nested(hypotheses):
+            columns.append(scales.start + nested.hypotheses.part_of(nested.points(points)))
         return np.stack(columns, axis=1)
 
     def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
         """x for cells; elsewhere as much more as the bound's best noise is."""
-        factors = [X_HEDGE]
-        for nested in _nested(hypotheses):
-            factors += [self._noise(nested.hypotheses, x)] * nested.hypotheses.parts
-        return np.array(factors)
+        factors = np.full(self.scales(hypotheses), X_HEDGE)
+        for nested, scales in _nested(hypotheses):
+            factors[scales] = self._noise(nested.hypotheses, x)
+        return factors
 
     @staticmethod
     def _noise(hypotheses: HypothesisClass, x: float) -> float:
@@ -571,11 +574,9 @@ class NestedFTPL(Player):
     def _laws(
         self, hypotheses: HypothesisClass, frozen: Frozen
     ) -> list[tuple[base.Nested, Perturbed]]:
-        laws, first = [], 1
-        for nested in _nested(hypotheses):
-            scales = frozen.scales[first : first + nested.hypotheses.parts]
-            costs = nested.costs(frozen.costs)
-            law = Perturbed(nested.hypotheses, costs, scales, frozen.copies, self.engine)
+        laws = []
+        for nested, scales in _nested(hypotheses):
+            costs, own = nested.costs(frozen.costs), frozen.scales[scales]
+            law = Perturbed(nested.hypotheses, costs, own, frozen.copies, self.engine)
             laws.append((nested, law))
-            first += nested.hypotheses.parts
         return laws

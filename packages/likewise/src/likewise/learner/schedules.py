@@ -425,7 +425,7 @@ class SelfTuned(Schedule):
 def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
     """Write a schedule as JSON, if it can be read back by its name."""
     check.instance("schedule", schedule, Schedule, "Such as SelfTuned().")
-    return SCHEDULES.write("schedule", schedule)
+    return SCHEDULES.write(schedule)
 
 
 def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
@@ -434,6 +434,5 @@ def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
     >>> schedule_from_spec({"schedule": "self-tuned", "eta": 1}).error_weight()
     1.0
     """
-    example = '{"schedule": "self-tuned", "eta": 0.25}'
-    schedule: Schedule = SCHEDULES.read("schedule", spec, example)
+    schedule: Schedule = SCHEDULES.read(spec)
     return schedule

@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise.errors import shown
 from likewise.html import described
-from likewise.hypotheses import class_from_spec, class_to_spec
+from likewise.hypotheses import class_from_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
 from likewise.learner import schedules
 from likewise.learner.attention import Attention, attention_from_spec, attention_named
@@ -28,7 +28,7 @@ from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
-from likewise.registry import ATTENTIONS, PLAYERS
+from likewise.registry import ATTENTIONS, HYPOTHESES, PLAYERS
 from likewise.validation import assign, choice, flag, instance, integer, members, real, require
 
 ALGORITHM = "likewise-algorithm/1"
@@ -267,7 +267,7 @@ class Learner:
 
     def spec(self) -> dict[str, Any]:
         """The settings as JSON, with all defaults filled in; refused of parts without a name."""
-        class_to_spec(self.hypotheses)
+        HYPOTHESES.write(self.hypotheses)
         schedules.schedule_to_spec(self.schedule)
         ATTENTIONS.check_name(self.looking.name, type(self.looking))
         return self.settings()

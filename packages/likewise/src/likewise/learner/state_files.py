@@ -17,7 +17,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -27,12 +27,12 @@ import numpy as np
 from likewise.errors import LikewiseError, ParameterError, StateFileError, shown
 from likewise.learner import fold
 from likewise.learner.attention import Asking
-from likewise.learner.events import Audited
+from likewise.learner.events import Audited, Person
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, OpenRounds, State, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
-from likewise.validation import choice, flag, instance, integer, items, members, real, text
+from likewise.validation import choice, flag, instance, integer, items, members, real, require, text
 
 VERSION = "likewise-state/1"
 LARGEST = 1 << 100  # no count and no cost of any run comes near it
@@ -44,24 +44,19 @@ Reader = Callable[[Any, Sequence[IntArray]], Any]
 Numbers = dict[tuple[tuple[int, ...], bytes], int]
 
 
-# Written as they are; a union within the function would be made for every value.
-AS_THEY_ARE = (str, int, type(None))
+def _plain(value: Any, arrays: Numbers) -> Any:
+    """A value that JSON's own encoder does not write, as one that it does, or nearly.
 
-
-def to_json(value: Any, arrays: Numbers) -> Any:
-    """A value as JSON; an array of integers is written as its number, and kept in ``arrays``."""
-    if isinstance(value, AS_THEY_ARE):
-        return value
-    if isinstance(value, float):
-        return None if math.isnan(value) else value
-    if isinstance(value, tuple):
-        return [to_json(item, arrays) for item in value]
-    if names := _field_names(value.__class__):
-        return {name: to_json(getattr(value, name), arrays) for name in names}
-    if isinstance(value, OpenRounds):
-        return [to_json(round_, arrays) for round_ in value.values()]
+    An array of integers is written as its number, and kept in ``arrays``; a missing feature is
+    null.
+    """
+    if isinstance(value, Person):
+        features = [None if math.isnan(number) else number for number in value.features]
+        return {"id": value.id, "features": features}
+    if names := _types(value.__class__):
+        return {name: getattr(value, name) for name in names}
     if isinstance(value, Mapping):
-        return {key: to_json(item, arrays) for key, item in value.items()}
+        return dict(value)
     if isinstance(value, np.ndarray):
         if value.dtype != np.int64:
             return value.tolist()
@@ -70,10 +65,14 @@ def to_json(value: Any, arrays: Numbers) -> Any:
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    """The fields of what is written field by field; a part of a learner is written by its spec."""
-    by_field = is_dataclass(kind) and not hasattr(kind, "spec")
-    return tuple(f.name for f in fields(kind)) if by_field else ()
+def _types(kind: Any) -> dict[str, Any]:
+    """The fields, with their types, of what is written field by field; parts of a learner are not,
+    but by their spec.
+    """
+    if not is_dataclass(kind) or hasattr(kind, "spec"):
+        return {}
+    hints = get_type_hints(kind)
+    return {f.name: hints[f.name] for f in fields(kind)}
 
 
 def _array(data: Any) -> IntArray:
@@ -86,9 +85,9 @@ def _array(data: Any) -> IntArray:
         content = base64.b64decode(encoded, validate=True)
     except (binascii.Error, TypeError, ValueError):
         raise ParameterError("arrays", "must be in base64", encoded, NOT_WRITTEN) from None
-    if len(content) != 8 * math.prod(sizes):
-        rule = f"must be {math.prod(sizes)} integers of 64 bits"
-        raise ParameterError("arrays", rule, f"{len(content)} bytes", NOT_WRITTEN)
+    rule = f"must be {math.prod(sizes)} integers of 64 bits"
+    fits = len(content) == 8 * math.prod(sizes)
+    require(fits, "arrays", rule, f"{len(content)} bytes", NOT_WRITTEN)
     return np.frombuffer(content, dtype="<i8").astype(np.int64).reshape(sizes)
 
 
@@ -108,8 +107,8 @@ def reader(kind: Any, name: str) -> Reader:
         return lambda data, _: kind.from_spec(data)
     if kind is OpenRounds:
         return _open_rounds_reader(name)
-    if is_dataclass(kind):
-        return _object_reader(kind, name)
+    if types := _types(kind):
+        return _object_reader(kind, name, types)
     return _generic_reader(kind, name)
 
 
@@ -137,9 +136,8 @@ def _generic_reader(kind: Any, name: str) -> Reader:
     )
 
 
-def _object_reader(kind: Any, name: str) -> Reader:
-    hints = get_type_hints(kind)
-    readers = {f.name: reader(hints[f.name], f"{name}.{f.name}") for f in fields(kind)}
+def _object_reader(kind: Any, name: str, types: Mapping[str, Any]) -> Reader:
+    readers = {key: reader(part, f"{name}.{key}") for key, part in types.items()}
 
     def read(data: Any, arrays: Sequence[IntArray]) -> Any:
         values = members(name, data, readers)
@@ -153,8 +151,8 @@ def _open_rounds_reader(name: str) -> Reader:
 
     def read(data: Any, arrays: Sequence[IntArray]) -> OpenRounds:
         by_id = {round_.id: round_ for round_ in rounds(data, arrays)}
-        if len(by_id) != len(data):
-            raise ParameterError(name, "must have every id once", list(by_id), NOT_WRITTEN)
+        fits, rule = len(by_id) == len(data), "must have every id once"
+        require(fits, name, rule, list(by_id), NOT_WRITTEN)
         return OpenRounds(by_id)
 
     return read
@@ -164,8 +162,7 @@ def _mapping_reader(kind: Any, name: str) -> Reader:
     item = reader(kind, name)
 
     def read(data: Any, arrays: Sequence[IntArray]) -> Any:
-        if not isinstance(data, Mapping):
-            raise ParameterError(name, "must be an object", data, NOT_WRITTEN)
+        require(isinstance(data, Mapping), name, "must be an object", data, NOT_WRITTEN)
         return MappingProxyType({key: item(value, arrays) for key, value in data.items()})
 
     return read
@@ -173,29 +170,22 @@ def _mapping_reader(kind: Any, name: str) -> Reader:
 
 def _exactly(count: int, name: str, data: Any) -> list[Any]:
     values = items(name, data, NOT_WRITTEN)
-    if len(values) != count:
-        raise ParameterError(name, f"must be {count} values", data, NOT_WRITTEN)
+    require(len(values) == count, name, f"must be {count} values", data, NOT_WRITTEN)
     return values
 
 
 def _read_float(name: str, data: Any) -> float:
     """A finite number, or NaN where it is missing."""
     number = math.nan if data is None else real(name, data, NOT_WRITTEN)
-    if math.isinf(number):
-        raise ParameterError(name, "must be finite", data, NOT_WRITTEN)
+    require(not math.isinf(number), name, "must be finite", data, NOT_WRITTEN)
     return number
-
-
-def _read_label(name: str, data: Any) -> float:
-    """A number as it was written: an integer stays one."""
-    return data if type(data) is int else _read_float(name, data)
 
 
 _PLAIN: Mapping[Any, Callable[[str, Any], Any]] = {
     bool: lambda name, data: flag(name, data, NOT_WRITTEN),
     int: lambda name, data: integer(name, data, -LARGEST, LARGEST, NOT_WRITTEN),
     float: _read_float,
-    int | float: _read_label,
+    int | float: lambda name, data: data if type(data) is int else _read_float(name, data),
     str: lambda name, data: text(name, data, NOT_WRITTEN),
     FloatArray: lambda name, data: np.array(
         [_read_float(name, number) for number in items(name, data, NOT_WRITTEN)]
@@ -216,9 +206,7 @@ def state_from_json(body: Any) -> State:
     return state
 
 
-def _require(fits: bool, name: str, rule: str, value: object) -> None:
-    if not fits:
-        raise ParameterError(name, rule, value, "The file contradicts itself.")
+_require = partial(require, remedy="The file contradicts itself.")
 
 
 def _checked_round(name: str, state: State) -> OpenRound:
@@ -388,18 +376,46 @@ def _check_experts(name: str, costs: tuple[int, ...], learner: Learner) -> None:
     _require(len(costs) == count, name, f"must be {count} values", costs)
 
 
+class StateWriter:
+    """Writes states of one run, one after another: what has not changed is not encoded again."""
+
+    def __init__(self) -> None:
+        self._rounds: dict[str, tuple[OpenRound, str]] = {}
+
+    def dump(self, state: State) -> bytes:
+        """The state as the content of a file."""
+        instance("state", state, State, "State.start(learner) makes one.")
+        arrays: Numbers = {}
+        encoder = json.JSONEncoder(
+            sort_keys=True, separators=(",", ":"), ensure_ascii=False,
+            default=lambda value: _plain(value, arrays),
+        )  # fmt: skip
+        texts = {
+            name: encoder.encode(getattr(state, name)) for name in _types(State) if name != "open"
+        }
+        texts["open"] = self._open_rounds(state.open, encoder)
+        texts["arrays"] = encoder.encode(
+            [[shape, base64.b64encode(content).decode("ascii")] for shape, content in arrays]
+        )
+        listed = ",".join(f'"{name}":{text}' for name, text in sorted(texts.items()))
+        content = f"{{{listed}}}".encode()
+        header = f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n"
+        return header.encode() + content
+
+    def _open_rounds(self, rounds: OpenRounds, encoder: json.JSONEncoder) -> str:
+        """Rounds as JSON; those with a policy name arrays by numbers that are this state's."""
+        before, self._rounds = self._rounds, {}
+        for name, round_ in rounds.items():
+            written = before.get(name)
+            if written is None or written[0] is not round_ or round_.frozen is not None:
+                written = round_, encoder.encode(round_)
+            self._rounds[name] = written
+        return f"[{','.join(text for _, text in self._rounds.values())}]"
+
+
 def dump_state(state: State) -> bytes:
     """The state as the content of a file."""
-    instance("state", state, State, "State.start(learner) makes one.")
-    arrays: Numbers = {}
-    body = to_json(state, arrays)
-    body["arrays"] = [
-        [list(shape), base64.b64encode(content).decode("ascii")] for shape, content in arrays
-    ]
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    content = text.encode()
-    header = f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n"
-    return header.encode() + content
+    return StateWriter().dump(state)
 
 
 def parse_state(content: bytes, source: str = "state", *, learner: Learner | None = None) -> State:

@@ -5,15 +5,14 @@ from likewise.panel.agreement import (
 )  # fmt: skip
 from likewise.panel.metrics import (
     Distance, FromColumns, FromFunction, Mahalanobis, Masked, Metric, Ratings, Sides, WeightedL1,
-    metric_from_spec, metric_to_spec,
 )  # fmt: skip
 from likewise.panel.objections import MemberObjections, Objections, Pair
-from likewise.panel.panels import MetricAuditor, Panel, distance_units, panel_name
+from likewise.panel.panels import MetricAuditor, Panel, panel_name
 from likewise.panel.reports import (
     AllPairs, FirstPair, LargestGap, Pivots, RandomPair, Report, Selection, decisive,
-    exceeding_pairs, exceeds, report, selection_from_spec, selection_to_spec,
+    exceeding_pairs, exceeds, report,
 )  # fmt: skip
-from likewise.panel.rule_language import as_rule, from_function, from_truth_table, parse_rule
+from likewise.panel.rule_language import as_rule, from_function, parse_rule
 from likewise.panel.rules import (
     And, AtLeast, Never, Objects, Or, Rule, Share, Weighted, all_of, any_of, at_least, majority,
     more_than, never, objects, veto,
@@ -25,8 +24,6 @@ __all__ = [
     "MemberObjections", "Metric", "MetricAuditor", "Never", "Objections", "Objects", "Or", "Pair",
     "Panel", "Pivots", "RandomPair", "Ratings", "Report", "Rule", "Selection", "Share", "Sides",
     "Weighted", "WeightedL1", "all_of", "any_of", "as_rule", "at_least", "consistency", "decisive",
-    "distance_units", "exceeding_pairs", "exceeds", "from_function", "from_truth_table",
-    "krippendorff_alpha", "majority", "metric_from_spec", "metric_to_spec", "more_than", "never",
-    "objects", "panel_name", "parse_rule", "report", "selection_from_spec", "selection_to_spec",
-    "veto",
+    "exceeding_pairs", "exceeds", "from_function", "krippendorff_alpha", "majority", "more_than",
+    "never", "objects", "panel_name", "parse_rule", "report", "veto",
 ]  # fmt: skip

@@ -9,13 +9,11 @@ from dataclasses import astuple, dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from likewise.errors import AuditError, shown
-from likewise.panel.objections import MemberObjections, Objections, Pair
+from likewise.panel.objections import MemberObjections, Objections, Pair, check_among
+from likewise.people.columns import is_missing
 from likewise.validation import as_list, instance
 
-FLOATS = (float, np.floating)
 Unit = Iterable[Hashable | None] | Mapping[str, Hashable | None]
 
 
@@ -87,10 +85,10 @@ def _values(unit: Unit) -> list[Hashable]:
     values = _listed("A unit", unit.values() if isinstance(unit, Mapping) else unit)
     if odd := [value for value in values if not isinstance(value, Hashable)]:
         raise AuditError(f"A value must be one thing, such as 1 or 'a'; got {shown(odd[0])}.")
-    return [v for v in values if v is not None and not (isinstance(v, FLOATS) and math.isnan(v))]
+    return [value for value in values if not is_missing(value)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MemberAgreement:
     """How often a member and the other members judged the same: ``same`` of ``compared``.
 
@@ -143,7 +141,7 @@ class Agreement:
         """The agreement on the pairs shown in one round."""
         instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
         pairs = _pairs(shown_pairs)
-        _check_people(pairs, objections.people)
+        check_among(sorted(pairs), objections.people, "The pairs shown have")
         members = objections.members.items()
         objected = {name: set(member.pairs) & pairs for name, member in members if member.present}
         m = len(objected)
@@ -191,18 +189,6 @@ class Agreement:
 
 def _pairs(shown_pairs: Iterable[Pair | Iterable[str]]) -> set[Pair]:
     return {Pair.of(pair) for pair in _listed("The pairs shown", shown_pairs)}
-
-
-def _check_people(pairs: Iterable[Pair], people: tuple[str, ...]) -> None:
-    ids = set(people)
-    for pair in sorted(pairs):
-        for person in pair:
-            if person not in ids:
-                raise AuditError(
-                    f"A pair that was shown must be of people of the round; got {list(pair)}, but "
-                    f"{person!r} is not among them ({', '.join(people)}). Are these the pairs of "
-                    f"another round?"
-                )
 
 
 def _compared(own_pairs: set[Pair], votes: Counter[Pair], m: int, pairs: int) -> MemberAgreement:

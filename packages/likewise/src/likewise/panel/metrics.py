@@ -17,12 +17,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import AuditError, ParameterError, foreign_code, shown
+from likewise.errors import AuditError, foreign_code, shown
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature, Value
 from likewise.people.schema import People
 from likewise.registry import METRICS
-from likewise.validation import assign, items, members, real, reals, require, text
+from likewise.validation import (
+    assign,
+    items,
+    members,
+    names,
+    positive,
+    real,
+    reals,
+    require,
+    text,
+    within,
+)
 
 
 class Specified:
@@ -74,9 +85,10 @@ class Sides:
     _cache: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
-    def of(cls, people: People) -> Sides:
-        """Everybody with everybody."""
-        return cls(people, people)
+    def at(cls, people: People, left: Any, right: Any, paired: bool = True) -> Sides:
+        """The people at some places, who may be there several times."""
+        first, second = (people.take(places, repeated=True) for places in (left, right))
+        return cls(first, second, paired)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -136,7 +148,10 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
 def _of_all(
     distance: Callable[[People], npt.NDArray[Any]], left: People, right: People
 ) -> npt.NDArray[Any]:
-    """The part of a table of everybody that has the left as rows and the right as columns."""
+    """The part of a table of everybody that has the left as rows and the right as columns.
+
+    Everybody is there once: a distance may look people up by their ids.
+    """
     first: dict[str, int] = {}
     for name in (*left.ids, *right.ids):
         first.setdefault(name, len(first))
@@ -197,64 +212,23 @@ class BySides(Metric):
     """A metric that is made of :meth:`between`, which a subclass gives."""
 
     def __call__(self, people: People, /) -> FloatArray:
-        return self.between(Sides.of(people))
+        return self.between(Sides(people, people))
 
     @abstractmethod
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
 
 
-def metric_to_spec(metric: Distance) -> dict[str, Any]:
-    """Write a metric as JSON, if it can be read back by its name."""
-    if not isinstance(metric, Metric):
-        raise AuditError(
-            f"{shown(metric)} cannot be written down, as no code is ever kept in a file. Make it a "
-            f"subclass of likewise.panel.Metric, and register that."
-        )
-    return METRICS.write("metric", metric)
-
-
-def metric_from_spec(spec: Mapping[str, Any]) -> Metric:
-    """Read any metric from its JSON, by the name that it is registered under.
-
-    >>> metric_from_spec({"metric": "ratings", "ratings": "interview", "low": 0, "high": 10})
-    Ratings(ratings='interview', low=0.0, high=10.0)
-    """
-    example = '{"metric": "weighted-l1", "weights": {"income": 0.5}}'
-    metric: Metric = METRICS.read("metric", spec, example)
-    return metric
-
-
-def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
-    """Names of features, at least one and all different."""
-    remedy = "Write ['income']."
-    listed = [] if isinstance(features, str) else items(where, features, remedy)
-    names = tuple(text(where, name, remedy) for name in listed)
-    fits, rule = 0 < len(names) == len({*names}), "must be a list of one or more different features"
-    require(fits, where, rule, features, remedy)
-    return names
-
-
 def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Numbers by name, from a mapping or from pairs, in their order."""
     remedy = "Write {'income': 0.5}."
-    if not isinstance(numbers, Mapping):
-        pairs = [items(where, pair, remedy) for pair in items(where, numbers, remedy)]
-        fits, rule = all(len(pair) == 2 for pair in pairs), "must be pairs of a name and a number"
-        require(fits, where, rule, numbers, remedy)
-        fits = len({text(where, pair[0], remedy) for pair in pairs}) == len(pairs)
-        require(fits, where, "must have every name once", numbers, remedy)
-        return dict(pairs)
-    return {text(where, name, remedy): number for name, number in numbers.items()}
-
-
-def checked_number(value: object, where: str, positive: bool) -> float:
-    """A finite number, not negative, or ``positive``."""
-    rule = f"must be a finite number {'above 0' if positive else 'of at least 0'}"
-    number = real(where, value, "Correct the number.")
-    fits = 0 < number < math.inf or (number == 0 and not positive)
-    require(fits, where, rule, value, "Correct the number.")
-    return number
+    listed = numbers.items() if isinstance(numbers, Mapping) else items(where, numbers, remedy)
+    pairs = [items(where, pair, remedy) for pair in listed]
+    fits, rule = all(len(pair) == 2 for pair in pairs), "must be pairs of a name and a number"
+    require(fits, where, rule, numbers, remedy)
+    named = {text(where, name, remedy): number for name, number in pairs}
+    require(len(named) == len(pairs), where, "must have every name once", numbers, remedy)
+    return named
 
 
 def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -339,9 +313,13 @@ class WeightedL1(BySides):
         require(bool(weight_by_name), "WeightedL1.weights", "must not be empty", {}, remedy)
         for name in scale_by_name:
             require(name in weight_by_name, "WeightedL1.scales", rule, name, "Weigh it too.")
-        for part, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
+        remedy = "Correct the number."
+        for part, numbers, ends in (
+            ("weights", weight_by_name, "[)"),
+            ("scales", scale_by_name, "()"),
+        ):
             checked = tuple(
-                (f, checked_number(number, f"WeightedL1.{part}[{f!r}]", part == "scales"))
+                (f, within(f"WeightedL1.{part}[{f!r}]", number, 0, math.inf, remedy, ends))
                 for f, number in numbers.items()
             )
             assign(self, **{part: checked})
@@ -383,15 +361,15 @@ class Mahalanobis(BySides):
     def __init__(
         self, features: Iterable[str], matrix: Sequence[Sequence[float]] | FloatArray, scale: float
     ) -> None:
-        names = checked_features(features, "Mahalanobis.features")
-        n, remedy = len(names), "Order rows and columns as the features."
+        listed_names = names("Mahalanobis.features", features, "Write ['income'].")
+        n, remedy = len(listed_names), "Order rows and columns as the features."
         listed = items("Mahalanobis.matrix", matrix, remedy)
         rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
         fits = [len(row) for row in rows] == [n] * n
         rule = f"must be {n} by {n}, a row and a column for each feature"
         require(fits, "Mahalanobis.matrix", rule, matrix, remedy)
-        number = checked_number(scale, "Mahalanobis.scale", positive=True)
-        assign(self, features=names, matrix=rows, scale=number)
+        number = positive("Mahalanobis.scale", scale, "Correct the number.")
+        assign(self, features=listed_names, matrix=rows, scale=number)
         self._check_matrix()
 
     def _check_matrix(self) -> None:
@@ -461,7 +439,8 @@ class Masked(BySides):
     def __init__(self, base: Distance, features: Iterable[str]) -> None:
         remedy = "Such as WeightedL1({'income': 0.5})."
         require(callable(base), "Masked.base", "must be a distance", base, remedy)
-        assign(self, base=base, features=checked_features(features, "Masked.features"))
+        seen = names("Masked.features", features, "Write ['income'].")
+        assign(self, base=base, features=seen)
 
     @cached_property
     def _bare(self) -> WeightedL1 | None:
@@ -480,18 +459,15 @@ class Masked(BySides):
     def _masked(self, people: People, places: list[int]) -> People:
         x = np.full_like(people.x, math.nan)
         x[:, places] = people.x[:, places]
-        return people.with_values(x)
+        return People.unchecked(people.ids, x, people.schema, people.origin)
 
     def spec(self) -> dict[str, Any]:
-        return {**super().spec(), "base": metric_to_spec(self.base)}
+        return {**super().spec(), "base": METRICS.write(self.base)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         fields = members(cls.name, spec, (cls.kind, "base", "features"))
-        return cls(metric_from_spec(fields["base"]), fields["features"])
-
-
-_NUMBERS = (int, float, np.integer, np.floating)
+        return cls(METRICS.read(fields["base"]), fields["features"])
 
 
 @dataclass(frozen=True, init=False)
@@ -530,13 +506,8 @@ class Ratings(BySides):
         assign(self, ratings=ratings)
 
     def _checked(self, rating: object, person: str) -> float:
-        if isinstance(rating, bool | np.timedelta64) or not (
-            isinstance(rating, _NUMBERS) and self.low <= rating <= self.high
-        ):
-            rule = f"must be a number in [{self.low:g}, {self.high:g}]"
-            remedy = "Correct the rating, or low and high."
-            raise ParameterError(f"Ratings of {person!r}", rule, rating, remedy)
-        return float(rating)
+        remedy = "Correct the rating, or low and high."
+        return within(f"Ratings of {person!r}", rating, self.low, self.high, remedy)
 
     def between(self, sides: Sides) -> FloatArray:
         column = self._column(sides.left)
@@ -592,7 +563,7 @@ class _OfTwo(ABC):
         require(fits, where, rule, self.function, "Write lambda one, other: ….")
 
     def __call__(self, people: People) -> FloatArray:
-        return self.between(Sides.of(people))
+        return self.between(Sides(people, people))
 
     @abstractmethod
     def between(self, sides: Sides) -> FloatArray:
@@ -647,7 +618,7 @@ class FromFunction(_OfTwo):
         failure = f"The function of two people failed on {pair}"
         with foreign_code(AuditError, failure, "Repair it; a missing value is None."):
             value: object = self.function(first, second)
-        if not isinstance(value, _NUMBERS) or not 0 <= value <= 1:
+        if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value <= 1:
             raise AuditError(
                 f"A distance must be a number within [0, 1]; the function says {shown(value)} for "
                 f"({pair[0]!r}, {pair[1]!r}). Scale it, or cut it off at 1."

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from likewise.errors import AuditError, shown
-from likewise.panel.rules import BoolArray, checked_name, checked_names
-from likewise.validation import as_list, assign, flag, items, text
+from likewise.panel.rules import MEMBERS, BoolArray, checked_name
+from likewise.validation import as_list, assign, flag, items, names, text
 
 
 @dataclass(frozen=True, order=True)
@@ -48,6 +48,17 @@ class Pair:
         if len(names) != 2 or not all(isinstance(name, str) for name in names):
             raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")
         return cls(*names)
+
+
+def check_among(pairs: Iterable[Iterable[str]], people: Collection[str], where: str) -> None:
+    """Refuse pairs of anybody who is not among the people; ``where`` says who names them."""
+    for pair in pairs:
+        for person in pair:
+            if person not in people:
+                raise AuditError(
+                    f"{where} {list(pair)}; {person!r} is not among the people. Correct the id, or "
+                    f"leave the pair out."
+                )
 
 
 @dataclass(frozen=True, init=False)
@@ -155,20 +166,14 @@ class Objections:
                 f"The objections of {name!r} must be MemberObjections; got {shown(objections)}. "
                 f"Write MemberObjections(pairs=[…])."
             )
-        for pair in objections.pairs:
-            for person in pair:
-                if person not in self._places:
-                    raise AuditError(
-                        f"Member {name!r} objects to {list(pair)}, but {person!r} is not among "
-                        f"the people of the round ({', '.join(self.people)}). Correct the id."
-                    )
+        check_among(objections.pairs, self._places, f"Member {name!r} objects to")
 
     def votes(self, members: Sequence[str] | None = None) -> BoolArray:
         """The objections as an array of shape (m, k, k), symmetric, in the order of the members.
 
         Without ``members``, everybody in the order given. Who is absent does not object.
         """
-        order = tuple(self.members) if members is None else checked_names(members, "members")
+        order = tuple(self.members) if members is None else names("members", members, MEMBERS)
         k = len(self.people)
         votes = np.zeros((len(order), k, k), dtype=np.bool_)
         for j, name in enumerate(order):

@@ -19,27 +19,18 @@ import numpy.typing as npt
 from likewise.errors import AuditError, LikewiseError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel import metrics, reports
+from likewise.panel import reports
 from likewise.panel.metrics import BySides, Distance, Sides, joined
 from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
+from likewise.panel.rules import BoolArray, Rule, checked_name, quoted
 from likewise.people.columns import column_values, is_table
 from likewise.people.schema import People
-from likewise.validation import as_array, assign, instance, integer, items, members, require
+from likewise.registry import METRICS
+from likewise.validation import assign, instance, integer, items, members, require
 
 _ROUNDING = 1e-9
-
-
-def distance_units(d: FloatArray) -> IntArray:
-    """Distances on the grid, in units of 2^-20: rint(d·2^20)."""
-    distances = as_array(d)
-    if distances.dtype.kind not in "fiu" or not np.isfinite(distances).all():
-        raise AuditError(
-            f"Distances must be finite numbers; got {distances.dtype} of {distances.shape}."
-        )
-    return np.rint(distances * float(ONE)).astype(np.int64)
 
 
 def _remedy(distance: float, *people: People) -> str:
@@ -100,7 +91,7 @@ class MetricAuditor:
     def distances(self, people: People) -> IntArray:
         """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        return self._checked(people, self.measured(Sides.of(people)))
+        return self._checked(people, self.measured(Sides(people, people)))
 
     def measured(self, sides: Sides) -> FloatArray:
         """The distances of people among each other, both sides being the same, unchecked."""
@@ -124,7 +115,7 @@ class MetricAuditor:
                     f"and {float(d[right, left])!r} the other way round. "
                     f"{remedy or _remedy(float(d[left, right]), people)}"
                 )
-        return distance_units(np.maximum(d, d.T))
+        return np.rint(np.maximum(d, d.T) * float(ONE)).astype(np.int64)
 
     def _measured(
         self, distance: Callable[..., Any], whom: People | Sides, shape: tuple[int, ...]
@@ -149,12 +140,12 @@ class MetricAuditor:
 
     def spec(self) -> dict[str, Any]:
         """The auditor as JSON; a distance that is a plain function cannot be written down."""
-        return {"name": self.name, "distance": metrics.metric_to_spec(self.distance)}
+        return {"name": self.name, "distance": METRICS.write(self.distance)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
         fields = members("auditor", spec, ("name", "distance"))
-        return cls(fields["name"], metrics.metric_from_spec(fields["distance"]))
+        return cls(fields["name"], METRICS.read(fields["distance"]))
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
@@ -198,7 +189,7 @@ class Panel:
         for auditor in listed:
             fits = isinstance(auditor, MetricAuditor)
             require(fits, "Panel.auditors", "must be metric auditors", auditor, remedy)
-        seated(self.members, self.rule.names, str(self.rule))
+        self.rule.check(self.members)
 
     @cached_property
     def members(self) -> tuple[str, ...]:
@@ -214,7 +205,7 @@ class Panel:
         The differences of a feature that several auditors use are computed once.
         """
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        sides, everybody = Sides.of(people), np.arange(len(people))
+        sides, everybody = Sides(people, people), np.arange(len(people))
         d = np.stack([auditor.measured(sides) for auditor in self.auditors])
         d[:, everybody, everybody] = 0.0
         turned = d.transpose(0, 2, 1)

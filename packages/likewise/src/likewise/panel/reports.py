@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,11 +14,10 @@ from likewise.errors import AuditError, ParameterError, shown
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.metrics import Specified
-from likewise.panel.objections import Objections, Pair
+from likewise.panel.objections import Objections, Pair, check_among
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule
-from likewise.registry import SELECTIONS
-from likewise.validation import as_array, instance, integer, items, require
+from likewise.validation import as_array, instance, integer, items
 
 
 class Selection(Specified, ABC):
@@ -48,27 +47,6 @@ class Selection(Specified, ABC):
     @abstractmethod
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:
         """The places of the pairs to report, at least one and none twice, given their gaps."""
-
-
-def checked_selection(selection: Selection) -> Selection:
-    remedy = "Such as FirstPair()."
-    require(isinstance(selection, Selection), "selection", "must be a selection", selection, remedy)
-    return selection
-
-
-def selection_to_spec(selection: Selection) -> dict[str, Any]:
-    """Write a selection as JSON, if it can be read back by its name."""
-    return SELECTIONS.write("selection", checked_selection(selection))
-
-
-def selection_from_spec(spec: Mapping[str, Any]) -> Selection:
-    """Read any selection from its JSON, by the name that it is registered under.
-
-    >>> selection_from_spec({"selection": "random", "seed": 7})
-    RandomPair(seed=7)
-    """
-    selection: Selection = SELECTIONS.read("selection", spec, '{"selection": "largest-gap"}')
-    return selection
 
 
 @dataclass(frozen=True)
@@ -189,7 +167,7 @@ def choose_report(
 
 def _chosen(selection: Selection, gaps: IntArray, round: int | None) -> list[int]:
     """The places that a selection chooses, checked: some of those that there are, each once."""
-    chosen = checked_selection(selection).choose(gaps, round)
+    chosen = instance("selection", selection, Selection, "Such as FirstPair().").choose(gaps, round)
     places = range(len(gaps))
     fits = isinstance(chosen, list) and all(isinstance(n, int) and n in places for n in chosen)
     if not fits or not chosen or len(set(chosen)) != len(chosen):
@@ -242,12 +220,7 @@ def decisive(
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
     subject, members = Pair.of(pair), tuple(objections.members)
-    for person in subject:
-        if person not in objections.people:
-            raise AuditError(
-                f"{person!r} is not among the people of the round "
-                f"({', '.join(objections.people)}). Correct the id."
-            )
+    check_among([subject], objections.people, "The report has")
     votes = [subject in objections.members[name].pairs for name in members]
     decides = as_rule(rule).decisive(votes, members)
     return tuple(name for name, vote in zip(members, decides.tolist(), strict=True) if vote)

@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TypeVar
 
 import numpy as np
 
 from likewise.errors import ParameterError, RuleError, foreign_code
 from likewise.panel import rules
 from likewise.panel.rules import And, BoolArray, Never, Or, Rule
+from likewise.validation import names as listed_names
 from likewise.validation import require
 
 _SPACE = re.compile(r"\s*")
@@ -214,60 +214,30 @@ class _Reader:
 
 
 Profile = tuple[bool, ...]
-Votes = TypeVar("Votes", bound=tuple[int, ...])  # so that any length of tuple is a key
 _MOST_MEMBERS = 16
 
 
-def from_truth_table(table: Mapping[Votes, int], members: Sequence[str]) -> Rule:
-    """A rule from the result of every objection profile, 2^m of them.
+def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
+    """A rule from a function of the votes, called once for each of the 2^m profiles.
 
-    The table must be monotone (definition "Monotone aggregation functions") and must not report
-    when nobody objects.
+    It must be monotone (definition "Monotone aggregation functions") and must not report when
+    nobody objects. At most 16 members, as every profile is evaluated: 2^16 = 65 536. Larger panels
+    need a rule written as an expression, which is monotone by construction.
 
-    >>> table = {(0, 0): 0, (0, 1): 0, (1, 0): 1, (1, 1): 1}
-    >>> print(from_truth_table(table, ["a", "b"]))
-    veto(a)
-    >>> print(from_truth_table({(0, 0): 0, (0, 1): 1, (1, 0): 1, (1, 1): 0}, ["a", "b"]))
+    >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))
+    veto(a) or all(b, c)
+    >>> table = {(0, 0): 0, (0, 1): 1, (1, 0): 1, (1, 1): 0}
+    >>> from_function(table.__getitem__, ["a", "b"])
     Traceback (most recent call last):
     likewise.errors.RuleError: The rule is not monotone: it \
 reports when b objects, profile (0, 1), \
 but not when a, b object, profile (1, 1) ≽ (0, 1). One more objection, of a, must not take a \
 report back: report (1, 1) too, or do not report (0, 1).
     """
-    names = _panel(members)
-    fits = isinstance(table, Mapping) and all(isinstance(votes, tuple) for votes in table)
-    remedy = "Write {(0, 0): 0, (0, 1): 1, …}."
-    require(fits, "table", "must be results by profile", table, remedy)
-    results: dict[tuple[int, ...], int] = {tuple(votes): r for votes, r in table.items()}
-    for profile in results:
-        if len(profile) != len(names) or any(vote not in (0, 1) for vote in profile):
-            raise RuleError(
-                f"A profile must have a 0 or a 1 for each of the {len(names)} members "
-                f"({', '.join(names)}); got {profile!r}. Write one vote for each, in that order."
-            )
-
-    def look_up(profile: Profile) -> int:
-        if profile not in results:
-            raise RuleError(
-                f"The truth table must have all {1 << len(names)} profiles; {_bits(profile)} is "
-                f"missing. Say whether the panel reports when {_objecting(profile, names)}."
-            )
-        return results[profile]
-
-    return from_function(look_up, names)
-
-
-def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
-    """A rule from a function of the votes, called once for each of the 2^m profiles.
-
-    At most 16 members, as every profile is evaluated: 2^16 = 65 536. Larger panels need a rule
-    written as an expression, which is monotone by construction.
-
-    >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))
-    veto(a) or all(b, c)
-    """
-    names = _panel(members)
-    m = len(names)
+    names = listed_names("members", members, rules.MEMBERS)
+    m, limit = len(names), f"must be at most {_MOST_MEMBERS} for a function"
+    remedy = "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &."
+    require(m <= _MOST_MEMBERS, "members", limit, m, remedy)
     require(callable(f), "f", "must be a function of the votes", f, "Write lambda v: v[0].")
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
@@ -288,14 +258,6 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     if not parts:
         return Never()
     return parts[0] if len(parts) == 1 else Or(parts)
-
-
-def _panel(members: Sequence[str]) -> tuple[str, ...]:
-    names = rules.checked_names(members, "members")
-    rule = f"must be at most {_MOST_MEMBERS} for a truth table or a function"
-    remedy = "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &."
-    require(len(names) <= _MOST_MEMBERS, "members", rule, len(names), remedy)
-    return names
 
 
 def _truth(value: object, profile: Profile) -> bool:

@@ -16,8 +16,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -30,8 +29,19 @@ import numpy.typing as npt
 from likewise.errors import AuditError, ParameterError, RuleError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE, IntArray
-from likewise.validation import as_array, as_list, assign, flag, instance, integer, items, require
+from likewise.validation import (
+    as_array,
+    as_list,
+    assign,
+    flag,
+    instance,
+    integer,
+    items,
+    names,
+    require,
+)
 
+MEMBERS = "Name members, each once: ['j1', 'j2']."
 BARE_NAME = re.compile(r"[\w.\-]+")
 
 
@@ -42,16 +52,10 @@ def checked_name(name: object, where: str) -> str:
     return str(name)
 
 
-def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
-    """Names of some members, at least one and all different."""
-    if (values := as_list(names)) is None:
-        raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
-    listed = tuple(checked_name(name, where) for name in values)
-    remedy = "Somebody has to be able to object."
-    require(bool(listed), where, "must name at least one member", listed, remedy)
-    for name, count in Counter(listed).items():
-        require(count == 1, where, "must name nobody twice", name, f"Name {name} once.")
-    return listed
+def _listed(members: object) -> object:
+    """Names in order, also of a set, whose own order differs from process to process."""
+    listed = as_list(members)
+    return sorted(listed, key=str) if listed and isinstance(members, Set) else listed or members
 
 
 def quoted(name: str) -> str:
@@ -61,32 +65,6 @@ def quoted(name: str) -> str:
     j3 "Ms. Noor" "the \"new\" one"
     """
     return name if BARE_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
-
-
-def seated(members: Sequence[str], named: Iterable[str], rule: object) -> dict[str, int]:
-    """The place of every member of a panel that a rule can be used on."""
-    panel = items("members", members, "List their names: ['j1', 'j2'].")
-    seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
-    if not seats:
-        raise AuditError(
-            f"The panel for the rule {rule} must not be empty; got no members. Without auditors "
-            f"nothing is audited: record the round as unaudited instead."
-        )
-    if len(seats) != len(panel):
-        raise AuditError(
-            f"Members of a panel must have different names; got {_listed(panel)}. Rename one, so "
-            f"that a rule can tell them apart."
-        )
-    if absent := [quoted(name) for name in named if name not in seats]:
-        raise RuleError(
-            f"The rule {rule} names {', '.join(absent)}, who {'is' if len(absent) == 1 else 'are'} "
-            f"not on the panel ({_listed(panel)}). Put them on it, or take them out of the rule."
-        )
-    return seats
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(quoted, names))
 
 
 BoolArray = npt.NDArray[np.bool_]
@@ -197,7 +175,26 @@ class Rule(ABC):
         return bool(self.fires(votes, members))
 
     def _seats(self, members: Sequence[str]) -> Seats:
-        return seated(members, self.names, self)
+        """The place of every member of a panel that the rule can be used on."""
+        panel = items("members", members, "List their names: ['j1', 'j2'].")
+        seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
+        if not seats:
+            raise AuditError(
+                f"The panel for the rule {self} must not be empty; got no members. Without "
+                f"auditors nothing is audited: record the round as unaudited instead."
+            )
+        if len(seats) != len(panel):
+            raise AuditError(
+                f"Members of a panel must have different names; got {', '.join(panel)}. Rename "
+                f"one, so that a rule can tell them apart."
+            )
+        if absent := [quoted(name) for name in self.names if name not in seats]:
+            raise RuleError(
+                f"The rule {self} names {', '.join(absent)}, who "
+                f"{'is' if len(absent) == 1 else 'are'} not on the panel ({', '.join(panel)}). Put "
+                f"them on it, or take them out of the rule."
+            )
+        return seats
 
     def __or__(self, other: Rule) -> Rule:
         return Or((self, other))
@@ -356,23 +353,9 @@ class Never(Rule):
         return "never"
 
 
-def objects(member: str) -> Objects:
-    """The rule that a named member objects; the same as :func:`veto`, for use with "and"."""
-    return Objects(member)
-
-
-def veto(member: str) -> Objects:
-    """The rule that a named member's objection suffices; the same as :func:`objects`.
-
-    >>> print(veto("j3"))
-    veto(j3)
-    """
-    return Objects(member)
-
-
-def never() -> Never:
-    """The rule that never reports."""
-    return Never()
+# One rule has two names: "objects" reads better with "and".
+objects = veto = Objects
+never = Never
 
 
 Number = int | float | str | Decimal | Fraction
@@ -469,7 +452,7 @@ class AtLeast(Rule):
         remedy = "With 0 votes a pair nobody objected to would be reported."
         require(fits, "AtLeast.votes", "must be at least 1", self.votes, remedy)
         if self.of is not None:
-            assign(self, of=checked_names(self.of, "AtLeast.of"))
+            assign(self, of=names("AtLeast.of", _listed(self.of), MEMBERS))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -524,8 +507,8 @@ class Weighted(Rule):
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
         fits, remedy = isinstance(weights, Mapping), "Write {'j1': 2, 'j2': 1}."
         require(fits, "Weighted.weights", "must be weights by name", weights, remedy)
-        names = checked_names(weights, "Weighted.weights")
-        exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in names)
+        members = names("Weighted.weights", list(weights), MEMBERS)
+        exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in members)
         rule, remedy = "must not be negative", "An objection must never speak against a report."
         for name, weight in exactly:
             require(weight >= 0, f"Weighted.weights[{name!r}]", rule, weights[name], remedy)
@@ -590,7 +573,7 @@ def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> At
     >>> print(at_least(3), at_least("80%"), at_least(2, of=["a", "b", "c"]), sep=" | ")
     at_least(3) | at_least(80%) | at_least(2 of a, b, c)
     """
-    named = None if of is None else checked_names(of, "at_least(of=…)")
+    named = None if of is None else names("at_least(of=…)", _listed(of), MEMBERS)
     if not isinstance(votes, str | Fraction):
         return AtLeast(votes, named)
     number, share = read_share(votes, "at_least(votes)")
@@ -610,7 +593,7 @@ def more_than(share: str | Fraction, of: Iterable[str] | None = None) -> AtLeast
     number, is_share = read_share(share, "more_than(share)")
     remedy = "For votes write at_least, with one more."
     require(is_share, "more_than(share)", "must be a share", share, remedy)
-    named = None if of is None else checked_names(of, "more_than(of=…)")
+    named = None if of is None else names("more_than(of=…)", _listed(of), MEMBERS)
     return AtLeast(Share(number, strict=True), named)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -133,19 +132,14 @@ def read_cells(feature: Feature, cells: Sequence[Any], row_name: RowName) -> lis
     >>> read_cells(Feature("income"), ["10", "2.5", 3], row_of_frame)
     [10, 2.5, 3]
     """
-    counts = Counter(cell for cell in cells if isinstance(cell, str))
-    if not counts:
-        return list(cells)
-    values = {cell: _value(feature, cell, cells, row_name) for cell in counts}
-    marks = [cell.strip() for cell, value in values.items() if value is None and cell.strip()]
+    texts = dict.fromkeys(cell for cell in cells if isinstance(cell, str))
+    values = {cell: _value(feature, cell, cells, row_name) for cell in texts}
+    marks = {cell.strip() for cell, value in values.items() if value is None} - {""}
     if marks:
-        count = sum(number for cell, number in counts.items() if cell.strip() in marks)
-        noun = (
-            "cell is read as a missing value" if count == 1 else "cells are read as missing values"
-        )
-        different = ", ".join(map(repr, sorted(set(marks))))
-        warn(f"Column {feature.name!r}: {count:,} {noun} ({different}).", SchemaAdvice)
-    if feature.kind != "category" and sum(counts.values()) == len(cells):
+        listed = ", ".join(map(repr, sorted(marks)))
+        read = "is read as a missing value" if len(marks) == 1 else "are read as missing values"
+        warn(f"Column {feature.name!r}: {listed} {read}.", SchemaAdvice)
+    if feature.kind != "category" and all(isinstance(cell, str) for cell in cells):
         numbers = {cell: math.nan if v is None else float(v) for cell, v in values.items()}
         if all(v is None or is_exact(v, numbers[cell]) for cell, v in values.items()):
             return np.array([numbers[cell] for cell in cells])

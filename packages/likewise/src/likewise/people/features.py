@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeGuard, cast
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError, PeopleError, shown
+from likewise.errors import PeopleError, shown
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.columns import is_missing, is_table
-from likewise.validation import choice, flag, items, real, text
+from likewise.people.columns import id_text, is_missing, is_table
+from likewise.validation import assign, choice, flag, items, members, real, require, text
 
 Kind = Literal["number", "integer", "category", "flag"]
 Value = float | int | str | bool | None
@@ -56,37 +56,30 @@ class Feature:
 
     def __post_init__(self) -> None:
         remedy = "Name the column."
-        if not text("Feature.name", self.name, remedy):
-            raise ParameterError("Feature.name", "must not be empty", self.name, remedy)
+        name = text("Feature.name", self.name, remedy)
+        require(bool(name), "Feature.name", "must not be empty", name, remedy)
         owner = f"Feature({self.name!r})"
         choice(f"{owner}.kind", self.kind, _KINDS, "A category lists its levels.")
-        for bound in ("low", "high"):
-            object.__setattr__(self, bound, _bound(f"{owner}.{bound}", getattr(self, bound)))
-        if math.isnan(self.low) or math.isnan(self.high) or not self.low < self.high:
-            raise ParameterError(
-                f"{owner}.low",
-                f"must be below high = {self.high!r}",
-                self.low,
-                "Bounds say what values are believable; leave them out for none.",
-            )
+        assign(self, low=_bound(f"{owner}.low", self.low), high=_bound(f"{owner}.high", self.high))
+        remedy = "Bounds say what values are believable; leave them out for none."
+        rule = f"must be below high = {self.high!r}"
+        require(self.low < self.high, f"{owner}.low", rule, self.low, remedy)
         for words in ("label", "unit"):
             text(f"{owner}.{words}", getattr(self, words), "It is shown to people.")
         if self.missing is not None:
             text(f"{owner}.missing", self.missing, "It is shown where a value is missing.")
-        object.__setattr__(self, "visible", flag(f"{owner}.visible", self.visible, "Say which."))
+        assign(self, visible=flag(f"{owner}.visible", self.visible, "Say which."))
         self._check_levels(owner)
 
     def _check_levels(self, owner: str) -> None:
         remedy = "List every level that may occur."
         levels = items(f"{owner}.levels", self.levels, remedy)
         named = tuple(text(f"{owner}.levels", level, "Levels are text.") for level in levels)
-        object.__setattr__(self, "levels", named)
-        if (self.kind == "category") != bool(self.levels):
-            rule = "must be given for a category, and only for one"
-            raise ParameterError(f"{owner}.levels", rule, self.levels, remedy)
-        if len(set(self.levels)) != len(self.levels):
-            rule = "must not repeat a level"
-            raise ParameterError(f"{owner}.levels", rule, self.levels, "Drop one of them.")
+        assign(self, levels=named)
+        fits, rule = (self.kind == "category") == bool(named), "must be given for a category alone"
+        require(fits, f"{owner}.levels", rule, named, remedy)
+        fits, rule = len(set(named)) == len(named), "must not repeat a level"
+        require(fits, f"{owner}.levels", rule, named, "Drop one of them.")
 
     @property
     def title(self) -> str:
@@ -141,35 +134,34 @@ class Feature:
                     f"Feature({self.name!r}, missing='not stated')."
                 )
             return math.nan
-        number = _number(value)
+        number = as_number(value)
         truth = isinstance(value, bool | np.bool_) and self.kind in ("number", "integer")
         if number is None or truth:
-            raise PeopleError(
-                f"Person {person!r}: feature {self.name!r} must be of the kind {self.kind!r}; got "
-                f"{shown(value)}. {_remedy(value)}"
-            )
+            raise self._misfit(person, f"of the kind {self.kind!r}", value, _remedy(value))
         if not is_exact(value, number):
-            raise PeopleError(
-                f"Person {person!r}: feature {self.name!r} must be a number that a float holds "
-                f"exactly; got {shown(value)}. Give it in thousands, or as a category."
-            )
+            remedy = "Give it in thousands, or as a category."
+            raise self._misfit(person, "a number that a float holds exactly", value, remedy)
         low, high = self.limits
         integral = self.kind != "number"
         if not math.isfinite(number) or not low <= number <= high or (integral and number % 1):
             noun = "an integer" if integral else "a finite number"
-            raise PeopleError(
-                f"Person {person!r}: feature {self.name!r} must be {noun} in "
-                f"[{plain_number(low, 6)}, {plain_number(high, 6)}]; got {shown(value)}. Correct "
-                f"the value, or the bounds in the schema."
-            )
+            bounds = f"[{plain_number(low, 6)}, {plain_number(high, 6)}]"
+            remedy = "Correct the value, or the bounds in the schema."
+            raise self._misfit(person, f"{noun} in {bounds}", value, remedy)
         return number
+
+    def _misfit(self, person: str, rule: str, value: Any, remedy: str) -> PeopleError:
+        return PeopleError(
+            f"Person {person!r}: feature {self.name!r} must be {rule}; got {shown(value)}. {remedy}"
+        )
 
     def _level(self, value: Any, person: str) -> int:
         if isinstance(value, str) and value in self.levels:
             return self.levels.index(value)
         remedy = "Add the level to the schema if it is real."
-        if _is_integer(value):
-            same = [place for place, level in enumerate(self.levels) if _reads_as(level, value)]
+        if not isinstance(value, str) and (digits := id_text(value)) is not None:
+            levels = enumerate(self.levels)
+            same = [n for n, v in levels if _INTEGER.fullmatch(v) and int(v) == int(digits)]
             if len(same) == 1:
                 return same[0]
         if isinstance(value, _DATES):
@@ -179,10 +171,7 @@ class Feature:
                 "Give the level's own text: a number is not taken as the place of a level. An "
                 "array that holds places is for FeatureSchema.encoded."
             )
-        raise PeopleError(
-            f"Person {person!r}: feature {self.name!r} must be one of {', '.join(self.levels)}; "
-            f"got {shown(value)}. {remedy}"
-        )
+        raise self._misfit(person, f"one of {', '.join(self.levels)}", value, remedy)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -193,7 +182,8 @@ class Feature:
 
     def say(self, number: float, digits: int = 4) -> str:
         """The value in words, for auditors and reports; ``number`` is encoded."""
-        number = real(f"Feature({self.name!r}).say", number, "It is an encoded value.")
+        if type(number) is not float:
+            number = real(f"Feature({self.name!r}).say", number, "It is an encoded value.")
         if math.isnan(number):
             return self.missing or "missing"
         if self.kind == "category":
@@ -282,11 +272,8 @@ class Feature:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
         """Read a feature from its JSON."""
-        names = {field.name for field in fields(cls)}
-        if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= names:
-            rule = f"must be an object of {', '.join(sorted(names))}"
-            raise ParameterError("A feature", rule, spec, "Only the name is needed.")
-        return cls(**spec)
+        optional = [field.name for field in fields(cls) if field.name != "name"]
+        return cls(**members("A feature", spec, ["name"], optional))
 
 
 def plain_number(number: float, digits: int = 4) -> str:
@@ -296,6 +283,8 @@ def plain_number(number: float, digits: int = 4) -> str:
     ['12,000', '1987', '0.0001235', '52.25', '1e+20']
     """
     size = abs(number)
+    if 0 < size < 9999 and number == int(number):
+        return str(int(number))
     if not (number == 0 or 1e-6 <= size < 1e15):
         return f"{number:.{digits}g}"
     rounded = f"{number:.0f}" if size >= 10 ** (digits - 1) else f"{number:.{digits}g}"
@@ -308,7 +297,7 @@ def _bound(name: str, value: Any) -> float:
     return cast(float, value) if type(value) in (int, float) else number
 
 
-def _number(value: Any) -> float | None:
+def as_number(value: Any) -> float | None:
     """A number or truth value as a float; None for anything else, text that reads so included."""
     if isinstance(value, np.timedelta64) or not isinstance(value, Real | Decimal | np.bool_):
         return None
@@ -323,15 +312,6 @@ def is_exact(value: Any, number: float) -> bool:
     if abs(number) < EXACT or not math.isfinite(number):
         return True
     return not isinstance(value, int | np.integer | Decimal) or int(number) == value
-
-
-def _is_integer(value: Any) -> bool:
-    plain = isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64)
-    return plain and not isinstance(value, bool)
-
-
-def _reads_as(level: str, number: int) -> bool:
-    return bool(_INTEGER.fullmatch(level)) and int(level) == int(number)
 
 
 def is_date(value: Any) -> bool:
@@ -359,27 +339,24 @@ def _remedy(value: Any) -> str:
 
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
-# The most frequent types, which are never tables.
-_PLAIN = (list, tuple, dict, str, int, float)
 
 
 def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
     """Test for a plain array of numbers; what can be read in two ways is refused."""
-    refuse_table(rows)
+    if type(rows) is not np.ndarray or rows.dtype.names is not None:
+        refuse_table(rows)
     return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
 def refuse_table(value: object) -> None:
     """Refuse a frame, a Series, and arrays with names or masks."""
-    if type(value) in _PLAIN:
-        return
     named = isinstance(value, np.ndarray | np.void) and value.dtype.names is not None
     if named or isinstance(value, np.ma.MaskedArray):
         raise PeopleError(
             "An array with field names or a mask can be read in two ways. Give rows by name, "
             "[dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array."
         )
-    if type(value) is not np.ndarray and is_table(value):
+    if is_table(value):
         raise PeopleError(
             f"A {type(value).__name__} of {type(value).__module__.partition('.')[0]} can be read "
             f"by row or by column, by name or by place. Give rows by name: "

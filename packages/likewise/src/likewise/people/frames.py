@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import ParameterError, PeopleError, missing, shown
+from likewise.errors import PeopleError, missing, shown
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.cells import read_cells, row_of_frame
 from likewise.people.columns import checked_ids
 from likewise.people.features import EXACT, Feature, is_date
-from likewise.validation import as_list, choice
+from likewise.validation import choice
 
 
 class _Narwhals:
@@ -50,14 +50,7 @@ def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None =
             raise missing("A frame", "pandas", "audit")
         backend = installed[0]
     choice("backend", backend, BACKENDS, "It is a library of frames.")
-    if not isinstance(columns, Mapping):
-        raise ParameterError("columns", "must be lists by name", columns, "Write {'a': [1, 2]}.")
-
-    listed = {name: as_list(values) for name, values in columns.items()}
-    lengths = {-1 if values is None else len(values) for values in listed.values()}
-    if len(lengths) > 1 or -1 in lengths or not all(isinstance(name, str) for name in listed):
-        remedy = "Write {'a': [1, 2]}."
-        raise ParameterError("columns", "must be lists of one length by name", columns, remedy)
+    listed = {name: list(values) for name, values in columns.items()}
     try:
         return nw.from_dict(listed, backend=backend).to_native()
     except ImportError as error:
@@ -164,7 +157,8 @@ def _values(column: Any, feature: Feature) -> list[Any] | FloatArray:
     fits = column.dtype.is_numeric() or (column.dtype == nw.Boolean and feature.kind == "flag")
     if fits and feature.kind != "category" and (numbers := floats(column)) is not None:
         return numbers
-    values: list[Any] = _text(column) or column.to_list()
+    levels = column.dtype in (nw.Categorical, nw.Enum)
+    values: list[Any] = (column.cast(nw.String) if levels else column).to_list()
     nulls = column.is_null()
     if nulls.any():
         values = [None if null else v for v, null in zip(values, nulls.to_list(), strict=True)]
@@ -194,10 +188,3 @@ def only_flags(column: Any) -> bool:
         return bool(column.dtype == nw.Boolean)
     values = column.drop_nulls().to_list()
     return bool(values) and all(isinstance(value, bool | np.bool_) for value in values)
-
-
-def _text(column: Any) -> list[Any] | None:
-    """The values of a column of text; None for one of anything else."""
-    if column.dtype in (nw.Categorical, nw.Enum):
-        return list(column.cast(nw.String).to_list())
-    return list(column.to_list()) if column.dtype == nw.String else None

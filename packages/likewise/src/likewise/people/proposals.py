@@ -134,7 +134,10 @@ def column_of_cells(
         for cell in counts
         if not _is_mark(cell, among_numbers=not category)
     }
-    numbers = {} if category else {cell: _number(value) for cell, value in present.items()}
+    numbers: dict[Any, Any] = {} if category else {
+        cell: parse_number(value) if isinstance(value, str) else value
+        for cell, value in present.items()
+    }  # fmt: skip
     if numbers and None not in numbers.values():
         if not any(has_leading_zero(cell) for cell in present.values() if isinstance(cell, str)):
             values = [numbers[cell] for cell in cells if cell in numbers]
@@ -166,10 +169,6 @@ def _is_mark(cell: Any, *, among_numbers: bool = False) -> bool:
     return is_missing(cell)
 
 
-def _number(cell: Any) -> Any:
-    return parse_number(cell) if isinstance(cell, str) else cell
-
-
 def _refuse_numbers_in_text(
     name: str,
     cells: Sequence[Any],
@@ -184,10 +183,12 @@ def _refuse_numbers_in_text(
         return
     named = ", ".join(f"{cell!r} ({row_name(cells.index(cell))})" for cell in odd[:3])
     more = f" and {len(odd) - 3:,} others" if len(odd) > 3 else ""
+    some = len(odd) < len(numbers)
+    what = "is mostly numbers, but for" if some else "holds numbers that are not written plainly:"
     raise PeopleError(
-        f"Column {name!r} is mostly numbers, but for {named}{more}. "
-        f"{number_remedy(odd[0].strip())} Where it holds levels, say so: categories=[{name!r}], or "
-        f"--category {name} on the command line."
+        f"Column {name!r} {what} {named}{more}. {number_remedy(odd[0].strip())} Where it holds "
+        f"levels, say so: categories=[{name!r}], or --category {name} on the command line; to do "
+        f"without it, leave_out=[{name!r}] or --leave-out {name}."
     )
 
 
@@ -266,21 +267,8 @@ def _feature(column: Column) -> Feature | None:
             "looks like a protected trait. The law may forbid its use, and auditors may need it: "
             "decide, and leave it out or hide it from the panel (visible=False in the schema).",
         )
-    if column.kind == "date" or _are_days(column):
-        _advise(name, "holds dates, and was left out. Give a number: days or years since one.")
-        return None
-    if (clock := _clock(column, words)) is not None:
-        _advise(
-            name, f"looks like {clock}, from {_day(column, clock)}, and was left out. Give a "
-            f"number that people can compare: days or years since a date. If it is an amount, "
-            f"add it to the schema.",
-        )  # fmt: skip
-        return None
-    if column.kind == LARGE:
-        _advise(name, f"holds {LARGE}, and was left out. Give them in thousands, or as text.")
-        return None
-    if column.kind in ("integer", "number", "text") and not (column.values or column.levels):
-        _advise(name, "has no value at all, and was left out.")
+    if (reason := _left_out(column, words)) is not None:
+        _advise(name, reason)
         return None
     missing = NOT_STATED if column.missing else None
     if column.kind == "flag":
@@ -296,6 +284,23 @@ def _feature(column: Column) -> Feature | None:
             f"feature: leave it out with label={name!r}, or --leave-out on the command line.",
         )
     return feature
+
+
+def _left_out(column: Column, words: str) -> str | None:
+    """Why a column can be no feature, whatever its values; None where it can."""
+    if column.kind == "date" or _are_days(column):
+        return "holds dates, and was left out. Give a number: days or years since one."
+    if (clock := _clock(column, words)) is not None:
+        return (
+            f"looks like {clock}, from {_day(column, clock)}, and was left out. Give a number that "
+            f"people can compare: days or years since a date. If it is an amount, add it to the "
+            f"schema."
+        )
+    if column.kind == LARGE:
+        return f"holds {LARGE}, and was left out. Give them in thousands, or as text."
+    if column.kind in ("integer", "number", "text") and not (column.values or column.levels):
+        return "has no value at all, and was left out."
+    return None
 
 
 def _are_days(column: Column) -> bool:

@@ -14,13 +14,12 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +39,9 @@ from likewise.people import frames
 from likewise.people.cells import read_cells, row_of_frame
 from likewise.people.columns import is_missing
 from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+
+if TYPE_CHECKING:
+    from likewise.people.schema import FeatureSchema, People
 
 
 class _Arrow:
@@ -68,16 +69,14 @@ COUNT, FIRST, NUMBER, HASH = (f"likewise: {name}" for name in ("count", "first",
 
 
 class Stream:
-    """Arrow data in one piece after the other, from a function that opens it with some columns."""
+    """Arrow data in one piece after the other, from a function that opens some columns, or all."""
 
     on_cluster = False
 
-    def __init__(self, open_: Callable[[list[str] | None], Any], once: bool = False) -> None:
-        self._open, self.once, self._begun = open_, once, False
-
-    @cached_property
-    def columns(self) -> list[str]:
-        return list(self._open(None).schema.names)
+    def __init__(
+        self, columns: list[str], open_: Callable[[list[str]], Iterable[Any]], once: bool = False
+    ) -> None:
+        self.columns, self._open, self.once, self._begun = columns, open_, once, False
 
     def blocks(self, columns: Sequence[str]) -> Iterator[Table]:
         """The rows, some at a time, and their numbers."""
@@ -87,10 +86,10 @@ class Stream:
                 "Give a function that opens it, lambda: …, a Parquet file or a lazy frame."
             )
         self._begun = True
-        start = 0
-        for table in rechunked(self._open(list(columns))):
+        start, names = 0, list(columns)
+        for table in rechunked(piece.select(names) for piece in self._open(names)):
             numbers = pa.array(np.arange(start + 1, start + len(table) + 1))
-            yield table.select(list(columns)).append_column(NUMBER, numbers)
+            yield table.append_column(NUMBER, numbers)
             start += len(table)
 
     def map(self, function: Callable[[Table], T], columns: Sequence[str]) -> Iterator[T]:
@@ -98,7 +97,6 @@ class Stream:
         return map(function, self.blocks(columns))
 
     def count(self) -> int:
-        """The number of rows."""
         return sum(map(len, self.blocks(self.columns[:1])))
 
     def kinds(self, columns: Sequence[str], ids: str | None, most: int) -> Table | None:
@@ -165,7 +163,6 @@ class Lazy:
         return map(function, self.blocks(columns))
 
     def count(self) -> int:
-        """The number of rows."""
         return int(collected(self.frame.select(frames.nw.len().alias(COUNT)))[COUNT][0].as_py())
 
     def kinds(self, columns: Sequence[str], ids: str | None, most: int) -> Table | None:
@@ -181,7 +178,6 @@ class Lazy:
 
 
 def collected(frame: Any) -> Table:
-    """The rows of a lazy frame."""
     polars = frame.implementation.name.lower() == "polars"
     options = {"engine": "streaming"} if polars else {}
     return _table(frame.collect("pyarrow", **options).to_native())
@@ -342,7 +338,6 @@ class Encoder:
     ids: str | None = None
 
     def names(self, table: Table) -> list[str]:
-        """The ids of some rows."""
         if self.ids is None:
             return [f"p{number}" for number in table[NUMBER].to_pylist()]
         return list(id_texts(table[self.ids]).to_pylist())
@@ -353,17 +348,12 @@ class Encoder:
         """Some rows as people; each once, unless they may be ``repeated``."""
         ids = tuple(self.names(table) if names is None else names)
         x = self.encoded(table, ids)
-        if not repeated:
-            return People(ids, x, self.schema)
-        unique = list(dict.fromkeys(ids))
-        places = {name: place for place, name in enumerate(ids)}
-        people = People(tuple(unique), x[[places[name] for name in unique]], self.schema)
-        return people.take([unique.index(name) for name in ids], repeated=True)
+        return self.schema.of_values(ids, x, repeated=repeated)
 
     def unnamed(self, table: Table) -> People:
         """Some rows as people who are numbered: nobody else is called so."""
-        people = People((), np.empty((0, len(self.schema))), self.schema)
-        return people._unchecked(_numbers(len(table)), self.encoded(table), None)
+        x = self.encoded(table)
+        return self.schema.of_values(_numbers(len(table)), x, repeated=True)
 
     def encoded(self, table: Table, ids: Sequence[str] = ()) -> FloatArray:
         """The features of some rows, checked; a text that many have is read once."""
@@ -419,7 +409,6 @@ class Scan:
             return self.source.kinds(columns, self.encoder.ids, most)
 
     def rows(self, *others: str) -> Table:
-        """All rows."""
         blocks = list(self.source.blocks(self.columns(*others)))
         if not blocks:
             raise PeopleError("There is no row. An audit compares people, so it needs some.")
@@ -449,16 +438,8 @@ def _column(feature: Feature, column: Any) -> FloatArray:
         values = frames.frame_columns(frame, [feature], "refuse", None)[0]
         return feature.encode_column(values, range(len(column)))  # type: ignore[arg-type]
     texts, places = distinct(feature.name, column)
-    with warnings.catch_warnings():  # a count of texts is not one of cells
-        warnings.simplefilter("ignore", SchemaAdvice)
-        values = read_cells(feature, texts, row_of_frame)
-    numbers = feature.encode_column(values, texts)
-    lacking = np.flatnonzero(np.isnan(numbers)).tolist()
-    marks = sorted({texts[place].strip() for place in lacking if texts[place]} - {""})
-    if marks:
-        noun = ", ".join(map(repr, marks))
-        warn(f"Column {feature.name!r}: {noun} is read as a missing value.", SchemaAdvice)
-    return np.asarray(numbers[places])
+    values = read_cells(feature, texts, row_of_frame)
+    return np.asarray(feature.encode_column(values, texts)[places])
 
 
 def distinct(name: str, column: Any) -> tuple[list[Any], IntArray]:
@@ -472,9 +453,9 @@ def distinct(name: str, column: Any) -> tuple[list[Any], IntArray]:
 def open_source(source: Any) -> Stream | Lazy:
     """Rows of Parquet files, of a lazy frame, or of a function that opens a stream."""
     if isinstance(source, str | os.PathLike):
-        return Stream(_dataset(source))
+        return _files(source)
     if callable(source) and not hasattr(type(source), "__arrow_c_stream__"):
-        return Stream(lambda columns: _reader(_called(source), columns))
+        return _opened(lambda: _reader(_called(source)))
     with foreign_code(PeopleError, "Rows could not be read", "Names of columns must differ."):
         frame = frames.nw.from_native(source, pass_through=True)
     if isinstance(frame, frames.nw.LazyFrame):
@@ -482,7 +463,7 @@ def open_source(source: Any) -> Stream | Lazy:
     if isinstance(source, pa.RecordBatchReader):
         return _once(source)
     if hasattr(type(source), "__arrow_c_stream__"):
-        return Stream(lambda columns: _reader(source, columns))
+        return _opened(lambda: _reader(source))
     raise PeopleError(
         f"People are scanned in Parquet files (a path), a lazy frame (DuckDB, Polars, Spark, Dask, "
         f"Ibis), Arrow data, or a function that opens it; got {shown(source)}."
@@ -497,42 +478,22 @@ def _called(function: Callable[[], Any]) -> Any:
 def _once(reader: Any) -> Stream:
     """A stream that cannot be opened again, unless it is no longer than a block."""
     blocks = rechunked(reader)
-    first = [block for _, block in zip(range(2), blocks, strict=False)]
+    first = list(islice(blocks, 2))
     if len(first) < 2:
-        table = first[0] if first else reader.schema.empty_table()
-        return Stream(lambda columns: _reader(table, columns))
-    return Stream(lambda columns: _Rest(reader.schema, chain(first, blocks), columns), once=True)
+        return Stream(reader.schema.names, lambda _: first)
+    return Stream(reader.schema.names, lambda _: chain(first, blocks), once=True)
 
 
-@dataclass(frozen=True)
-class _Rest:
-    """A stream of which something was read already."""
-
-    schema: Any
-    blocks: Iterator[Table]
-    columns: list[str] | None
-
-    def __iter__(self) -> Iterator[Table]:
-        return (block.select(self.columns or self.schema.names) for block in self.blocks)
+def _opened(open_: Callable[[], Any]) -> Stream:
+    return Stream(open_().schema.names, lambda _: open_())
 
 
-def _reader(data: Any, columns: list[str] | None) -> Any:
+def _reader(data: Any) -> Any:
     opened = isinstance(data, pa.RecordBatchReader)
     with foreign_code(
         PeopleError, "Rows could not be read", "They must be a stream of Arrow data."
     ):
-        reader = data if opened else pa.RecordBatchReader.from_stream(data)
-    return reader if columns is None else _Selected(reader, columns)
-
-
-class _Selected:
-    """Some columns of a stream."""
-
-    def __init__(self, reader: Any, columns: list[str]) -> None:
-        self.reader, self.columns = reader, columns
-
-    def __iter__(self) -> Iterator[Any]:
-        return (batch.select(self.columns) for batch in self.reader)
+        return data if opened else pa.RecordBatchReader.from_stream(data)
 
 
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "ipc"}
@@ -551,7 +512,7 @@ def file_format(path: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def _dataset(path: str | os.PathLike[str]) -> Callable[[list[str] | None], Any]:
+def _files(path: str | os.PathLike[str]) -> Stream:
     try:
         form = file_format(path) or "parquet"
         dataset = pa.dataset.dataset(path, format=form)
@@ -559,38 +520,24 @@ def _dataset(path: str | os.PathLike[str]) -> Callable[[list[str] | None], Any]:
         raise PeopleError(f"{path} cannot be read as Parquet: {error}") from error
     if not dataset.files:
         raise PeopleError(f"{path} has no Parquet file.")
-    batches = _batches if form == "parquet" else _arrow_batches
-
-    def open_(columns: list[str] | None) -> Any:
-        if columns is None:
-            return dataset  # which has a schema
-        # A scanner of the dataset would read ahead, and hold more than a block.
-        return (batch for file in dataset.files for batch in batches(file, columns))
-
-    return open_
+    # A scanner of the dataset would read ahead, and hold more than a block.
+    return Stream(
+        dataset.schema.names,
+        lambda columns: (b for file in dataset.files for b in _batches(file, form, columns)),
+    )
 
 
-def _batches(path: str, columns: list[str]) -> Iterator[Any]:
-    with _reading(path):
-        file = pa.parquet.ParquetFile(path)
-        _check_has(path, file.schema_arrow.names, columns)
-        yield from file.iter_batches(BLOCK, columns=columns)
-
-
-def _arrow_batches(path: str, columns: list[str]) -> Iterator[Any]:
-    with _reading(path):
-        file = pa.ipc.open_file(pa.memory_map(path))
-        _check_has(path, file.schema.names, columns)
-        yield from (file.get_batch(i).select(columns) for i in range(file.num_record_batches))
-
-
-def _reading(path: str) -> Any:
-    return foreign_code(PeopleError, f"{path} could not be read", "Write it anew.")
-
-
-def _check_has(path: str, names: Sequence[str], columns: Sequence[str]) -> None:
-    if lacking := [name for name in columns if name not in names]:
-        raise PeopleError(f"{path} has no column {lacking[0]!r}, which other files have.")
+def _batches(path: str, form: str, columns: list[str]) -> Iterator[Any]:
+    with foreign_code(PeopleError, f"{path} could not be read", "Write it anew."):
+        parquet = form == "parquet"
+        file = pa.parquet.ParquetFile(path) if parquet else pa.ipc.open_file(pa.memory_map(path))
+        names = (file.schema_arrow if parquet else file.schema).names
+        if lacking := [name for name in columns if name not in names]:
+            raise PeopleError(f"{path} has no column {lacking[0]!r}, which other files have.")
+        if parquet:
+            yield from file.iter_batches(BLOCK, columns=columns)
+        else:
+            yield from map(file.get_batch, range(file.num_record_batches))
 
 
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -603,7 +550,7 @@ def read_cells_of_file(
 
     What is missing is empty. Columns that no CSV file could have are left out, and said.
     """
-    source = Stream(_dataset(path))
+    source = _files(path)
     for name in (name for name in source.columns if source.columns.count(name) > 1):
         raise PeopleError(f"{path} names the column {name!r} twice. Rename one of them.")
     names = [name for name in source.columns if not _INDEX.fullmatch(name)]

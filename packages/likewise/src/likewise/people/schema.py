@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError, PeopleError, shown
+from likewise.errors import PeopleError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import columns, features
 from likewise.people.features import Feature
-from likewise.validation import as_array, choice, items, text
+from likewise.validation import as_array, assign, choice, instance, items, members, require, text
 
 if TYPE_CHECKING:
     from likewise.people.frames import Origin
@@ -49,7 +49,7 @@ class People:
                 f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."
             )
-        object.__setattr__(self, "ids", columns.checked_ids(len(self.x), self.ids))
+        assign(self, ids=columns.checked_ids(len(self.x), self.ids))
         columns.refuse_repeated(self.ids)
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
@@ -77,23 +77,24 @@ class People:
         if origin is not None and origin.index is not None:
             origin = type(origin)(origin.backend, origin.index[chosen])
         ids = tuple([self.ids[place] for place in chosen.tolist()])
-        return self._unchecked(ids, self.x[chosen], origin)
-
-    def with_values(self, x: FloatArray) -> People:
-        """The same people with other values, which need not be ones that the schema admits."""
-        if not features.is_numeric(x) or x.shape != self.x.shape:
-            raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
-        return self._unchecked(self.ids, x, self.origin)
+        return People.unchecked(ids, self.x[chosen], self.schema, origin)
 
     def with_more(self, others: People) -> People:
-        """These people followed by others of the same schema, who are not among them."""
-        return self._unchecked((*self.ids, *others.ids), np.concatenate([self.x, others.x]), None)
+        """These people followed by others of the same schema, who may be among them."""
+        x = np.concatenate([self.x, others.x])
+        return People.unchecked((*self.ids, *others.ids), x, self.schema)
 
-    def _unchecked(self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None) -> People:
-        """People made of parts of these, without a check of every id."""
-        people = object.__new__(People)
-        for name, value in (("ids", ids), ("x", x), ("schema", self.schema), ("origin", origin)):
-            object.__setattr__(people, name, value)
+    @classmethod
+    def unchecked(
+        cls,
+        ids: tuple[str, ...],
+        x: FloatArray,
+        schema: FeatureSchema,
+        origin: Origin | None = None,
+    ) -> People:
+        """People made of parts of others, without a check of every id."""
+        people = object.__new__(cls)
+        assign(people, ids=ids, x=x, schema=schema, origin=origin)
         return people
 
     def column(self, name: str) -> FloatArray:
@@ -109,23 +110,19 @@ class People:
 
     def say_apart(self, first: int, second: int) -> dict[str, tuple[str, str]]:
         """Two people's visible features in words, which differ wherever the values do."""
+        a, b = self.x[first].tolist(), self.x[second].tolist()
         return {
-            title: self.schema.features[place].say_apart(
-                float(self.x[first, place]), float(self.x[second, place])
-            )
-            for title, place in self.schema.shown_as.items()
+            title: self.schema.features[n].say_apart(a[n], b[n])
+            for title, n in self.schema.shown_as.items()
         }
 
     def differences(self, first: int, second: int) -> dict[str, str]:
         """How far two people differ, in words, by the title of a visible feature."""
-        pairs = {
-            title: (place, float(self.x[first, place]), float(self.x[second, place]))
-            for title, place in self.schema.shown_as.items()
-        }
+        a, b = self.x[first].tolist(), self.x[second].tolist()
         return {
-            title: self.schema.features[place].say_difference(a, b)
-            for title, (place, a, b) in pairs.items()
-            if a != b and not (math.isnan(a) and math.isnan(b))
+            title: self.schema.features[n].say_difference(a[n], b[n])
+            for title, n in self.schema.shown_as.items()
+            if a[n] != b[n] and not (math.isnan(a[n]) and math.isnan(b[n]))
         }
 
 
@@ -145,16 +142,13 @@ class FeatureSchema:
 
     def __post_init__(self) -> None:
         listed = items("FeatureSchema.features", self.features, "List features: (Feature(…), …).")
-        object.__setattr__(self, "features", tuple(listed))
-        if not self.features:
-            raise ParameterError("FeatureSchema.features", "must not be empty", (), "Add one.")
-        if odd := [f for f in listed if not isinstance(f, Feature)]:
-            remedy = "Write Feature(name, …)."
-            raise ParameterError("FeatureSchema.features", "must be features", odd[0], remedy)
-        object.__setattr__(self, "_places", {f.name: i for i, f in enumerate(self.features)})
-        if len(self._places) != len(self.features):
-            rule = "must have different names"
-            raise ParameterError("FeatureSchema.features", rule, self.names, "")
+        require(bool(listed), "FeatureSchema.features", "must not be empty", (), "Add one.")
+        for feature in listed:
+            instance("FeatureSchema.features", feature, Feature, "Write Feature(name, …).")
+        places = {feature.name: place for place, feature in enumerate(listed)}
+        assign(self, features=tuple(listed), _places=places)
+        different = len(places) == len(listed)
+        require(different, "FeatureSchema.features", "must have different names", self.names, "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,6 +212,10 @@ class FeatureSchema:
         for place, (feature, column) in enumerate(zip(self.features, values, strict=True)):
             x[:, place] = feature.encode_column(column, names, encoded=encoded)
         return People(names, x, self, origin)
+
+    def of_values(self, ids: tuple[str, ...], x: FloatArray, *, repeated: bool) -> People:
+        """People whose values are encoded and checked already; ids may be ``repeated``."""
+        return (People.unchecked if repeated else People)(ids, x, self)
 
     def scan(self, source: Any, ids: str | None = None) -> Scan:
         """People for an audit that never holds more than a block of them in memory.
@@ -400,10 +398,8 @@ class FeatureSchema:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> FeatureSchema:
         """Read a schema from its JSON."""
-        if not isinstance(spec, Mapping) or set(spec) != {"features"}:
-            remedy = 'Write {"features": […]}.'
-            raise ParameterError("A schema", "must be an object with features", spec, remedy)
-        listed = items("FeatureSchema.features", spec["features"], "List the features.")
+        values = members("A schema", spec, ["features"])["features"]
+        listed = items("FeatureSchema.features", values, "List the features.")
         return cls(tuple(Feature.from_spec(feature) for feature in listed))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,18 +43,14 @@ def read_table(
             reader = csv.DictReader(_text(file), strict=True)
             header = [name.strip() for name in reader.fieldnames or []]
             reader.fieldnames = header
-            rows = [_stripped(row, line) for line, row in enumerate(reader, start=2)]
+            rows = [Row(_stripped(row), line) for line, row in enumerate(reader, start=2)]
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise LikewiseError(
-            f"{path} is not a CSV file in UTF-8: {error}. Save it as UTF-8; a spreadsheet calls "
-            f"that 'CSV UTF-8'."
-        ) from error
-    except csv.Error as error:
-        raise LikewiseError(
-            f"{path} is not a CSV file in UTF-8: {error}. A spreadsheet saves one as 'CSV UTF-8'."
-        ) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        remedy = "A spreadsheet saves one as 'CSV UTF-8'."
+        if isinstance(error, UnicodeDecodeError):
+            remedy = "Save it as UTF-8; a spreadsheet calls that 'CSV UTF-8'."
+        raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}. {remedy}") from error
     _check_header(path, header, needed)
     if not rows:
         raise LikewiseError(
@@ -92,10 +88,8 @@ def _typed_rows(path: str | os.PathLike[str], needed: Sequence[str], most: int |
     _check_header(path, header, needed)
     if "" in header:
         raise LikewiseError(f"{path} has a column without a name. Name it, or leave it out.")
-    rows = [Row(zip(header, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-    for number, row in enumerate(rows, start=1):
-        row.line, row.noun = number, "row"
-    return rows
+    lines = enumerate(zip(*columns.values(), strict=True), start=1)
+    return [Row(zip(header, cells, strict=True), number, "row") for number, cells in lines]
 
 
 def _text(lines: Iterable[str]) -> Iterator[str]:
@@ -109,16 +103,14 @@ def _text(lines: Iterable[str]) -> Iterator[str]:
 class Row(dict[str, str]):
     """The cells of a line of a file, by name; of a Parquet file they are rows."""
 
-    line = 0
-    noun = "line"
+    def __init__(self, cells: Any, line: int, noun: str = "line") -> None:
+        super().__init__(cells)
+        self.line, self.noun = line, noun
 
 
-def _stripped(row: dict[Any, Any], line: int) -> Row:
+def _stripped(row: dict[Any, Any]) -> dict[Any, Any]:
     """The row without spaces around its cells; one of another length is refused later."""
-    cells = {name: cell.strip() if isinstance(cell, str) else cell for name, cell in row.items()}
-    stripped = Row(cells)
-    stripped.line = line
-    return stripped
+    return {name: cell.strip() if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
 def _check_header(
@@ -139,20 +131,14 @@ def _check_header(
             )
 
 
-def line_of(path: str | os.PathLike[str], rows: Sequence[Mapping[str, str]]) -> RowName:
+def line_of(path: str | os.PathLike[str], rows: Sequence[Row]) -> RowName:
     """The names of a file's rows: its lines, the first of them being the header."""
-
-    def name(place: int) -> str:
-        row = rows[place]
-        where = f"{row.noun} {row.line}" if isinstance(row, Row) else f"line {place + 2}"
-        return f"{path}, {where}"
-
-    return name
+    return lambda place: f"{path}, {rows[place].noun} {rows[place].line}"
 
 
 def parse_people(
     path: Path,
-    rows: Sequence[Mapping[str, str]],
+    rows: Sequence[Row],
     schema: FeatureSchema,
     ids: Sequence[str] | None = None,
 ) -> People:
@@ -171,7 +157,7 @@ def parse_people(
 
 
 def parse_column(
-    path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
+    path: Path, rows: Sequence[Row], column: str, favourable: Collection[str] = ()
 ) -> list[float] | list[str]:
     """The numbers of a column, true and false as 1 and 0; its texts where one is favourable."""
     cells = [row[column] for row in rows]
@@ -179,18 +165,19 @@ def parse_column(
         return cells
     if all(cell.lower() in _TRUTH for cell in cells):
         return [_TRUTH[cell.lower()] for cell in cells]
+    no_word = f"No cell is {' or '.join(favourable)}." if favourable else "Correct the cell."
     numbers = [parse_number(cell) for cell in cells]
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
         if number is None:
             raise LikewiseError(
                 f"{line_of(path, rows)(place)}: {column} must be a number; got {cell!r}. "
-                f"{_remedy(cell, cells) or _no_word(favourable)}"
+                f"{_remedy(cell, cells) or no_word}"
             )
     return [float(number) for number in numbers if number is not None]
 
 
 def parse_labels(
-    path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
+    path: Path, rows: Sequence[Row], column: str, favourable: Collection[str] = ()
 ) -> IntArray:
     """The labels of a column, each 0 or 1: as digits, true or false, or by the favourable word."""
     cells = [row[column] for row in rows]
@@ -214,10 +201,6 @@ def parse_labels(
             )
         labels.append(int(value))
     return np.array(labels, dtype=np.int64)
-
-
-def _no_word(favourable: Collection[str]) -> str:
-    return f"No cell is {' or '.join(favourable)}." if favourable else "Correct the cell."
 
 
 def _remedy(cell: str, cells: Sequence[str]) -> str:

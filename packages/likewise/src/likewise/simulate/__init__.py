@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from likewise.simulate.loans import Adaptive, Adversarial, Drift, Loans, Strategic, Turnover
     from likewise.simulate.programs import ComparatorError, Constraints
     from likewise.simulate.rounds import (
-        AT_ONCE, EVALUATION_DRAWS, Delay, Delays, Moment, PolicyView, Transcript, parse_delay, play,
+        AT_ONCE, EVALUATION_DRAWS, Delay, Delays, Moment, Transcript, parse_delay, play,
     )  # fmt: skip
     from likewise.simulate.world import (
         Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Setting, Steady, View,
@@ -25,7 +25,7 @@ __all__ = [
     "AT_ONCE", "EVALUATION_DRAWS", "WORLDS", "Adaptive", "Adversarial", "Baseline", "BestFair",
     "ColumnPolicy", "ComparatorError", "Comparators", "Constraints", "Course", "Delay", "Delays",
     "Drift", "Encounter", "Faced", "Loans", "Memoryless", "MissingDataError", "Moment",
-    "PolicyView", "Recorded", "Resampled", "Setting", "Steady", "Strategic", "Transcript",
+    "Recorded", "Resampled", "Setting", "Steady", "Strategic", "Transcript",
     "Turnover", "View", "World", "accuracy_only", "baseline", "best_fair_by_columns",
     "best_fair_policy", "best_passing_policy", "compare_with_fixed", "constant", "exact_search",
     "faced_rounds", "parse_delay", "play", "setting", "settings_of", "slacks_of", "untaught",

@@ -7,8 +7,9 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from likewise.learner.attention import BoolArray, Possible
 from likewise.learner.bounds import Bound, bounds
 from likewise.learner.certificate import (
     Certificate,
@@ -16,6 +17,7 @@ from likewise.learner.certificate import (
     overlooked_reports,
     unseen_reports,
 )
+from likewise.learner.events import Person
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
@@ -67,6 +69,18 @@ class Summary:
         return {"comparator_error_rate": self.comparator_error_rate, **asdict(self)}
 
 
+def votes_on(moment: Moment) -> tuple[Possible, BoolArray]:
+    """The pairs that a panel is shown in a round, and what its members say of them, (m, n)."""
+    encounter, asking = moment.encounter, moment.asking
+    people, scores = encounter.people, moment.deployment.units.tolist()
+    rows = zip(people.ids, people.x.tolist(), strict=True)
+    persons = tuple(Person(name, tuple(row)) for name, row in rows)
+    possible = Possible.of(people.schema, persons, scores, asking.sensitivity)
+    pairs = possible.only(shown_pairs(asking, people.ids)[possible.over, possible.under])
+    distances = encounter.distances[:, pairs.over, pairs.under]
+    return pairs, pairs.gaps > distances + asking.sensitivity
+
+
 @dataclass
 class MemberLooks:
     """Counts how often members are asked, if a panel is asked one after another.
@@ -84,14 +98,11 @@ class MemberLooks:
 
     def see(self, moment: Moment) -> None:
         """Ask about the pairs that the panel is shown in a round."""
-        encounter, scores = moment.encounter, moment.deployment.units
-        gaps, sensitivity = scores[:, None] - scores, moment.asking.sensitivity
-        shown = shown_pairs(moment.asking, encounter.people.ids) & (gaps > sensitivity)
-        if not shown.any():
+        pairs, votes = votes_on(moment)
+        if not len(pairs):
             return
-        votes = gaps[shown] > encounter.distances[:, shown] + sensitivity
-        panel = encounter.panel
-        heard = ask_in_turn(panel.rule, panel.members, votes, self.turns)
+        panel = moment.encounter.panel
+        heard = ask_in_turn(panel.rule, panel.members, votes, self.turns, pairs.inputs)
         self.turns, self.pairs = heard.turns, self.pairs + int(heard.heard.sum())
 
 
@@ -128,7 +139,7 @@ def summarise(
 
 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
-    """Return the object that ``likewise simulate --json`` prints."""
+    """Return the object that ``likewise simulate --out -`` prints."""
     learner = transcript.learner
     return {
         **summary.to_json(),
@@ -235,27 +246,13 @@ NEAR_CONSTANT = 0.1
 """A policy is near constant if the largest gap of a round is below this, in the mean."""
 
 
-@dataclass(frozen=True)
-class NearConstant:
-    """A policy whose largest gap in a round is small, in the mean over the last quarter.
-
-    Its error is above that of the best fixed policies at alpha − kappa and at alpha by so much;
-    None where these are not known. ``text`` is the warning in a few sentences.
-    """
-
-    largest_gap: float
-    error_above_alpha_less_kappa: float | None
-    error_above_alpha: float | None
-    text: str
-
-
 def more(difference: float) -> str:
     """Say a difference of two errors in words."""
     return f"{abs(difference):.3f} {'above' if difference >= 0 else 'below'}"
 
 
-def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstant | None:
-    """Return the warning, if the policy is near constant over the last quarter of a game.
+def near_constant(learner: Learner | Algorithm, summary: Summary) -> str | None:
+    """Return a warning, if the policy is near constant over the last quarter of a game.
 
     Learners with one hypothesis and those that ignore the panel get none: the panel did not drive
     them there.
@@ -269,7 +266,6 @@ def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstan
         f"The policy is near constant: over the last quarter of the rounds the largest gap between "
         f"two people was {gap:.3f} in the mean."
     )
-    asked = allowed = None
     changes = []
     if fixed is not None:
         asked = summary.error_rate - fixed.at_alpha_less_kappa
@@ -284,8 +280,7 @@ def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstan
     if isinstance(learner, Learner) and isinstance(learner.schedule, SelfTuned):
         eta, kappa = learner.schedule.eta, learner.margins.kappa
     changes += remedies(tuned=eta is not None, eta=eta, kappa=kappa, alpha=learner.alpha)
-    text += f" What would change it: {'; '.join(changes)}."
-    return NearConstant(gap, asked, allowed, text)
+    return f"{text} What would change it: {'; '.join(changes)}."
 
 
 def remedies(
@@ -309,22 +304,17 @@ def remedies(
     yield "a class that tells people apart as the panel does"
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A point in three dimensions, of which less is better in each."""
 
     error: float
     violations: float
     reports: float
 
-    @property
-    def all(self) -> tuple[float, float, float]:
-        return self.error, self.violations, self.reports
-
 
 def beats(left: Outcome, right: Outcome) -> bool:
     """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance)."""
-    return left != right and all(a <= b for a, b in zip(left.all, right.all, strict=True))
+    return left != right and all(a <= b for a, b in zip(left, right, strict=True))
 
 
 def frontier(points: Sequence[Outcome]) -> list[int]:

@@ -14,13 +14,12 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.learner.bounds import Bound
 from likewise.learner.certificate import Certificate
 from likewise.learner.costs import report_cost
-from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
 from likewise.registry import WORLDS
 from likewise.simulate import counts
-from likewise.simulate.counts import NearConstant, Summary
+from likewise.simulate.counts import Summary
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Moment, Transcript, play
@@ -31,29 +30,18 @@ if TYPE_CHECKING:
 
 
 SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
-# The knob of our two players; that of the one that draws less often, since its games take longer.
-DEFAULT_ETA = SelfTuned.eta
-FRONTIER_ETAS: Mapping[str, tuple[float, ...]] = {
-    "self-tuned": (1.0, 0.25, DEFAULT_ETA),
-    "exact": (1.0, 0.25, 0.125, DEFAULT_ETA, DEFAULT_ETA / 4),
-}
-# The settings of those that are shown; the paper's learner has fewer draws than its own, for time.
-_SETTINGS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {"draws": "r", "noise": "repeated"},
-    **{name: {"eta": DEFAULT_ETA} for name in FRONTIER_ETAS},
-}
+# The paper's learner has fewer draws than its own, for time.
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {"paper": {"draws": "r", "noise": "repeated"}}
+# Those that draw take longest, and begin: nobody waits for them then.
+_FIRST = ("paper", "self-tuned")
 
 
 def games(common: Game) -> list[Game]:
-    """Every game of the demo once, those that take longest first: nobody waits for them then."""
-    settings = [("paper", _SETTINGS["paper"])]
-    settings += [(name, {"eta": eta}) for name, etas in FRONTIER_ETAS.items() for eta in etas]
-    settings += [(name, {}) for name in SHOWN if name not in _SETTINGS]
-    return [replace(common, learner=name, learner_settings=values) for name, values in settings]
-
-
-def _is_shown(game: Game) -> bool:
-    return game.learner_settings == _SETTINGS.get(game.learner, {})
+    """A game of every learner, in the order in which they begin."""
+    return [
+        replace(common, learner=name, learner_settings=_SETTINGS.get(name, {}))
+        for name in sorted(SHOWN, key=lambda name: name not in _FIRST)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +52,7 @@ class Shown:
     learner: Learner
     transcript: Transcript
     summary: Summary
-    near_constant: NearConstant | None
+    near_constant: str | None
 
     @property
     def certificate(self) -> Certificate | None:
@@ -78,15 +66,6 @@ class Shown:
         return min(bounds, key=lambda bound: bound.regret, default=None)
 
 
-@dataclass(frozen=True)
-class FrontierPoint:
-    """The counts of one setting of eta."""
-
-    learner: str
-    eta: float
-    summary: Summary
-
-
 @dataclass(frozen=True, eq=False)
 class Demo:
     """All that the demo's table and report show.
@@ -97,7 +76,6 @@ class Demo:
     game: Game
     world: World
     shown: tuple[Shown, ...]
-    frontier: tuple[FrontierPoint, ...]
     moment: Moment
     seconds: float
 
@@ -114,7 +92,7 @@ class Demo:
 
 
 def run_demo(
-    rounds: int, seed: int, *, jobs: int = 1, compare: bool = True, progress: Progress = silent
+    rounds: int, seed: int = 1, *, jobs: int = 1, compare: bool = True, progress: Progress = silent
 ) -> Demo:
     """Play the demo's games, ``jobs`` of them at a time.
 
@@ -125,24 +103,16 @@ def run_demo(
         raise ParameterError("rounds", "must be at least 8 for a demo", rounds, "Try 2000.")
     began = time.perf_counter()
     common = Game("loans", rounds=rounds, seed=seed)
-    played: list[tuple[Game, Transcript]] = []
-    for game, transcript in Processes(jobs).map(_play, [(game,) for game in games(common)]):
-        played.append((game, transcript))
-        progress(game.learner, len(played))
-    played.sort(key=lambda pair: -pair[0].learner_settings.get("eta", 0.0))
-    by_name = {game.learner: transcript for game, transcript in played if _is_shown(game)}
-    last, world = by_name[SHOWN[-1]], _world(seed, rounds)
-    fixed = _comparators(world, by_name) if compare else {}
+    played: dict[str, Transcript] = {}
+    for name, transcript in Processes(jobs).map(_play, [(game,) for game in games(common)]):
+        played[name] = transcript
+        progress(name, len(played))
+    last, world = played[SHOWN[-1]], _world(seed, rounds)
+    fixed = _comparators(world, played) if compare else {}
     return Demo(
         common,
         world,
-        tuple(_shown(name, by_name[name], fixed.get(name)) for name in SHOWN),
-        tuple(
-            FrontierPoint(game.learner, game.learner_settings["eta"], counts.summarise(transcript))
-            for name in FRONTIER_ETAS
-            for game, transcript in played
-            if game.learner == name
-        ),
+        tuple(_shown(name, played[name], fixed.get(name)) for name in SHOWN),
         next((m for m in last.moments if m.report), last.moments[-1]),
         time.perf_counter() - began,
     )
@@ -176,12 +146,12 @@ def _shown(name: str, played: Transcript, fixed: Comparators | None) -> Shown:
     return Shown(name, learner, played, summary, counts.near_constant(learner, summary))
 
 
-def _play(game: Game) -> tuple[Game, Transcript]:
-    """One game; of those that are shown, every moment of the second half is kept."""
-    kept_from = game.rounds // 2 if _is_shown(game) else game.rounds + 1
+def _play(game: Game) -> tuple[str, Transcript]:
+    """One game, of which every moment of the second half is kept."""
     world = _world(game.seed, game.rounds)
     learner = game.make_learner(world.hypotheses(), world.k)
-    return game, play(world, learner, game.rounds, keep=lambda t: t >= kept_from)
+    played = play(world, learner, game.rounds, keep=lambda t: t >= game.rounds // 2)
+    return game.learner, played
 
 
 @dataclass(frozen=True)

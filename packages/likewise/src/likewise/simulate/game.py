@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +66,8 @@ Feedback that comes so late never arrives.
     attention: str = option(
         "possible", "What the panel is asked about: `everything`; `possible`, rounds in which some "
         "gap is large enough to be reported; `share:P`, rounds by lot; `model`, pairs of which a "
-        "model of the panel is not sure; `dominance`.",
+        "model of the panel is not sure; `dominance`, all but pairs that differ by at least as "
+        "much in every feature as one that was accepted.",
     )  # fmt: skip
     selection: str | None = option(
         None, "Which violating pair is reported; `all` are averaged.  [default: largest-gap]"
@@ -206,14 +206,6 @@ class PreparedGame:
                 f"feedback comes {(1 - chance) / chance:,.0f} rounds late in the mean, and the "
                 f"game ends after {rounds:,}: the learner will hear of next to nothing."
             )
-
-
-def fraction(value: float) -> str:
-    """A setting such as eta as people write it."""
-    near = Fraction(value).limit_denominator(1024)
-    power_of_two = near.denominator & (near.denominator - 1) == 0
-    short = power_of_two or float(f"{value:g}") != value
-    return str(near) if short and float(near) == value else f"{value:g}"
 
 
 def class_from_file(name: str) -> HypothesisClass:

@@ -344,14 +344,10 @@ def _excess(distances: Mapping[str, IntArray], chances: IntArray, panel: Panel) 
 
 def _worst(excess: IntArray, size: int) -> IntArray:
     """The pair that comes closest to a violation (or goes furthest beyond), then the next."""
-    chosen: list[int] = []
-    for place in np.argsort(-excess, axis=None, kind="stable").tolist():
-        for person in divmod(place, len(excess)):
-            if person not in chosen and len(chosen) < size:
-                chosen.append(person)
-        if len(chosen) == size:
-            break
-    return np.array(sorted(chosen), dtype=np.int64)
+    order = np.argsort(-excess, axis=None, kind="stable")
+    people = np.stack(np.divmod(order, len(excess)), axis=1).ravel()
+    first = np.sort(np.unique(people, return_index=True)[1])
+    return np.sort(people[first[:size]])
 
 
 @dataclass(frozen=True)

@@ -232,10 +232,11 @@ class Columns(Members):
         super().__init__(np.tile(np.array([0, 1], dtype=np.uint8), (len(costs), 1)))
         self._search = search
         self._tolerance = _SAVES * max(1.0, float(np.abs(costs).sum()))
-        self._least = np.inf
+        self._least, self.calls = np.inf, 0
 
     def generate(self, costs: FloatArray, level: float) -> bool:
         """Search for a hypothesis of reduced cost below ``level``, and make it a column."""
+        self.calls += 1
         column = self._column(costs)
         cost = float(costs @ column)
         self._least = min(cost, level)
@@ -290,15 +291,12 @@ class Solution:
     policy: FloatArray
     value: float
     bound: float
-    pairs: int
-    rows: int
-    iterations: int
 
 
 def solve(form: Form, constraints: Constraints) -> Solution:
     """Solve the program, adding rows and columns until none is missing."""
     master = _Master(form, constraints)
-    for iteration in range(1, MOST_ITERATIONS + 1):
+    for _ in range(MOST_ITERATIONS):
         point = master.solve()
         pairs, sides = master.violated(point.policy)
         reduced = master.reduced_costs(point.multipliers)
@@ -306,10 +304,7 @@ def solve(form: Form, constraints: Constraints) -> Solution:
         if not generated and not len(pairs):
             dual = form.least(reduced) - float(point.multipliers @ master.bounds)
             ones = constraints.ones
-            return Solution(
-                point.policy, ones + point.value, ones + dual, len(constraints.bounds),
-                len(master.bounds), iteration,
-            )  # fmt: skip
+            return Solution(point.policy, ones + point.value, ones + dual)
         if generated:
             master.rebuild()
         master.add(pairs, sides)

@@ -36,9 +36,9 @@ class Trial:
     looks: float
 
     @property
-    def counts(self) -> tuple[float, float, float]:
-        """Error, violations and looks, of which less is better in each."""
-        return self.error_rate, self.violations, self.looks
+    def counts(self) -> Outcome:
+        """Error, violations and looks."""
+        return Outcome(self.error_rate, self.violations, self.looks)
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class Proposal:
     @property
     def best(self) -> list[Trial]:
         """The trials that no other beats on error, violations and looks together."""
-        outcomes = [Outcome(*trial.counts) for trial in self.trials]
-        return [self.trials[n] for n in frontier(outcomes)]
+        return [self.trials[n] for n in frontier([trial.counts for trial in self.trials])]
 
 
 def propose(

@@ -3,7 +3,7 @@
 The learner never sees an auditor, the auditors never see labels, lam or H: they meet here. With a
 learner whose labels are one-sided, it is Algorithm "Online Learning with Individual Fairness under
 Partial Information": the labels of those who were rejected exist, and count, but are not heard of.
-The learner is ours or any other algorithm (:mod:`likewise.simulate.rounds`).
+The learner is ours or any other :class:`Algorithm`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from likewise.panel.reports import LargestGap, Selection, choose_report, exceedi
 from likewise.people.frames import make_frame
 from likewise.people.schema import People
 from likewise.simulate.world import Course, Encounter, World
-from likewise.validation import flag, instance, integer, real
+from likewise.validation import assign, flag, instance, integer, require, within
 
 # No game is long enough to see a geometric delay beyond this.
 LONGEST = 10**9
@@ -54,14 +54,12 @@ class Delay:
     chance: float = 1.0
 
     def __post_init__(self) -> None:
-        rounds = integer("delay", self.rounds, 0, LONGEST, "0 means that all comes at once.")
-        object.__setattr__(self, "rounds", rounds)
-        chance = real("delay", self.chance, "geometric:0.02 means 49 rounds in the mean.")
-        if not 1 / LONGEST <= chance <= 1:
-            rule = f"must have a chance in [{1 / LONGEST:g}, 1]"
-            remedy = "geometric:0.02 means 49 rounds in the mean."
-            raise ParameterError("delay", rule, chance, remedy)
-        object.__setattr__(self, "chance", chance)
+        remedy = "0 means that all comes at once, geometric:0.02 49 rounds later in the mean."
+        assign(
+            self,
+            rounds=integer("delay", self.rounds, 0, LONGEST, remedy),
+            chance=within("chance of the delay", self.chance, 1 / LONGEST, 1, remedy),
+        )
 
     @property
     def text(self) -> str:
@@ -328,11 +326,7 @@ def start(learner: Learner | Algorithm) -> Algorithm:
     """A learner or an algorithm before the first round of a game."""
     if isinstance(learner, Learner):
         return FoldedLearner(learner)
-    if not isinstance(learner, Algorithm):
-        raise ParameterError(
-            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
-        )
-    return learner.fresh()
+    return instance("learner", learner, Algorithm, "Make one, or a Learner(…).").fresh()
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,23 +480,20 @@ def play(
     """
     rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
     record = flag("record", record, "Say which.")
-    draws = integer(
-        "evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Violations are counted on them."
-    )
-    if isinstance(delay, Delay):
-        delay = Delays(delay, delay)
+    draws = integer("evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Try 1000.")
+    delay = Delays(delay, delay) if isinstance(delay, Delay) else delay
     algorithm = _check_game(world, learner, rounds, selection, delay, (keep, progress))
+    folded = algorithm if isinstance(algorithm, FoldedLearner) else None
+    if folded is not None:
+        folded.records = record
     chosen = algorithm.selection or selection or LargestGap()
-    if isinstance(algorithm, FoldedLearner):
-        algorithm.records = record
     table = _Table(world.course(), algorithm, chosen, Inbox(learner.seed, delay), draws)
-    alpha = to_units(learner.alpha)
     rows: list[tuple[float | int | bool, ...]] = []
     kept: list[Moment] = []
     encounters: list[Encounter] = []
     for t in range(1, rounds + 1):
         moment = table.round(t)
-        rows.append(moment.counts(alpha))
+        rows.append(moment.counts(to_units(learner.alpha)))
         if keep(t):
             kept.append(moment)
         if record:
@@ -510,7 +501,6 @@ def play(
         progress(moment)
     columns = (np.array(column) for column in zip(*rows, strict=True))
     counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
-    folded = algorithm if isinstance(algorithm, FoldedLearner) else None
     return Transcript(
         world, learner, last_state=None if folded is None else folded.state, delay=delay,
         moments=tuple(kept), encounters=tuple(encounters),
@@ -527,27 +517,25 @@ def _check_game(
     called: tuple[object, ...],
 ) -> Algorithm:
     """Refuse what cannot be played, before anything is."""
-    if not isinstance(world, World):
-        raise ParameterError("world", "must be a world", world, "Make one: Loans(seed=1).")
-    algorithm = start(learner)
-    if selection is not None and not isinstance(selection, Selection):
-        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
-    if selection is not None and algorithm.selection not in (None, selection):
-        rule = f"must be {algorithm.selection} for {type(learner).__name__}"
-        remedy = "Leave it out: this algorithm says which pairs it needs to be told of."
-        raise ParameterError("selection", rule, selection, remedy)
+    instance("world", world, World, "Make one: Loans(seed=1).")
+    algorithm, name = start(learner), type(learner).__name__
+    if selection is not None:
+        instance("selection", selection, Selection, "Such as FirstPair().")
+        fits, rule = algorithm.selection in (None, selection), f"must be left out for {name}"
+        remedy = "This algorithm says which pairs it needs to be told of."
+        require(fits, "selection", rule, selection, remedy)
     instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
-    for name, function in zip(("keep", "progress"), called, strict=True):
-        if not callable(function):
-            raise ParameterError(name, "must be a function", function, "Leave it out for none.")
-    if not algorithm.late and delay != Delays():
-        remedy = "It is defined for feedback that comes at once only."
-        raise ParameterError("delay", f"must be 0 for {type(learner).__name__}", delay.text, remedy)
+    for parameter, function in zip(("keep", "progress"), called, strict=True):
+        rule, remedy = "must be a function", "Leave it out for none."
+        require(callable(function), parameter, rule, function, remedy)
+    fits, remedy = algorithm.late or delay == Delays(), "It is defined for feedback at once only."
+    require(fits, "delay", f"must be 0 for {name}", delay.text, remedy)
     longest = max(delay.audits.rounds, delay.labels.rounds)
-    if isinstance(learner, Learner) and min(longest, rounds - 1) >= learner.open_limit:
+    if isinstance(learner, Learner):
+        fits = min(longest, rounds - 1) < learner.open_limit
         rule = f"must be below the learner's open_limit of {learner.open_limit}"
         remedy = "Rounds stay open until their feedback comes; allow for more of them."
-        raise ParameterError("delay", rule, longest, remedy)
+        require(fits, "delay", rule, longest, remedy)
     return algorithm
 
 

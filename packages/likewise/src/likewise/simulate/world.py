@@ -26,7 +26,7 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.panels import Panel
 from likewise.panel.reports import Pivots
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import choice, flag, integer, real, text
+from likewise.validation import choice, flag, integer, real, require, text, within
 
 Approved = npt.NDArray[np.bool_]
 _FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -51,16 +51,13 @@ class Setting:
 
     def check(self, value: Any) -> Any:
         """Return the value as a plain number, or refuse it; without bounds, return it as it is."""
-        if self.kind is int and self.low is not None:
+        if self.low is None or self.kind not in (int, float):
+            return value
+        if self.kind is int:
             limit = None if self.high is None else int(self.high) + 1
             return integer(self.name, value, int(self.low), limit, self._remedy)
-        if self.kind is not float or self.low is None or self.high is None:
-            return value
-        number = real(self.name, value, self._remedy)
-        if not self.low <= number <= self.high or (self.beyond and number == self.low):
-            interval = f"{'(' if self.beyond else '['}{self.low:g}, {self.high:g}]"
-            raise ParameterError(self.name, f"must be in {interval}", value, self._remedy)
-        return number
+        high, ends = math.inf if self.high is None else self.high, "(]" if self.beyond else "[]"
+        return within(self.name, value, self.low, high, self._remedy, ends)
 
     def plain(self, value: Any) -> Any:
         """Return the value as a plain one of its kind; None where that is the default."""
@@ -78,13 +75,12 @@ class Setting:
         """Read the value from its text, as on the command line."""
         try:
             value = _FLAGS[text.lower()] if self.kind is bool else self.kind(text)
+            fits = self.kind is not float or math.isfinite(value)
         except (KeyError, ValueError):
-            kinds = {int: "an integer", float: "a number", bool: "yes or no"}
-            remedy = f"Such as {self.text}."
-            raise ParameterError(self.name, f"must be {kinds[self.kind]}", text, remedy) from None
-        if self.kind is float and not math.isfinite(value):
-            remedy = f"Such as {self.text}."
-            raise ParameterError(self.name, "must be a finite number", text, remedy)
+            fits = False
+        kinds = {int: "an integer", float: "a finite number", bool: "yes or no"}
+        rule, remedy = f"must be {kinds.get(self.kind, 'text')}", f"Such as {self.text}."
+        require(fits, self.name, rule, text, remedy)
         return value
 
     @property

@@ -10,14 +10,13 @@ pytest. All that Likewise itself registers is checked by them too.
 
 from likewise.errors import ContractError
 from likewise.testing.contract import people_of
-from likewise.testing.hypotheses import check_hypotheses
 from likewise.testing.learners import (
     check_attention,
     check_baseline,
     check_player,
     check_schedule,
 )
-from likewise.testing.worlds import check_metric, check_selection, check_world
+from likewise.testing.parts import check_hypotheses, check_metric, check_selection, check_world
 
 __all__ = [
     "ContractError", "check_attention", "check_baseline", "check_hypotheses", "check_metric",

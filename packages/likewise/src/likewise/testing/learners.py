@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -12,20 +13,15 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass, Points
 from likewise.hypotheses.pool import Pool
+from likewise.learner import schedules
 from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
 from likewise.learner.bounds import Lateness, proved
 from likewise.learner.events import Person
 from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
-from likewise.learner.players import Draws, Estimates, Frozen, Player
+from likewise.learner.players import Draws, Estimates, Frozen, Player, Term
 from likewise.learner.rounds import deploy, learn
-from likewise.learner.schedules import (
-    Paper,
-    Schedule,
-    SelfTuned,
-    schedule_from_spec,
-    schedule_to_spec,
-)
+from likewise.learner.schedules import Paper, Schedule, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.learner.state import State, Tuning
 from likewise.learner.state_files import dump_state, parse_state
@@ -88,7 +84,9 @@ def check_schedule(schedule: Schedule) -> None:
         fits = all(math.isfinite(s) and s > 0 for s in scales) and scales[0] <= scales[1]
         require(fits, schedule, f"scale must be above 0 and not fall with the peak; got {scales}.")
     _check_proved(schedule)
-    copy = contracts.same_as_json(schedule, schedule_to_spec, schedule_from_spec)
+    copy = contracts.same_as_json(
+        schedule, schedules.schedule_to_spec, schedules.schedule_from_spec
+    )
     before, after = _constants(schedule), _constants(copy)
     require(before == after, schedule, f"read back from its JSON, {before} became {after}.")
     pool = Pool.from_table(_TABLE)
@@ -367,7 +365,6 @@ class _Trial:
         """
         h, player, size = self.hypotheses, self.player, 1 << 18
         x = player.default_x(h)
-        terms = player.terms(h, x)
         costs, played, incurred = h.no_costs(), 0.0, [0] * self.experts
         tuning = Tuning.start(player.scales(h))
         everything = np.zeros(len(h.codes()), dtype=np.int64)
@@ -397,11 +394,16 @@ class _Trial:
         squares = ROUNDS * largest * largest
         margin = 6.0 * math.sqrt(squares / DRAWS) if not player.exact else 1e-3
         regret = played - float(everything.min()) / ONE
-        how = Lateness(delay, counted=False)
-        bound = sum(
-            t.constant(how.slow(t.late), how.wide) * math.sqrt(squares)
-            + t.burst(how.wide) * largest
-            for t in terms
-        )
+        bound = _regret_bound(player.terms(h, x), delay, squares, largest)
         beyond = f"its regret is {regret:.3g}, and its own constants allow {bound:.3g}."
         self.require(regret <= bound + margin, beyond)
+
+
+def _regret_bound(terms: Sequence[Term], delay: int, squares: float, largest: float) -> float:
+    """Σ C·sqrt(Σ B²) + burst·B over the terms of a player's bound."""
+    how = Lateness(delay, counted=False)
+    return sum(
+        term.constant(how.slow(term.late), how.wide) * math.sqrt(squares)
+        + term.burst(how.wide) * largest
+        for term in terms
+    )

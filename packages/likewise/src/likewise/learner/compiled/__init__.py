@@ -13,8 +13,8 @@ from likewise.hypotheses.lists import Listed
 from likewise.hypotheses.segments import Segments
 from likewise.hypotheses.staircases import Staircases
 from likewise.learner import reference
-from likewise.learner.compiled import lists, segments, staircases, trees, weights
-from likewise.learner.compiled.noise import NoiseOfDraws
+from likewise.learner.compiled import cells, lists, weights
+from likewise.learner.compiled.noise import source_of
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Noise
 
@@ -25,11 +25,11 @@ def approvals(
     if isinstance(hypotheses, Listed):
         return lists.approvals(hypotheses, costs, noise, points, draws)
     if isinstance(hypotheses, Segments | Staircases):
-        cells = np.ascontiguousarray(points, dtype=np.int64)
-        source = NoiseOfDraws.of(noise, draws.start)
+        places = np.ascontiguousarray(points, dtype=np.int64)
+        source = source_of(noise, draws.start)
         if isinstance(hypotheses, Segments):
-            return segments.approvals(hypotheses, costs, source, cells, len(draws))
-        return staircases.approvals(hypotheses, costs, source, cells, len(draws))
+            return cells.segment_approvals(hypotheses, costs, source, places, len(draws))
+        return cells.staircase_approvals(hypotheses, costs, source, places, len(draws))
     return reference.approvals(hypotheses, costs, noise, points, draws)
 
 
@@ -41,7 +41,7 @@ def weigh(
         return weights.policy_of(costs, float(temperature), hypotheses.log_inverse)
     overridden = type(hypotheses).weigh is not Segments.weigh
     if isinstance(hypotheses, Segments) and not overridden and hypotheses.prior != FLAT:
-        return trees.SegmentTreePolicy(hypotheses, costs, float(temperature))
+        return cells.SegmentTreePolicy(hypotheses, costs, float(temperature))
     return reference.weigh(hypotheses, costs, temperature)
 
 

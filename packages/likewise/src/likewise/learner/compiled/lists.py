@@ -35,7 +35,7 @@ import numpy.typing as npt
 from likewise.hypotheses.base import Bits, Points
 from likewise.hypotheses.lists import Listed
 from likewise.learner.compiled import vectors
-from likewise.learner.compiled.noise import NoiseOfDraws
+from likewise.learner.compiled.noise import LANES, fill, source_of
 from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.randomness import Noise
@@ -434,11 +434,11 @@ def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntA
     chosen = np.zeros(len(draws), dtype=np.int64)
     if listed.size == 1:
         return chosen
-    plan, source = plan_of(listed), NoiseOfDraws.of(noise, draws.start)
+    plan, source = plan_of(listed), source_of(noise, draws.start)
 
     def make(start: int, size: int) -> None:
         numbers = np.empty((plan.separators, size), dtype=np.int64)
-        source.fill(0, start, numbers)
+        fill(source, 0, start, np.empty((4, LANES), dtype=np.uint64), numbers)
         chosen[start : start + size] = _search(plan, costs, numbers)
 
     most = max(DRAWS_AT_ONCE, NUMBERS_AT_ONCE // plan.separators)

@@ -7,13 +7,12 @@ no operation may change: the bits are those of the reference.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from likewise.learner.compiled.vectors import REGISTER_BYTES, bits_of_float, compiled, float_of_bits
-from likewise.numerics.fixed_point import LN2, ONE, IntArray
+from likewise.numerics.fixed_point import LN2, ONE
 from likewise.numerics.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise, Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
@@ -114,34 +113,6 @@ def fill(source: Any, first: Any, draw: Any, words: Any, out: Any) -> None:
                     _laplace(words[part], scale, word % copies > 0, row[start:stop])
 
 
-@dataclass(frozen=True)
-class NoiseOfDraws:
-    """Noise on some points for some draws, in units: that of ``Noise.sample``, turned around.
-
-    ``source`` is what compiled code takes: the stream, the scale in units, copies, the first draw.
-
-    >>> from likewise.numerics.randomness import Purpose, Stream
-    >>> noise = Noise(Stream(7, Purpose.ELICIT, 1), 2.5)
-    >>> out = np.empty((3, 10), dtype=np.int64)
-    >>> NoiseOfDraws.of(noise, first_draw=100).fill(5, 20, out)
-    >>> bool((out.T == noise.sample(120, 10, np.arange(5, 8))).all())
-    True
-    """
-
-    source: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, noise: Noise, first_draw: int) -> NoiseOfDraws:
-        stream = noise.stream
-        fixed = (np.uint64(int(stream.purpose)), np.uint64(stream.round))
-        scale = float(noise.scale * ONE)
-        return cls((np.uint64(stream.seed), fixed, scale, noise.copies, first_draw))
-
-    def fill(self, first: int, draw: int, out: IntArray) -> None:
-        """Noise on the points from ``first`` on, for the draws from ``draw`` on: [point, draw]."""
-        fill(self.source, first, draw, np.empty((4, LANES), dtype=np.uint64), out)
-
-
 _TWO = np.uint64(2)
 
 
@@ -149,6 +120,20 @@ def noise_of(stream: Stream, draw: int) -> tuple[Any, ...]:
     """One draw of a stream in the types that compiled code takes."""
     fixed = (np.uint64(int(stream.purpose)), np.uint64(stream.round))
     return np.uint64(stream.seed), fixed, np.uint64(draw)
+
+
+def source_of(noise: Noise, first_draw: int) -> tuple[Any, ...]:
+    """Noise from a draw on, as :func:`fill` takes it; that of ``Noise.sample``, turned around.
+
+    >>> from likewise.numerics.randomness import Purpose
+    >>> noise = Noise(Stream(7, Purpose.ELICIT, 1), 2.5)
+    >>> out, words = np.empty((3, 10), dtype=np.int64), np.empty((4, LANES), dtype=np.uint64)
+    >>> fill(source_of(noise, first_draw=100), 5, 20, words, out)
+    >>> bool((out.T == noise.sample(120, 10, np.arange(5, 8))).all())
+    True
+    """
+    key, fixed, _ = noise_of(noise.stream, first_draw)
+    return key, fixed, float(noise.scale * ONE), noise.copies, first_draw
 
 
 @compiled

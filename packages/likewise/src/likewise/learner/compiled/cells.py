@@ -1,4 +1,9 @@
-"""The compiled engine's exponential weights over segments, with the prior from coarse to fine."""
+"""The compiled engine's classes over cells: draws of segments and staircases, weights of segments.
+
+Draws are made a register at a time. Of segments it is the best threshold of each, of staircases the
+dynamic program over rows, which needs the noise of all cells of a grid, and that of no other grid.
+Weights over segments are exponential, with the prior from coarse to fine.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,167 @@ import numpy as np
 from likewise.hypotheses.base import WEIGHT_BITS, Bits, GibbsPolicy, Points
 from likewise.hypotheses.grids import ContextTree
 from likewise.hypotheses.segments import Segments
-from likewise.learner.compiled.noise import below, noise_of, picked
+from likewise.hypotheses.staircases import Staircases
+from likewise.learner.compiled import vectors
+from likewise.learner.compiled.noise import (
+    AT_ONCE,
+    LANES,
+    WIDTH,
+    below,
+    fill,
+    noise_of,
+    picked,
+)
 from likewise.learner.compiled.vectors import compiled
 from likewise.learner.compiled.weights import weights_of
 from likewise.numerics.fixed_point import LN2, IntArray, log, read_only
 from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
-BUILT_IN = {"noise": "3846d504fcaabbf8", "weights": "496a7ce09a67d5b3"}
+BUILT_IN = {
+    "noise": "33d47f091d3da1ed", "vectors": "1b40836cdd1b27ff", "weights": "496a7ce09a67d5b3",
+}  # fmt: skip
+
+# Draws that a thread takes on at a time, of a grid's program; of thresholds twice as many.
+A_PIECE = 512
+
+
+@compiled
+def _best_thresholds(costs: Any, noise: Any, threshold: Any) -> None:
+    """The lowest threshold of least cost, for costs[bin] and noise[bin, draw]."""
+    bins, draws = noise.shape
+    registers = draws // WIDTH
+    for r in range(registers):
+        total = vectors.everywhere(np.int64(0))
+        least, best = total, vectors.everywhere(np.int64(bins))
+        for j in range(bins - 1, -1, -1):
+            number = vectors.load(noise, j * registers + r)
+            total = vectors.plus(total, vectors.plus(vectors.everywhere(costs[j]), number))
+            best = vectors.if_less(least, total, best, vectors.everywhere(np.int64(j)))
+            least = vectors.if_less(least, total, least, total)
+        vectors.store(threshold, r, best)
+
+
+@compiled
+def _draw_segments(
+    costs: Any, bins: Any, points: Any, people: Any, source: Any, start: Any, approved: Any
+) -> None:
+    """approved[person, draw] for the draws from ``start`` on; ``people`` are sorted by segment."""
+    draws = approved.shape[1]
+    lanes = min(AT_ONCE, (draws + WIDTH - 1) // WIDTH * WIDTH)
+    noise = np.empty((bins, lanes), dtype=np.int64)
+    threshold = np.empty(lanes, dtype=np.int64)
+    words = np.empty((4, LANES), dtype=np.uint64)
+    for first in range(0, draws, lanes):
+        segment = -1
+        for person in people:
+            if points[person] // bins != segment:
+                segment = points[person] // bins
+                fill(source, segment * bins, start + first, words, noise)
+                _best_thresholds(costs[segment * bins : (segment + 1) * bins], noise, threshold)
+            place = points[person] % bins
+            row = approved[person, first : min(first + lanes, draws)]
+            for lane in range(len(row)):
+                row[lane] = place >= threshold[lane]
+
+
+def segment_approvals(
+    hypotheses: Segments, costs: IntArray, source: tuple[Any, ...], points: IntArray, draws: int
+) -> Bits:
+    """approved[draw, person], from the noise of the segments that the people are in alone."""
+    approved = np.empty((len(points), draws), dtype=np.uint8)
+    people = np.argsort(points // hypotheses.bins, kind="stable")
+
+    def make(start: int, size: int) -> None:
+        block = np.empty((len(points), size), dtype=np.uint8)
+        _draw_segments(costs, hypotheses.bins, points, people, source, start, block)
+        approved[:, start : start + size] = block
+
+    vectors.share_out(make, vectors.pieces(draws, 2 * A_PIECE, AT_ONCE))
+    return approved.T
+
+
+@compiled
+def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:
+    """One row of the program, after those below it: least[m, draw] and choice[m, draw].
+
+    ``least[m]`` is that of the row below on entry, and of this row on return; ``choice[m]`` is the
+    lowest threshold of least cost among 0 … m. Thresholds are compared by −Σ_{b < j} cost_b, which
+    is their cost less that of the whole row.
+    """
+    registers = noise.shape[1] // WIDTH
+    for r in range(registers):
+        total = vectors.everywhere(np.int64(0))
+        lowest, best = vectors.load(least, r), total
+        vectors.store_short(choice, r, best)
+        for b in range(len(costs)):
+            number = vectors.load(noise, b * registers + r)
+            total = vectors.plus(total, vectors.plus(vectors.everywhere(costs[b]), number))
+            place = (b + 1) * registers + r
+            stop = vectors.minus(vectors.load(least, place), total)
+            best = vectors.if_less(stop, lowest, vectors.everywhere(np.int64(b + 1)), best)
+            lowest = vectors.if_less(stop, lowest, stop, lowest)
+            vectors.store(least, place, lowest)
+            vectors.store_short(choice, place, best)
+
+
+@compiled
+def _read(choice: Any, cells: Any, threshold: Any, first: Any, approved: Any) -> None:
+    """Follow the choices from the first row on, and note who is approved: [cell, draw]."""
+    columns = choice.shape[1] - 1
+    threshold[:] = columns
+    for a in range(cells.max() // columns + 1):
+        for lane in range(len(threshold)):
+            threshold[lane] = choice[a, threshold[lane], lane]
+        for i in range(len(cells)):
+            if cells[i] // columns == a:
+                column = cells[i] % columns
+                row = approved[i, first : min(first + len(threshold), approved.shape[1])]
+                for lane in range(len(row)):
+                    row[lane] = column >= threshold[lane]
+
+
+@compiled
+def _draw_grid(
+    costs: Any, first_cell: Any, cells: Any, source: Any, start: Any, approved: Any
+) -> None:
+    """approved[cell, draw] for the draws from ``start`` on, on some cells of one grid."""
+    rows, columns = costs.shape
+    draws = approved.shape[1]
+    lanes = min(AT_ONCE, (draws + WIDTH - 1) // WIDTH * WIDTH)
+    noise = np.empty((columns, lanes), dtype=np.int64)
+    least = np.empty((columns + 1, lanes), dtype=np.int64)
+    choice = np.empty((rows, columns + 1, lanes), dtype=np.int16)
+    threshold = np.empty(lanes, dtype=np.int64)
+    words = np.empty((4, LANES), dtype=np.uint64)
+    for first in range(0, draws, lanes):
+        least[:, :] = 0
+        for a in range(rows - 1, -1, -1):
+            fill(source, first_cell + a * columns, start + first, words, noise)
+            _row(costs[a], noise, least, choice[a])
+        _read(choice, cells, threshold, first, approved)
+
+
+def staircase_approvals(
+    hypotheses: Staircases, costs: IntArray, source: tuple[Any, ...], points: IntArray, draws: int
+) -> Bits:
+    """approved[draw, person], for the grids that the people are in and no others."""
+    rows, columns = hypotheses.rows, hypotheses.columns
+    tables = np.ascontiguousarray(costs).reshape(hypotheses.grids, rows, columns)
+    grids, cells = points // hypotheses.cells, points % hypotheses.cells
+    approved = np.empty((len(points), draws), dtype=np.uint8)
+
+    def make(start: int, size: int) -> None:
+        for grid in np.unique(grids).tolist():
+            inside = np.flatnonzero(grids == grid)
+            block = np.empty((len(inside), size), dtype=np.uint8)
+            first_cell = grid * hypotheses.cells
+            _draw_grid(tables[grid], first_cell, cells[inside], source, start, block)
+            approved[inside, start : start + size] = block
+
+    vectors.share_out(make, vectors.pieces(draws, A_PIECE, AT_ONCE))
+    return approved.T
+
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2
