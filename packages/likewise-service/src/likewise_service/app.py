@@ -10,30 +10,24 @@ from functools import partial
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Security
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.types import ASGIApp
 
 from likewise_service import anchors, demo
 from likewise_service.api import appeals, dockets, ledger, member_keys, reviews, rounds
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
+from likewise_service.api.errors import DOCUMENTED, DocketNumbers, Telemetry
+from likewise_service.api.routes import Routes
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import LOG, ServiceError, StoreError
+from likewise_service.errors import LOG, ServiceError, StoreError, parse
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
-from likewise_service.web import appeals as appeal_pages
-from likewise_service.web import (
-    console,
-    dashboard,
-    dependencies,
-    management,
-    rendering,
-    sign_in,
-    signature,
-)
+from likewise_service.web import console, dashboard, dependencies, management, rendering, sign_in
 
 health = APIRouter(tags=["health"])
 
@@ -46,11 +40,16 @@ async def healthz() -> dict[str, str]:
 
 @health.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
 async def readyz(app: deps.App) -> dict[str, str]:
-    """Check that the database can be written to, and that no docket is being loaded."""
+    """Check that the database can be written to, and that no docket is being loaded.
+
+    A server that only reads says of what time it reads.
+    """
     if loading := app.workers.loading():
         raise ServiceError(
             "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
         )
+    if app.settings.writer:
+        return {"status": "ready", "as_of": await asyncio.to_thread(app.store.as_of)}
     await asyncio.to_thread(app.store.try_writing)
     return {"status": "ready"}
 
@@ -71,8 +70,7 @@ async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
         path = f"/v1/dockets/{caller.docket}/metrics"
         raise ServiceError("other-docket", 403, f"This is about all dockets; see {path}.")
     # Stored beside the ledgers: dockets that nobody uses are not opened for them.
-    numbers = await asyncio.to_thread(app.store.numbers)
-    return Response(app.telemetry.text(numbers), media_type=CONTENT_TYPE_LATEST)
+    return Response(await asyncio.to_thread(app.telemetry.text), media_type=CONTENT_TYPE_LATEST)
 
 
 # The busiest come first.
@@ -81,10 +79,7 @@ ROUTERS = (
     appeals.router, dockets.tokens,
 )  # fmt: skip
 # The last one has a page for every name.
-PAGES = (
-    sign_in.router, console.router, signature.router, management.router, appeal_pages.router,
-    dashboard.router,
-)  # fmt: skip
+PAGES = (sign_in.router, console.router, management.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0
@@ -98,28 +93,37 @@ DESCRIPTION = (
 )
 
 
+class Service(FastAPI):
+    """FastAPI's routes and documentation behind our own middleware alone, which handles errors."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        routes = Routes(self.routes, AsyncExitStackMiddleware(self.router))
+        return deps.AccessMiddleware(routes, self.state.context)
+
+
 def create_app(settings: Settings) -> FastAPI:
     """Return a server with these settings; the database is opened at once, so mistakes show."""
-    store = Store.open(settings.database, key=settings.installation_key)
+    key, writer = settings.installation_key, settings.writer
+    store = Store.open(settings.database, key=key, writer=writer)
     store.keys.current()  # a server without its key does not start
-    telemetry = Telemetry()
+    telemetry = Telemetry(DocketNumbers(store.numbers))
     workers = Workers(store, settings, telemetry.waiting)
     anchoring = anchors.Anchoring(anchors.targets_from(settings.anchors), settings.anchor_minutes)
 
     # FastAPI's pages of documentation load scripts from elsewhere; only the schema is served.
-    app = FastAPI(
+    app = Service(
         title="Likewise", version="1", description=DESCRIPTION, openapi_url="/v1/openapi.json",
         docs_url=None, redoc_url=None, redirect_slashes=False,
         lifespan=lambda _: _background(workers, settings, anchoring, telemetry),
         generate_unique_id_function=deps.operation_id,
+        # Requests can be traced; numbers and logs are our own.
+        telemetry={"metrics": False, "logs": False},
     )  # fmt: skip
     page_limits = tokens.Buckets(settings.rate, settings.burst)
     provider = sign_ins.provider_from(settings)
     app.state.error_page = dependencies.error_page
     context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
     app.state.context = context
-    install_handlers(app)
-    app.add_middleware(deps.AccessMiddleware, context=context)
     for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
         app.router.routes.extend(router.routes)
@@ -136,11 +140,12 @@ async def _background(
     stop = asyncio.Event()
     jobs = [
         workers.tick(settings.tick_seconds, stop),
-        workers.recompute(stop, telemetry.recomputed),
-        _every(RETENTION_SECONDS, stop, lambda: _retain(workers)),
         _every(MEASURE_SECONDS, stop, lambda: _measure(workers, telemetry)),
     ]
-    if anchoring.targets:
+    if not settings.writer:
+        jobs.append(workers.recompute(stop, telemetry.recomputed))
+        jobs.append(_every(RETENTION_SECONDS, stop, lambda: _retain(workers)))
+    if anchoring.targets and not settings.writer:
         look = partial(asyncio.to_thread, anchoring.look, workers.store, stop.is_set)
         jobs.append(_every(ANCHOR_SECONDS, stop, look))
     if settings.demo:
@@ -168,7 +173,8 @@ async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitab
 
 
 async def _measure(workers: Workers, telemetry: Telemetry) -> None:
-    telemetry.measured(workers.count)
+    as_of = parse(await asyncio.to_thread(workers.store.as_of))
+    await asyncio.to_thread(telemetry.measured, workers.count, as_of.timestamp())
 
 
 async def _retain(workers: Workers) -> None:

@@ -18,6 +18,7 @@ from likewise_service.errors import LOG
 from likewise_service.ledger.store import Store
 
 DEMO, YOU = "demo-lending", "you"
+SEED, K = 7, 5
 # The rounds before you join, and those that wait for you at most.
 HISTORY = 40
 AHEAD = 3
@@ -49,16 +50,16 @@ class Simulation:
     started like the rest of the service.
     """
 
-    def __init__(self, store: Store, seed: int = 7, k: int = 5) -> None:
-        self.world = Loans(seed, k=k)
+    def __init__(self, store: Store) -> None:
+        self.world = Loans(SEED, k=K)
         if DEMO not in store.dockets():
-            learner = Learner(self.world.hypotheses(), k, 0.3, 0.3, 0, feedback="one-sided")
+            learner = Learner(self.world.hypotheses(), K, 0.3, 0.3, 0, feedback="one-sided")
             members = self.world.panel.members[:4]
             spec = DocketSpec.of(
                 "Small loans (a demonstration)", learner, members, rule="at_least(2)",
                 deadline=900.0, quorum=3, repeat_share=0.2,
             )  # fmt: skip
-            rounds.open_docket(store, DEMO, spec, seed)
+            rounds.open_docket(store, DEMO, spec, SEED)
 
     def step(self, docket: Docket) -> bool:
         """Take the next step; return False if there is none."""
@@ -79,10 +80,11 @@ class Simulation:
 
     def _review(self, docket: Docket, round_: Round) -> bool:
         """Let one simulated member review the round."""
-        asked = [m for m, seat in round_.seats.items() if seat == "asked" and m != YOU]
+        auditors = {auditor.name: auditor for auditor in self.world.panel.auditors}
+        asked = [m for m, seat in round_.seats.items() if seat == "asked" and m in auditors]
         if not asked or round_.outcome is not None:
             return False
-        auditor = next(a for a in self.world.panel.auditors if a.name == asked[0])
+        auditor = auditors[asked[0]]
         scores = [decision.score for decision in round_.decisions.values()]
         people = self.world.encounter(round_.number).people
         objections = Panel([auditor], "any").objections(people, scores, round_.sensitivity)

@@ -1,8 +1,11 @@
-"""Refusals of the service: a code for programs, a sentence for people."""
+"""Refusals of the service, the clock, and values that hold within a block."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
+from typing import Generic, TypeVar
 
 from likewise.errors import LikewiseError
 
@@ -26,6 +29,41 @@ def store_unavailable() -> ServiceError:
 
 class StoreError(LikewiseError):
     """A database that cannot be used, such as one of another version."""
+
+
+T = TypeVar("T")
+V = TypeVar("V")
+W = TypeVar("W")
+
+
+class Scoped(Generic[V]):
+    """A value that holds within a block: who acts, or the language in use."""
+
+    def __init__(self, name: str, default: V) -> None:
+        self._value = ContextVar(name, default=default)
+
+    def get(self) -> V:
+        return self._value.get()
+
+    @contextmanager
+    def within(self, value: V) -> Iterator[None]:
+        before = self._value.set(value)
+        try:
+            yield
+        finally:
+            self._value.reset(before)
+
+    def during(self, value: V, task: Callable[[W], T]) -> Callable[[W], T]:
+        """Return the same task, done with the value, in whatever thread it is called."""
+
+        def act(worker: W) -> T:
+            before = self._value.set(value)
+            try:
+                return task(worker)
+            finally:
+                self._value.reset(before)
+
+        return act
 
 
 Clock = Callable[[], str]

@@ -351,6 +351,7 @@ def log_as_json() -> None:
     """Write all logs of this process to standard error, as JSON lines."""
     # No line holds these, so that none has to look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = None  # as Python's documentation has it
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)

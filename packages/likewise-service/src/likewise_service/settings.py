@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     database: str = _setting(
         DEFAULT_DATABASE, "where everything is kept: a file, or postgresql://USER@HOST/NAME"
     )
+    writer: str = _setting("", "the address of a server that writes, if this one only reads")
     installation_key: str = _setting(
         "", "where the private key is that signs receipts, if not in the database: a file, or "
         "pkcs11:…"

@@ -1,7 +1,7 @@
 """Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
 import asyncio
-import secrets
+import os
 import time
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -15,8 +15,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from likewise.errors import LikewiseError
 from likewise_service.api import errors
+from likewise_service.api.routes import ApiRoute
 from likewise_service.auth.sign_ins import Provider
 from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache
 from likewise_service.dockets.docket import Docket
@@ -39,6 +39,8 @@ INVISIBLE = ("Cf", "Cc", "Co", "Cs", "Cn", "Zl", "Zp")
 
 def _unambiguous(text: str) -> str:
     """Refuse a name that looks like another one: by invisible characters, or split letters."""
+    if text.isascii() and text.isprintable() and text == text.strip():
+        return text
     if unicodedata.normalize("NFC", text) != text or text != text.strip():
         raise ValueError("must be in normal form (NFC), without spaces at its ends")
     if any(unicodedata.category(char) in INVISIBLE for char in text):
@@ -108,7 +110,7 @@ def api_router(prefix: str, tag: str) -> APIRouter:
     """Return a router whose routes all need a token."""
     return APIRouter(
         prefix=prefix, tags=[tag], responses=errors.DOCUMENTED, dependencies=[Security(BEARER)],
-        generate_unique_id_function=operation_id,
+        generate_unique_id_function=operation_id, route_class=ApiRoute,
     )  # fmt: skip
 
 
@@ -150,9 +152,9 @@ class DocketAccess:
         """Tell whether the caller may see what members say and do."""
         return self.actor.sees_panel
 
-    async def run(self, task: Callable[[Worker], T]) -> T:
+    async def run(self, task: Callable[[Worker], T], key: str | None = None) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
-        return await self.app.workers.run(self.docket, kinds.done_by(self.actor, task))
+        return await self.app.workers.run(self.docket, kinds.done_by(self.actor, task), key)
 
     async def write(
         self,
@@ -166,7 +168,7 @@ class DocketAccess:
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
-    caller: Identity | None = request.state.caller
+    caller: Identity | None = request.scope["state"]["caller"]
     if caller is None:
         raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
     if caller.role not in roles:
@@ -225,13 +227,13 @@ SupervisorAccess = Annotated[DocketAccess, Depends(_access(*_SUPERVISORS))]
 AuditorAccess = Annotated[DocketAccess, adds(kinds.Flagged)]
 
 
-HEADERS = {
-    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
-    b"x-content-type-options": b"nosniff",
-    b"referrer-policy": b"no-referrer",
-    b"x-frame-options": b"DENY",
-    b"cache-control": b"no-store",
-}
+HEADERS = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cache-control", b"no-store"),
+)
 SCHEMA = "/v1/openapi.json"
 # Open to anybody, and they read the database.
 PUBLIC = ("/readyz", "/.well-known/likewise-keys.json")
@@ -257,23 +259,25 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, request_id = time.perf_counter(), 0, secrets.token_hex(8)
+        began, status, request_id = time.perf_counter(), 0, os.urandom(8).hex()
         scope.setdefault("state", {})["caller"] = None
+        sent = dict(reversed(scope["headers"]))  # the first one of a name
 
         async def respond(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                headers = {**HEADERS, b"x-request-id": request_id.encode()}
-                for name, _ in message["headers"]:
-                    headers.pop(name.lower(), None)
-                message = {**message, "headers": [*message["headers"], *headers.items()]}
+                headers = [*message["headers"], (b"x-request-id", request_id.encode())]
+                names = {name.lower() for name, _ in message["headers"]}
+                headers += [header for header in HEADERS if header[0] not in names]
+                message = {**message, "headers": headers}
             await send(message)
 
         try:
-            scope["state"]["caller"] = await self._caller(scope)
-            await self.app(scope, self._bounded(scope, receive), respond)
-        except (LikewiseError, *errors.UNAVAILABLE) as error:
+            scope["state"]["caller"] = await self._caller(scope, sent.get(b"authorization", b""))
+            bounded = self._bounded(sent.get(b"content-length", b""), receive)
+            await self.app(scope, bounded, respond)
+        except errors.EXPECTED as error:
             await errors.error_response(error)(scope, receive, respond)
         except ClientDisconnect:
             status = DISCONNECTED
@@ -286,7 +290,7 @@ class AccessMiddleware:
         finally:
             self._log(scope, status, request_id, time.perf_counter() - began)
 
-    async def _caller(self, scope: Scope) -> Identity | None:
+    async def _caller(self, scope: Scope, authorization: bytes) -> Identity | None:
         """Return the caller; refuse a request that needs a token and has no valid one."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
@@ -295,7 +299,7 @@ class AccessMiddleware:
             self.anonymous.take(address)  # it reads the database; nobody may guess tokens
         if path == SCHEMA or not path.startswith(GUARDED):
             return None
-        scheme, _, token = _header(scope, b"authorization").partition(" ")
+        scheme, _, token = authorization.decode("latin-1").partition(" ")
         caller = None
         if scheme.lower() == "bearer":
             caller = self.tokens.get(token.strip())
@@ -311,10 +315,10 @@ class AccessMiddleware:
         self.callers.take(caller.id)
         return caller
 
-    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+    def _bounded(self, declared: bytes, receive: Receive) -> Receive:
         """Return a receiver that refuses the body as soon as it is too large."""
-        limit, read, declared = self.settings.body_limit, 0, _header(scope, b"content-length")
-        declared_too_large = declared.isdecimal() and int(declared) > limit
+        limit, read = self.settings.body_limit, 0
+        declared_too_large = declared.isdigit() and int(declared) > limit
 
         async def counted() -> Message:
             nonlocal read
@@ -347,7 +351,3 @@ class AccessMiddleware:
             "token": caller.id if caller else None,
         }
         LOG.info("%s %s %s", method, path, status, extra={"said": fields})
-
-
-def _header(scope: Scope, name: bytes) -> str:
-    return next((str(v.decode("latin-1")) for k, v in scope["headers"] if k == name), "")

@@ -1,14 +1,15 @@
 """Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
+import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import prometheus_client as prometheus
 import sqlalchemy as sa
-from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -86,6 +87,8 @@ def comment_responses(docket: Docket, comments: Sequence[Comment]) -> list[Comme
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
 UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
+# Errors that have a response: whoever sent the request can do something about it.
+EXPECTED = (LikewiseError, RequestValidationError, AnyHTTPException, *UNAVAILABLE)
 LISTED = 5
 
 _MEANINGS = {
@@ -154,6 +157,8 @@ def _headers(error: ServiceError) -> dict[str, str]:
         return {"Retry-After": str(error.wait)}
     if error.status == 503:
         return {"Retry-After": "1"}
+    if error.status == 405:  # where one only reads
+        return {"Allow": "GET, HEAD"}
     return {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
 
 
@@ -166,15 +171,6 @@ def _faults(error: RequestValidationError) -> str:
     more = f" (and {len(faults) - LISTED} more)" if len(faults) > LISTED else ""
     listed = "; ".join(faults[:LISTED])
     return f"The request does not fit: {listed}{more}. Correct it and send it again."
-
-
-async def _handle(_: Request, error: Exception) -> Problem:
-    return error_response(error)
-
-
-def install_handlers(app: FastAPI) -> None:
-    for kind in (LikewiseError, RequestValidationError, AnyHTTPException, *UNAVAILABLE):
-        app.add_exception_handler(kind, _handle)
 
 
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
@@ -204,16 +200,6 @@ DOCKETS = {
 }
 
 
-RECOMPUTED = {
-    "recomputed_records": "Records up to which the ledger has been recomputed in the background.",
-    "recomputed_differences": "Records and snapshots that differ: any at all is an alarm.",
-}
-
-
-PROCESS = {
-    "memory_bytes": "Resident memory of all processes.",
-    "open_dockets": "Dockets in the memory of a process, added up.",
-}
 _STATM = Path("/proc/self/statm")
 
 
@@ -224,10 +210,49 @@ def resident_memory() -> int:
     return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-class Telemetry:
-    """Counters of an app: its requests, and how many of them wait."""
+# Seconds of a processor from which counting the dockets takes long; seconds for which nobody may
+# ask before they are no longer counted in the background; the most seconds between two such counts.
+LONG, ASKED, COUNTED = 0.05, 300.0, 30.0
+AGE = "likewise_dockets_age_seconds"
 
-    def __init__(self) -> None:
+
+class DocketNumbers:
+    """The numbers of all dockets as text, from ``count``.
+
+    Where there are thousands of them, the text is kept, and made anew in the background while
+    somebody asks for it; it says how old it is.
+    """
+
+    def __init__(self, count: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        self._count = count
+        self._text, self._took = b"", 0.0
+        self._at = self._asked = -math.inf
+
+    def text(self) -> bytes:
+        """Return the numbers of this moment, or those that were counted last."""
+        self._asked = time.monotonic()
+        if self._took < LONG or self._asked - self._at > COUNTED:
+            self._renew()
+        age = time.monotonic() - self._at
+        head = f"# HELP {AGE} Seconds since the dockets were counted.\n# TYPE {AGE} gauge\n"
+        return f"{head}{AGE} {age:.3f}\n".encode() + self._text
+
+    def keep_fresh(self) -> None:
+        """Count them again if that takes long, and somebody has asked for them of late."""
+        if self._took >= LONG and time.monotonic() - self._asked < ASKED:
+            self._renew()
+
+    def _renew(self) -> None:
+        moment, worked = time.monotonic(), time.thread_time()
+        text = "".join(_docket_numbers(self._count())).encode()
+        self._text, self._at, self._took = text, moment, time.thread_time() - worked
+
+
+class Telemetry:
+    """Counters of an app: its requests, and how many of them wait; and the dockets' numbers."""
+
+    def __init__(self, dockets: DocketNumbers) -> None:
+        self.dockets = dockets
         prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = prometheus.CollectorRegistry()
         names = ("route", "method", "status", "role")
@@ -236,26 +261,25 @@ class Telemetry:
             "likewise_request_seconds", "Seconds until a response.", registry=registry,
             buckets=BUCKETS,
         )  # fmt: skip
-        waiting = prometheus.Gauge(
-            "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
-            registry=registry, multiprocess_mode="livesum",
-        )  # fmt: skip
-        recomputed, differences = (
-            prometheus.Gauge(
-                f"likewise_{name}", text, ["docket"], registry=registry, multiprocess_mode="livemax"
+
+        def gauge(name: str, text: str, mode: Any, *labels: str) -> prometheus.Gauge:
+            return prometheus.Gauge(
+                f"likewise_{name}", text, labels, registry=registry, multiprocess_mode=mode
             )
-            for name, text in RECOMPUTED.items()
-        )
-        self._memory, self._dockets = (
-            prometheus.Gauge(
-                f"likewise_{name}", text, registry=registry, multiprocess_mode="livesum"
-            )
-            for name, text in PROCESS.items()
-        )
+
+        waiting = gauge("waiting_requests", "Requests that wait for a docket.", "livesum", "docket")
+        text = "Records up to which the ledger has been recomputed in the background."
+        self._recomputed = gauge("recomputed_records", text, "livemax", "docket")
+        text = "Records and snapshots that differ: any at all is an alarm."
+        self._differences = gauge("recomputed_differences", text, "livemax", "docket")
+        self._memory = gauge("memory_bytes", "Resident memory of all processes.", "livesum")
+        text = "Dockets in the memory of a process, added up."
+        self._dockets = gauge("open_dockets", text, "livesum")
+        text = "The time of what is read, as Unix time: of a replica, that of its last change."
+        self._as_of = gauge("as_of_time_seconds", text, "livemin")
         # Finding a counter by its labels takes longer than counting; there are few of them.
         self._requests = lru_cache(maxsize=None)(requests.labels)
         self._waiting = lru_cache(maxsize=None)(waiting.labels)
-        self._recomputed, self._differences = recomputed, differences
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
         self._requests(route, method, str(status), role).inc()
@@ -264,23 +288,25 @@ class Telemetry:
     def waiting(self, docket: str, number: int) -> None:
         self._waiting(docket).set(number)
 
-    def measured(self, dockets: int) -> None:
-        """Measure the process, which has so many dockets in memory."""
+    def measured(self, dockets: int, as_of: float) -> None:
+        """Measure the process, which has so many dockets in memory and reads as of some time."""
         self._memory.set(resident_memory())
         self._dockets.set(dockets)
+        self._as_of.set(as_of)
+        self.dockets.keep_fresh()
 
     def recomputed(self, docket: str, records: int, differences: int) -> None:
         self._recomputed.labels(docket).set(records)
         self._differences.labels(docket).set(differences)
 
-    def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
+    def text(self) -> bytes:
         """Return all numbers in Prometheus's text format, with those of the dockets."""
         registry = self._registry
         if MULTIPROCESS in os.environ:
             _drop_dead_processes(Path(os.environ[MULTIPROCESS]))
             registry = prometheus.CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return prometheus.generate_latest(registry) + "".join(_docket_numbers(dockets)).encode()
+        return prometheus.generate_latest(registry) + self.dockets.text()
 
 
 def _drop_dead_processes(folder: Path) -> None:

@@ -1,11 +1,8 @@
 """The ledger: receipts, exports, packets, keys, retention, and the docket in numbers."""
 
 import asyncio
-import csv
-import io
-import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Path, Query
@@ -23,12 +20,11 @@ from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, InclusionProof
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.tiles import WIDTH, Log, tile_path
-from likewise_service.verify import certificates, packets
+from likewise_service.verify import certificates, export, packets
 
 router = deps.api_router("/v1/dockets/{docket}", "ledger")
 
 PAGE = 1000
-COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "hash", "actor")
 
 After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
 
@@ -139,7 +135,7 @@ async def get_certificate(
     """Return a bound on the learner's regret so far, and when it holds; signed."""
     given = await access.run(
         lambda w: certificates.give_certificate(
-            w.docket, confidence=confidence, wrong_reports=wrong_reports
+            w.docket, confidence=confidence, wrong_reports=wrong_reports, one_sided=w.one_sided
         )
     )
     return responses.CertificateResponse(given, certificates.certificate_words(given))
@@ -149,25 +145,25 @@ async def get_certificate(
 async def get_agreement(access: deps.SupervisorAccess) -> Response:
     """Return agreement and disagreement by member and month, as a table."""
     rows = await access.run(lambda w: metrics.agreement_rows(w.docket.projection))
-    return Response("".join(map(_csv_line, rows)), media_type="text/csv")
+    return Response(b"".join(export.csv_line(row) + b"\n" for row in rows), media_type="text/csv")
 
 
 async def _export(
     access: deps.DocketAccess,
     after: int,
-    line: Callable[[Record], str],
+    line: Callable[[Record], bytes],
     media_type: str,
-    head: str = "",
+    head: bytes = b"",
 ) -> StreamingResponse:
     """Stream the records page by page, so that a long ledger is never in memory."""
     last = await access.run(lambda worker: worker.docket.projection.head.seq)
 
-    async def pages() -> AsyncIterator[str]:
+    async def pages() -> AsyncIterator[bytes]:
         yield head
         for start in range(after, last, PAGE):
             end = min(start + PAGE, last)
             page = await asyncio.to_thread(access.app.store.records, access.docket, start, end)
-            yield "".join(map(line, page))
+            yield b"".join(line(record) + b"\n" for record in page)
 
     return StreamingResponse(pages(), media_type=media_type)
 
@@ -179,27 +175,14 @@ async def _export(
 )
 async def export_jsonl(access: deps.SupervisorAccess, after: After = 0) -> StreamingResponse:
     """Stream all records, one a line, exactly as they were hashed."""
-    return await _export(
-        access, after, lambda record: record.line().decode() + "\n", "application/jsonl"
-    )
-
-
-def _csv_line(values: Iterable[object]) -> str:
-    text = io.StringIO()
-    csv.writer(text).writerow(values)
-    return text.getvalue()
-
-
-def _row(record: Record) -> str:
-    fields = {**record.to_json(), "actor": record.actor}
-    fields["body"] = json.dumps(fields["body"], ensure_ascii=False, sort_keys=True)
-    return _csv_line(fields[name] for name in COLUMNS)
+    return await _export(access, after, Record.line, "application/jsonl")
 
 
 @router.get("/ledger.csv", response_class=StreamingResponse, responses=_documented("text/csv"))
 async def export_csv(access: deps.SupervisorAccess, after: After = 0) -> StreamingResponse:
     """Stream all records as a table. Verify the other export: it has the exact bytes."""
-    return await _export(access, after, _row, "text/csv", _csv_line(COLUMNS))
+    head = export.csv_line(export.COLUMNS) + b"\n"
+    return await _export(access, after, export.table_line, "text/csv", head)
 
 
 published = APIRouter(tags=["evidence"])
@@ -297,13 +280,6 @@ async def get_assessment_text(access: deps.SupervisorAccess) -> Response:
     """Return the same as a text to complete."""
     content = await access.run(lambda w: assessment.assessment(w.docket))
     return Response(assessment.assessment_markdown(content), media_type="text/markdown")
-
-
-@router.get("/assessment.html", response_class=Response, responses=_documented("text/html"))
-async def get_assessment_page(access: deps.SupervisorAccess) -> Response:
-    """Return the same as a page."""
-    content = await access.run(lambda w: assessment.assessment(w.docket))
-    return Response(assessment.assessment_html(content), media_type="text/html")
 
 
 @router.get("/holds")

@@ -15,8 +15,7 @@ from likewise_service.ledger import kinds, signatures
 router = deps.api_router("/v1/dockets/{docket}/member-keys", "member keys")
 
 Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
-KEY_ID = r"^[0-9a-f]{16}$"
-KeyId = Annotated[str, Path(pattern=KEY_ID, description="From the list of your keys.")]
+KeyId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="From the list of your keys.")]
 
 
 class MemberKeyBody(deps.Body):
@@ -26,13 +25,6 @@ class MemberKeyBody(deps.Body):
     device: Annotated[str, Field(max_length=100, description="Where the key is, in words.")] = ""
     proof: Signature | None = None
     consent: Signature | None = None
-
-
-class EndBody(deps.Body):
-    """A key of yours that ends: one of your keys may sign that."""
-
-    key_id: Annotated[str, Field(pattern=KEY_ID)]
-    signature: Signature | None = None
 
 
 class MemberKeyList(responses.Response):

@@ -1,8 +1,8 @@
 """A docket in numbers: reports, errors, gaps, and how its panel works."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, astuple, replace
 
 from likewise.learner.certificate import unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
@@ -16,18 +16,20 @@ from likewise_client.responses import (
 )
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.figures import LEASTS, WINDOW, Curves, RoundFigures, summed
+from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCounts
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import seconds_between
 from likewise_service.ledger.kinds import current_actor
+from likewise_service.verify.export import harmless
 
 POINTS = 400
-LARGEST = 10
 # Seconds that a member takes for a pair.
 SECONDS = 4.0
-COUNTS = ("asked", "finished", "absent", "objections", "decisive")
-COLUMNS = ("month", "member", *COUNTS, "compared", "same", "share", "alpha", "reports", "rounds")
+COLUMNS = (
+    "month", "member", *MemberCounts.__slots__, "compared", "same", "share", "alpha", "reports",
+    "rounds",
+)  # fmt: skip
 
 
 class Gap(PairResponse):
@@ -94,10 +96,11 @@ class MetricsResponse(Response):
 
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
     the mean distance of the chance from the label. Gaps, agreement and members are of the last
-    ``window`` rounds; where members are asked in turn, agreement and decisive votes are of those
-    that were put before all of them at once. ``looked_at`` counts rounds that a panel was asked
-    about, ``pairs_shown`` the pairs in them, ``members_asked`` their members who were asked, and
-    ``member_pairs`` the pairs put before a member, for each of them; a member then needs
+    ``window`` rounds, 900 to 1,000 where there are so many; where members are asked in turn,
+    agreement and decisive votes are of those that were put before all of them at once.
+    ``looked_at`` counts rounds that a panel was asked about, ``pairs_shown`` the pairs in them,
+    ``members_asked`` their members who were asked, and ``member_pairs`` the pairs put before a
+    member, for each of them; a member then needs
     ``minutes`` for 1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances
     would cost, where rounds are shown whole by chance.
     ``recorded`` is the time of the last record.
@@ -156,7 +159,7 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
     seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
-    recorded = metrics.recorded if seen is None else seen.record.at
+    recorded = metrics.recorded if seen is None else seen.at
     metrics = replace(
         metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
     )
@@ -176,9 +179,9 @@ def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
 def _count(docket: Docket) -> MetricsResponse:
     projection, state = docket.projection, docket.state
     counts, labels = projection.counts, projection.counts["labels"]
-    recent = projection.tallies.latest(projection.opened)
-    repeated = projection.tallies.consistency
     open_rounds = projection.open_rounds()
+    recent = projection.tallies.recent(open_rounds)
+    repeated = projection.tallies.consistency
     return MetricsResponse(
         docket=docket.name,
         at=projection.at,
@@ -198,9 +201,9 @@ def _count(docket: Docket) -> MetricsResponse:
         score_error=from_units(counts["distance"]) / labels if labels else None,
         lam=0.0 if projection.audit_only else state.lam,
         sensitivity=from_units(projection.settings.sensitivity),
-        window=WINDOW,
-        largest_gaps=_largest(recent),
-        agreement=fill(AgreementResponse, summed(recent)),
+        window=recent.rounds,
+        largest_gaps=[Gap(o, u, name, from_units(units)) for units, _, name, o, u in recent.gaps],
+        agreement=fill(AgreementResponse, recent.agreement),
         consistency=fill(ConsistencyResponse, sum(repeated.values(), Consistency())),
         members=_members(projection, recent, repeated),
         series=_series(projection.curves),
@@ -231,38 +234,15 @@ def _leasts(projection: Projection) -> list[LeastResponse] | None:
     ]  # fmt: skip
 
 
-def _largest(rounds: Iterable[RoundFigures]) -> list[Gap]:
-    """Return the largest gaps, at most one of each round."""
-    gaps = [
-        (units, figures.number, Gap(over, under, figures.id, from_units(units)))
-        for figures in rounds
-        if figures.gap is not None
-        for over, under, units in [figures.gap]
-    ]
-    ranked = sorted(gaps, key=lambda gap: (-gap[0], -gap[1]))
-    return [gap for _, _, gap in ranked[:LARGEST]]
-
-
 def _members(
-    projection: Projection, rounds: Sequence[RoundFigures], repeated: dict[str, Consistency]
+    projection: Projection, recent: Audits, repeated: dict[str, Consistency]
 ) -> list[MemberMetrics]:
-    seats: Counter[tuple[str, str]] = Counter()
-    objections: Counter[str] = Counter()
-    decisive: Counter[str] = Counter()
-    for figures in rounds:
-        seats.update(figures.seats.items())
-        objections.update(figures.objections)
-        decisive.update(figures.decisive)
-    names = dict.fromkeys([*projection.members, *(member for member, _ in seats), *repeated])
+    names = dict.fromkeys([*projection.members, *recent.members, *repeated])
     return [
         MemberMetrics(
             member=name,
             sitting=name in projection.members,
-            asked=sum(seats[name, seat] for seat in ("asked", "finished", "absent")),
-            finished=seats[name, "finished"],
-            absent=seats[name, "absent"],
-            objections=objections[name],
-            decisive=decisive[name],
+            **asdict(recent.members.get(name, MemberCounts())),
             repeats=repeated.get(name, Consistency()).repeats,
             consistency=repeated.get(name, Consistency()).share,
         )
@@ -295,13 +275,8 @@ def agreement_rows(projection: Projection) -> Iterator[Sequence[object]]:
         for member, counts in sorted(month.members.items()):
             pairs = month.agreement.members.get(member, MemberAgreement())
             shares = [pairs.compared, pairs.same, _digits(pairs.share)]
-            yield [name, _plain(member), *(counts[c] for c in COUNTS), *shares, "", "", ""]
+            yield [name, harmless(member), *astuple(counts), *shares, "", "", ""]
 
 
 def _digits(share: float | None) -> str:
     return "" if share is None else f"{share:.6f}"
-
-
-def _plain(name: str) -> str:
-    """Quote a name that a spreadsheet would run as a formula."""
-    return f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from likewise.numerics.fixed_point import from_units
+from likewise.numerics.fixed_point import ONE
 from likewise.panel.objections import Pair
 from likewise.panel.reports import decisive
 from likewise.people.features import Feature
@@ -28,7 +28,7 @@ from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import kinds, notes, records
+from likewise_service.ledger import notes, records
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
@@ -78,7 +78,7 @@ class ObjectionBody(WithdrawalBody):
     limit: Limit | None = None
 
 
-class CommentBody(deps.Body):
+class CommentBody(ActBody):
     text: deps.Reason
 
 
@@ -101,17 +101,23 @@ def review_list(
 
 
 def _summary(review: Review) -> responses.ReviewSummary:
-    return fill(
-        responses.ReviewSummary, review, people=len(review.round.shown(review.seat.member)),
-        pairs=len(review.target.pairs), objections=len(review.target.objections),
-        asked=review.target.asked, due=review.target.due,
+    target = review.target
+    return responses.ReviewSummary(
+        review.id, review.number, review.status, target.asked, target.due, review.ended,
+        len(review.round.shown(review.seat.member)), len(target.pairs), len(target.objections),
     )  # fmt: skip
 
 
-def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
-    """Return a round as a member sees it: no labels, nothing of others before the panel closes."""
+def review_response(
+    docket: Docket, review: Review, *, ended_too: bool = False
+) -> responses.ReviewResponse:
+    """Return a round as a member sees it: no labels, nothing of others before the panel closes.
+
+    Of one that has ended a comment can be signed, if ``ended_too``.
+    """
     round_, aliases, objections = review.round, review.aliases, review.target.objections
-    values, features = _values(docket, round_), docket.schema.features
+    features, values = docket.schema.features, _values(docket, round_)
+    people = {person: Described.of(features, values[person]) for person in aliases}
     payloads = docket.payloads(objection.reason for objection in objections.values())
     settings, outcome = docket.projection.settings, review.target.outcome if review.ended else None
     return fill(
@@ -125,15 +131,16 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         reason_limit=docket.reason_limit,
         people=[
             responses.ReviewPerson(
-                alias, from_units(round_.decisions[person].score),
-                facts(features, values[person]), person in round_.erased,
+                alias, round_.decisions[person].score / ONE,
+                facts(features, people[person]), person in round_.erased,
             )
             for person, alias in aliases.items()
         ],
         pairs=[
             responses.ReviewPair(
-                aliases[over], aliases[under], from_units(gap), Pair(over, under) in objections,
-                differences(features, values[over], values[under]),
+                aliases[over], aliases[under], gap / ONE,
+                bool(objections) and Pair(over, under) in objections,
+                differences(features, people[over], people[under]),
             )
             for over, under, gap in review.target.pairs
         ],
@@ -148,7 +155,7 @@ def review_response(docket: Docket, review: Review) -> responses.ReviewResponse:
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
         comments=comment_responses(docket, review.comments),
-        to_sign=None if review.ended else signing.to_sign(docket, review.seat),
+        to_sign=signing.to_sign(docket, review.seat) if ended_too or not review.ended else None,
     )  # fmt: skip
 
 
@@ -164,20 +171,31 @@ def _values(docket: Docket, round_: Round) -> dict[str, tuple[float, ...]]:
     return {p: () if p in round_.erased else values[p] for p in round_.people}
 
 
-def facts(features: Sequence[Feature], values: Sequence[float]) -> list[responses.Fact]:
-    """Return a person's visible features in words; of somebody erased there are no values."""
-    pairs = zip(features, values, strict=bool(values))
-    return [responses.Fact(f.name, f.title, f.say(value)) for f, value in pairs if f.visible]
+class Described(NamedTuple):
+    """A person's features, and the same in words; of somebody erased there are none."""
+
+    values: Sequence[float]
+    words: Sequence[str]
+
+    @classmethod
+    def of(cls, features: Sequence[Feature], values: Sequence[float]) -> Described:
+        pairs = zip(features, values, strict=bool(values))
+        return cls(values, [feature.say(value) for feature, value in pairs])
 
 
-def differences(
-    features: Sequence[Feature], over: Sequence[float], under: Sequence[float]
-) -> dict[str, str]:
+def facts(features: Sequence[Feature], person: Described) -> list[responses.Fact]:
+    """Return a person's visible features in words."""
+    pairs = zip(features, person.words, strict=False)
+    return [responses.Fact(f.name, f.title, word) for f, word in pairs if f.visible]
+
+
+def differences(features: Sequence[Feature], over: Described, under: Described) -> dict[str, str]:
     """Say by feature how far two people differ; nothing if one of them was erased."""
+    columns = zip(features, over.values, under.values, over.words, under.words, strict=False)
     return {
         feature.name: feature.say_difference(first, second)
-        for feature, first, second in zip(features, over, under, strict=False)
-        if feature.visible and first != second and feature.say(first) != feature.say(second)
+        for feature, first, second, word, other in columns
+        if feature.visible and first != second and word != other
     }
 
 
@@ -212,9 +230,12 @@ async def list_reviews(
 @router.get("/{review_id}")
 async def get_review(review_id: ReviewId, access: deps.AuditorAccess) -> responses.ReviewResponse:
     """Return the people of a round, the pairs that can be reported, and your objections."""
-    return await access.run(
-        lambda w: review_response(w.docket, w.board.find(access.caller.name, review_id))
-    )
+
+    def task(worker: Worker) -> responses.ReviewResponse:
+        review = worker.board.find(access.caller.name, review_id)
+        return review_response(worker.docket, review, ended_too=True)
+
+    return await access.run(task)
 
 
 @dataclass(frozen=True)
@@ -265,18 +286,9 @@ async def withdraw_objection(body: WithdrawalBody, own: Own) -> Written:
 
 
 @router.post("/{review_id}/comments")
-async def comment_on_round(
-    review_id: ReviewId, body: CommentBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.Commented)],
-    key: deps.IdempotencyKey = None,
-) -> Written:  # fmt: skip
+async def comment_on_round(body: CommentBody, own: Own) -> Written:
     """Comment on a round; other members see it once the panel has closed."""
-
-    def task(worker: Worker) -> Written:
-        seat = worker.board.find(access.caller.name, review_id).seat
-        return written(panel.comment(worker.docket, seat, body.text, key=key))
-
-    return await access.run(task)
+    return await own.act(panel.comment, body, text=body.text)
 
 
 @router.post("/{review_id}/finish")

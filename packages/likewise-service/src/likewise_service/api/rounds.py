@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import Query
 from pydantic import Field
 
-from likewise.numerics.fixed_point import from_units
+from likewise.numerics.fixed_point import ONE
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
@@ -20,6 +20,7 @@ from likewise_service.api.errors import (
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
+from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 
@@ -123,7 +124,7 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         notice=dockets.IN_SHADOW if shadow else None,
         rule=round_.rule or None,
         decisions=[
-            responses.DecisionResponse(d.person, d.approved, from_units(d.score), d.score)
+            responses.DecisionResponse(d.person, d.approved, d.score / ONE, d.score)
             for d in round_.decisions.values()
         ],
         reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
@@ -173,10 +174,14 @@ def check_count(noun: str, items: Sequence[object], limit: int) -> None:
         raise ServiceError("too-many", 422, sentence)
 
 
-async def _respond(access: deps.DocketAccess, command: Command) -> responses.RoundResponse:
-    return await access.run(
-        lambda w: round_response(w.docket, command(w.docket), with_panel=access.sees_panel)
-    )
+async def _respond(
+    access: deps.DocketAccess, command: Command, key: str | None = None
+) -> responses.RoundResponse:
+    def task(worker: Worker) -> responses.RoundResponse:
+        round_ = command(worker.docket)
+        return round_response(worker.docket, round_, with_panel=access.sees_panel)
+
+    return await access.run(task, key)
 
 
 @router.get("/rounds")
@@ -211,6 +216,7 @@ async def start_round(
         lambda docket: rounds.open_round(
             docket, people, round_id=body.round, key=key, seal=body.seal
         )[0],
+        key,
     )
 
 
@@ -230,7 +236,7 @@ async def join_round(
     """Add people to a round that is not sealed."""
     people = _applicants(access, body.people)
     return await _respond(
-        access, lambda docket: rounds.add_people(docket, round_id, people, key=key)[0]
+        access, lambda docket: rounds.add_people(docket, round_id, people, key=key)[0], key
     )
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import secrets
 import time
-from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -19,11 +17,12 @@ from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import GuestProtocol, KeySet
 
 from likewise.errors import ParameterError
 from likewise_service.auth.tokens import ROLES, Identity, Role, create_token, identity_of, recognise
 from likewise_service.errors import ServiceError, later, now
+from likewise_service.language import N_
 from likewise_service.ledger.database import seats, sessions, tokens
 from likewise_service.ledger.kinds import SERVICE, Actor, SignedIn, SignedOut, acting
 from likewise_service.ledger.store import Store, notify
@@ -56,20 +55,19 @@ class Session(NamedTuple):
         return Actor.introduced(self.identity.issued, self.signed_in)
 
 
+UNKNOWN = N_(
+    "This token is not known, or was revoked. Copy all of it, or ask the operator for another."
+)
+
+
 def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Session]:
     """Sign in with a token; return the cookie's value and the session."""
     identity = recognise(store, token)
     if identity is None:
-        raise ServiceError(
-            "unknown-token", 401,
-            "This token is not known, or was revoked. Copy all of it, or ask the operator for "
-            "another.",
-        )  # fmt: skip
+        raise ServiceError("unknown-token", 401, UNKNOWN)
     if identity.role not in PEOPLE:
-        raise ServiceError(
-            "program", 403,
-            "This is a program's token; it opens the API, and no page. Use your own.",
-        )  # fmt: skip
+        sentence = N_("This is a program’s token; it opens no page. Use your own.")
+        raise ServiceError("program", 403, sentence)
     return open_session(store, identity, seconds)
 
 
@@ -123,12 +121,12 @@ def end_session(store: Store, cookie: str) -> None:
         end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
 
 
-def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
-    """End sessions, and record it in the ledger of each one's docket; return their number."""
+def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> None:
+    """End sessions, and record it in the ledger of each one's docket."""
     _record_ends(connection, condition)
     ended = sa.select(sessions.c.hash).where(condition)
     connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
-    return connection.execute(sessions.delete().where(condition)).rowcount
+    connection.execute(sessions.delete().where(condition))
 
 
 def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> None:
@@ -202,7 +200,7 @@ def _identity(
         rows = {row.id: row for row in connection.execute(query)}
     # Who was revoked stays so, whatever role and name they come back with.
     if any(row.revoked is not None for row in rows.values()):
-        raise ServiceError("revoked", 403, "Your access was revoked. Ask the operator.")
+        raise ServiceError("revoked", 403, N_("Your access was revoked. Ask the operator."))
     if token_id in rows:
         return identity_of(rows[token_id])
     try:
@@ -219,17 +217,13 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> int:
-    """End all sessions of a person, or of one session at the provider; return their number."""
-    condition = sessions.c.issuer == issuer
-    if subject:
-        condition &= sessions.c.subject == subject
-    if provider_session:
-        condition &= sessions.c.provider_session == provider_session
-    if not subject and not provider_session:
-        return 0
-    with store.changing() as connection:
-        return end_sessions(connection, condition)
+def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> None:
+    """End all sessions of a person, or of one session at the provider."""
+    named = {"subject": subject, "provider_session": provider_session}
+    parts = [sessions.c[name] == value for name, value in named.items() if value]
+    if parts:
+        with store.changing() as connection:
+            end_sessions(connection, sa.and_(sessions.c.issuer == issuer, *parts))
 
 
 # Seconds that the provider may take, and bytes that it may send.
@@ -308,7 +302,7 @@ class Provider:
         self, token: str, params: dict[str, str], *, logout: bool = False
     ) -> Mapping[str, Any]:
         try:
-            decoded = jwt.decode(token, self._keys_for(token), algorithms=ALGORITHMS)
+            decoded = jwt.decode(token, self._keys_for, algorithms=ALGORITHMS)
             options = {
                 "iss": {"essential": True, "value": self.issuer},
                 "aud": {"essential": True, "value": self.client_id},
@@ -323,9 +317,9 @@ class Provider:
             raise _refused(f"The provider's token does not hold ({fault})") from error
         return dict(decoded.claims)
 
-    def _keys_for(self, token: str) -> KeySet:
+    def _keys_for(self, token: GuestProtocol) -> KeySet:
         """Return the provider's keys, fetched again if it seems to have changed them."""
-        keys, name = self._describe()[1], _key_id(token)
+        keys, name = self._describe()[1], token.headers().get("kid")
         there = name is None or any(key.kid == name for key in keys.keys)
         if not there and time.monotonic() - self._fetched_again > KEYS_AGAIN:
             self._cached, self._fetched_again = None, time.monotonic()
@@ -377,13 +371,6 @@ class Provider:
         if not isinstance(document, dict):
             raise _refused("The provider's response is no JSON object")
         return document
-
-
-def _key_id(token: str) -> str | None:
-    """Return the name of the key that a token says it is signed by."""
-    header = token.partition(".")[0]
-    name = json.loads(urlsafe_b64decode(header + "=" * (-len(header) % 4))).get("kid")
-    return name if isinstance(name, str) else None
 
 
 def _refused(fault: str) -> ServiceError:
@@ -440,11 +427,11 @@ def list_seats(store: Store, cookie: str) -> list[Identity]:
 
 def add_seat(store: Store, cookie: str, token: str) -> None:
     identity = recognise(store, token)
-    if identity is None or identity.role != "auditor":
-        raise ServiceError(
-            "unknown-token", 401,
-            "This is not the token of a member of a panel, or it was revoked. Copy all of it.",
-        )  # fmt: skip
+    if identity is None:
+        raise ServiceError("unknown-token", 401, UNKNOWN)
+    if identity.role != "auditor":
+        sentence = N_("This is not the token of a member of a panel. Only members have seats.")
+        raise ServiceError("unknown-token", 401, sentence)
     session = cookie_hash(cookie)
     with store.changing() as connection:
         query = sa.select(sessions.c.token).where(sessions.c.hash == session)
@@ -456,7 +443,8 @@ def add_seat(store: Store, cookie: str, token: str) -> None:
 
 def choose_seat(store: Store, cookie: str, token_id: str) -> None:
     if token_id not in {seat.id for seat in list_seats(store, cookie)}:
-        raise ServiceError("no-seat", 404, "You have no such seat here. Add it by its token.")
+        sentence = N_("You have no such seat in this browser. Add it first.")
+        raise ServiceError("no-seat", 404, sentence)
     session = sessions.c.hash == cookie_hash(cookie)
     with store.changing() as connection:
         # Another seat is another sign-in: a ledger knows each by one id.

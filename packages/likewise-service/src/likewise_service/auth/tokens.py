@@ -10,6 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 from weakref import WeakKeyDictionary, proxy
@@ -22,6 +23,7 @@ from likewise.panel.rules import checked_name
 from likewise.validation import choice
 from likewise_service.dockets.spec import checked_docket_name
 from likewise_service.errors import ServiceError, now
+from likewise_service.language import N_
 from likewise_service.ledger import kinds, records, signatures
 from likewise_service.ledger.database import tokens
 from likewise_service.ledger.store import Store, notify
@@ -51,7 +53,7 @@ class Identity:
     def issued(self) -> kinds.TokenIssued:
         return kinds.TokenIssued(self.id, self.role, self.name, self.docket, self.created)
 
-    @property
+    @cached_property
     def actor(self) -> kinds.Actor:
         return kinds.Actor.introduced(self.issued)
 
@@ -127,7 +129,7 @@ class TokenCache:
     """
 
     SECONDS = 1.0
-    MOST = 10_000
+    MOST = 1_000
     _of_stores: ClassVar[WeakKeyDictionary[Store, TokenCache]] = WeakKeyDictionary()
 
     def __init__(self, store: Store) -> None:
@@ -196,11 +198,8 @@ def revoke_token(store: Store, token_id: str) -> Identity:
             tokens.c.role == "operator", tokens.c.revoked.is_(None)
         )
         if row.role == "operator" and connection.execute(operators).scalar() == 1:
-            raise ServiceError(
-                "last-operator", 409,
-                "This is the last operator's token; without it nobody could create another. "
-                "Create one first.",
-            )  # fmt: skip
+            sentence = N_("This is the last operator’s token. Create another one first.")
+            raise ServiceError("last-operator", 409, sentence)
         notify(connection, row.docket, kinds.TokenEnded(token_id))
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         identity = identity_of(connection.execute(select).one())

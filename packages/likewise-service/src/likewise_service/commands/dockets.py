@@ -27,16 +27,19 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group(short_help="Tokens of the live system.")
-def token() -> None:
+@serve.DATABASE
+@click.pass_context
+def token(context: click.Context, database: str) -> None:
     """Tokens, by which people and programs are known to the live system."""
+    context.obj = database
 
 
 @token.command("create", short_help="A new token, shown once.")
 @click.argument("role", type=click.Choice(ROLES))
 @click.argument("name")
 @click.option("--docket", "docket_name", help="The docket that it is for.")
-@serve.DATABASE
-def create(role: Any, name: str, docket_name: str | None, database: str) -> None:
+@click.pass_obj
+def create(database: str, role: Any, name: str, docket_name: str | None) -> None:
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     # Only an operator's token may come before everything else.
     with serve.opened_store(database, begin=role == "operator") as store:
@@ -53,7 +56,7 @@ def create(role: Any, name: str, docket_name: str | None, database: str) -> None
 
 
 @token.command("list", short_help="All tokens, but for the tokens themselves.")
-@serve.DATABASE
+@click.pass_obj
 def list_all(database: str) -> None:
     """List who has a token."""
     with serve.opened_store(database) as store:
@@ -69,8 +72,8 @@ def list_all(database: str) -> None:
 
 @token.command("revoke", short_help="From now on a token opens nothing.")
 @click.argument("token_id", metavar="ID")
-@serve.DATABASE
-def revoke(token_id: str, database: str) -> None:
+@click.pass_obj
+def revoke(database: str, token_id: str) -> None:
     """Revoke the token with that ID, which `likewise token list` shows."""
     with serve.opened_store(database) as store:
         from likewise_service.auth.tokens import revoke_token
@@ -80,8 +83,11 @@ def revoke(token_id: str, database: str) -> None:
 
 
 @click.group(short_help="Dockets of the live system.")
-def docket() -> None:
+@serve.DATABASE
+@click.pass_context
+def docket(context: click.Context, database: str) -> None:
     """Dockets: what is decided on, by which class, under which panel."""
+    context.obj = database
 
 
 def _json_object(path: Path) -> dict[str, Any]:
@@ -100,8 +106,8 @@ def _json_object(path: Path) -> dict[str, Any]:
               help="Its settings: JSON with title, members, rule, quorum, deadline, turns (members "
                    "one after another), graded (flags with a limit), learner (hypotheses, k, "
                    "alpha, eps, attention, …), ….")  # fmt: skip
-@serve.DATABASE
-def create_docket(name: str, spec_file: Path, database: str) -> None:
+@click.pass_obj
+def create_docket(database: str, name: str, spec_file: Path) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
     with serve.opened_store(database, begin=True) as store:
         from likewise_service.dockets.rounds import open_docket
@@ -117,9 +123,9 @@ def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object
     def decorate(act: Callable[..., object]) -> click.Command:
         @docket.command(name, short_help=short_help)
         @click.argument("name")
-        @serve.DATABASE
+        @click.pass_obj
         @wraps(act)
-        def command(name: str, database: str, **options: Any) -> None:
+        def command(database: str, /, name: str, **options: Any) -> None:
             with serve.opened_store(database) as store:
                 from likewise_service.dockets.docket import Docket
 
@@ -185,7 +191,7 @@ def erase_person(opened: Docket, round_id: str, person: str) -> object:
 
 
 @docket.command("scrub", short_help="Empty the database's files of what was erased.")
-@serve.DATABASE
+@click.pass_obj
 def scrub(database: str) -> None:
     """Remove what was erased from the database's own files too; on PostgreSQL it locks a table."""
     with serve.opened_store(database) as store:
@@ -209,9 +215,7 @@ PREAMBLE = """\
 
 @click.command(short_help="A folder with settings and an example, to begin with.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
-@click.option("--database", default="likewise.db", show_default=True,
-              callback=serve.without_password,
-              help="A file, or postgresql://USER@HOST/NAME.")  # fmt: skip
+@serve.database_option(default="likewise.db", show_default=True)
 def init(folder: Path, database: str) -> None:
     """Write a commented settings file, example dockets, and files for systemd, nginx and others.
 
@@ -252,11 +256,10 @@ def _settings_text(settings: type[Settings], address: str) -> str:
 
 
 @click.command(short_help="Copy a whole store to one file, while servers go on.")
-@click.option("--to", "path", required=True, type=click.Path(dir_okay=False, path_type=Path),
-              help="A file that is not there yet.")  # fmt: skip
+@click.argument("path", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @serve.DATABASE
 def backup(path: Path, database: str) -> None:
-    """Write all ledgers, payloads, secrets and tokens to one file, as they are at one moment.
+    """Write all ledgers, payloads, secrets and tokens to a new FILE, as they are at one moment.
 
     The file can be verified and replayed by itself (--database FILE), and restored.
     """
@@ -276,11 +279,10 @@ def _echo_trees(manifest: Manifest) -> None:
 
 
 @click.command(short_help="Read a backup into an empty database.")
-@click.option("--from", "path", required=True, type=click.Path(dir_okay=False, path_type=Path),
-              help="A file that `likewise backup` wrote.")  # fmt: skip
+@click.argument("path", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @serve.DATABASE
 def restore(path: Path, database: str) -> None:
-    """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
+    """Read the backup FILE into a database that holds no ledger yet; all of it, or nothing."""
     with serve.opened_store(database, begin=True) as store:
         from likewise_service.ledger.backups import restore as read_backup
 

@@ -13,8 +13,8 @@ from likewise_service.commands.serve import (
     DATABASE,
     HOST,
     PORT,
+    database_option,
     opened_store,
-    without_password,
     write_new,
 )
 
@@ -49,10 +49,7 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
             "--export", "folder", type=FOLDER,
             help="A folder that `likewise export` wrote, or a ledger.jsonl.",
         ),
-        click.option(
-            "--database", metavar="URL", envvar="LIKEWISE_DATABASE", callback=without_password,
-            help="A file, or postgresql://USER@HOST/NAME.",
-        ),
+        database_option(metavar="URL", envvar="LIKEWISE_DATABASE"),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -138,10 +135,8 @@ def export(
     from likewise_service.commands import verdicts
 
     with opened_store(database) as store:
-        if decision is not None:
-            paths = _write_packet(store, docket, *decision, folder)
-        elif assessment:
-            paths = _write_assessment(store, docket, folder)
+        if decision is not None or assessment:
+            paths = _write_files(store, docket, folder, decision)
         else:
             paths = verdicts.export(store, docket, folder, personal=personal, seed=seed)
     for path in paths:
@@ -150,42 +145,27 @@ def export(
         click.echo("Without features; replay from here checks records, panels and draws only.")
 
 
-def _write_packet(
-    store: Store, docket: str, round_id: str, person: str, folder: Path
+def _write_files(
+    store: Store, docket: str, folder: Path, decision: tuple[str, str] | None
 ) -> list[Path]:
+    """Write the packet of a decision, or without one the assessment, to files that are new."""
+    from likewise_service.dockets import assessment
     from likewise_service.dockets.docket import Docket
     from likewise_service.verify.packets import give_packet, packet_words
 
-    paths = _free(folder, "packet.json", "packet.txt")
-    packet = give_packet(Docket(store, docket), round_id, person)
-    return _write_all(paths, _json(packet), packet_words(packet))
-
-
-def _write_assessment(store: Store, docket: str, folder: Path) -> list[Path]:
-    from likewise_service.dockets import assessment
-    from likewise_service.dockets.docket import Docket
-
-    paths = _free(folder, *(f"assessment.{ending}" for ending in ("json", "md", "html")))
-    content = assessment.assessment(Docket(store, docket))
-    texts = (assessment.assessment_markdown(content), assessment.assessment_html(content))
-    return _write_all(paths, _json(content), *texts)
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
-
-
-def _free(folder: Path, *names: str) -> list[Path]:
+    names = ("packet.json", "packet.txt") if decision else ("assessment.json", "assessment.md")
     paths = [folder / name for name in names]
     if present := [path for path in paths if path.exists()]:
         raise click.ClickException(f"{present[0]} is there already; name another folder.")
-    return paths
-
-
-def _write_all(paths: list[Path], *texts: str) -> list[Path]:
-    paths[0].parent.mkdir(parents=True, exist_ok=True)
-    for path, text in zip(paths, texts, strict=True):
-        write_new(path, text)
+    if decision is not None:
+        content = give_packet(Docket(store, docket), *decision)
+        words = packet_words(content)
+    else:
+        content = assessment.assessment(Docket(store, docket))
+        words = assessment.assessment_markdown(content)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_new(paths[0], json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    write_new(paths[1], words)
     return paths
 
 
@@ -216,13 +196,18 @@ def key(
         return
     if compromised and not rotate:
         raise click.UsageError("--compromised goes with --rotate: a new key takes its place.")
+    from likewise_service.dockets.docket import Docket
+    from likewise_service.ledger.notes import Verifier
+
     with opened_store(database) as store:
         if rotate:
             old, new = store.keys.rotate(compromised=compromised)
             click.echo(f"{old.id} has ended; receipts are signed by {new.id}: {new.text}")
             return
         if docket is not None:
-            _echo_log_keys(store, docket)
+            origin = Docket(store, docket).projection.governance.origin
+            keys = [key.public for key in store.keys.listed() if key.compromised is None]
+            click.echo("\n".join(str(Verifier(origin, public)) for public in keys))
             return
         for listed in store.keys.listed():
             state = f"until {listed.retired}" if listed.retired else "in use"
@@ -230,17 +215,6 @@ def key(
                 state = f"not to be believed since {listed.compromised}"
             public = listed.public
             click.echo(f"{public.text}  {public.id}  since {listed.created}, {state}")
-
-
-def _echo_log_keys(store: Store, docket: str) -> None:
-    """Print the verifier keys of a docket's log, the oldest first."""
-    from likewise_service.dockets.docket import Docket
-    from likewise_service.ledger.notes import Verifier
-
-    origin = Docket(store, docket).projection.governance.origin
-    for listed in store.keys.listed():
-        if listed.compromised is None:
-            click.echo(str(Verifier(origin, listed.public)))
 
 
 def _create(place: str) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -36,10 +37,11 @@ def without_password(
 
 # user:password@, or a parameter of that name.
 PASSWORD = re.compile(r"[^/]*://([^/@:]*:[^/@]+@|.*[?&]password=)")
-DATABASE = click.option(
-    "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
-    callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",
+database_option = partial(
+    click.option, "--database", callback=without_password,
+    help="A file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
+DATABASE = database_option(envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True)
 HOST = click.option(
     "--host", default="127.0.0.1", show_default=True, help="The address to listen at."
 )
@@ -58,11 +60,14 @@ def check_driver(database: str) -> None:
 
 
 @contextmanager
-def opened_store(database: str, *, begin: bool = False, notes: bool = True) -> Iterator[Store]:
+def opened_store(
+    database: str, *, begin: bool = False, notes: bool = True, writer: str = ""
+) -> Iterator[Store]:
     """Open the store at an address, or say in a sentence why it cannot be opened.
 
     Only a command that may ``begin`` a store creates one: at a misspelt address the others would
-    find an empty one. The standard error of a server is its log, which ``notes`` would spoil.
+    find an empty one. The standard error of a server is its log, which ``notes`` would spoil. With
+    the address of a ``writer`` the store is only read.
     """
     check_driver(database)
     import sqlalchemy as sa
@@ -72,7 +77,7 @@ def opened_store(database: str, *, begin: bool = False, notes: bool = True) -> I
 
     try:
         key = Settings().installation_key
-        store = Store.open(database_url(database), create=begin, key=key)
+        store = Store.open(database_url(database), create=begin, key=key, writer=writer)
     except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
         raise click.ClickException(
             f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
@@ -132,7 +137,8 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
             server.serve(settings, host, port, workers, folder)
         finally:
             # Processes that end together may each have left a SQLite file's log to the others.
-            fold_log_of(settings.database)
+            if not settings.writer:
+                fold_log_of(settings.database)
 
 
 # For how long records can be rewritten unseen by those who run the server.
@@ -150,8 +156,9 @@ def _greet(settings: Settings, address: str) -> None:
     """Print the address, and at the first start the operator's token."""
     from likewise_service.auth.tokens import create_token, first_operator, list_tokens, revoke_token
 
-    with opened_store(settings.database, begin=True, notes=False) as store:
-        token, seat = first_operator(store), None
+    writer = settings.writer
+    with opened_store(settings.database, begin=True, notes=False, writer=writer) as store:
+        token, seat = None if writer else first_operator(store), None
         if settings.demo:
             from likewise_service.demo import DEMO, YOU, Simulation
 
@@ -165,7 +172,8 @@ def _greet(settings: Settings, address: str) -> None:
         click.echo(f"Receipts are signed by the key {key.id}: {key.text}")
         public = settings.public_url or address
         click.echo(f"It is published at {public.rstrip('/')}/.well-known/likewise-keys.json")
-        click.echo(ANCHORED.format(settings.anchor_minutes) if settings.anchors else NOT_ANCHORED)
+        anchored = ANCHORED.format(settings.anchor_minutes) if settings.anchors else NOT_ANCHORED
+        click.echo(f"Nothing is written here, but at {writer}" if writer else anchored)
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")
     if seat is not None:

@@ -13,6 +13,7 @@ import click
 from likewise.errors import LikewiseError
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.ledger import notes, signatures
+from likewise_service.ledger.records import canonical
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
 from likewise_service.verify import certificates, evidence, governance, packets, replay
@@ -20,8 +21,8 @@ from likewise_service.verify.export import ExportCheck, check_manifest, read_exp
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
     KnownKeys,
-    check_acknowledgement,
     contradictions,
+    document_fault,
     keys_in,
     verify_all,
 )
@@ -158,11 +159,16 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
         keys, trusted = _trust(**trust)
         for proof in proofs:
             text = Path(proof).read_text(encoding="utf-8") if os.path.isfile(proof) else proof
-            form = _format(text)
-            if form in DOCUMENTS:
-                documents.append(packets.read_document(text))
-            elif form == ACKNOWLEDGEMENT:
-                outcomes.append(_print_acknowledgement(text, keys, receipts))
+            document = _document(text)
+            if document.get("format") in DOCUMENTS:
+                documents.append(document)
+            elif document.get("format") == ACKNOWLEDGEMENT:
+                if fault := document_fault("acknowledgement", document, keys):
+                    click.echo(f"THE ACKNOWLEDGEMENT DOES NOT HOLD. {fault}")
+                    outcomes.append(FAILS)
+                    continue
+                click.echo("THE ACKNOWLEDGEMENT HOLDS: it is as it was given.")
+                receipts.append(notes.Checkpoint.parse(str(document.get("receipt"))))
             elif text.startswith("old "):
                 consistencies.append(notes.ConsistencyProof.parse(text))
             else:
@@ -172,9 +178,7 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
         receipts += [proof.checkpoint for proof in consistencies]
         ledger = None
         if (folder or database) is not None or not (documents or len(receipts) > 1):
-            dockets = [r.docket for r in receipts] + [
-                str(document["docket"]) for document in documents
-            ]
+            dockets = [r.docket for r in receipts] + [str(d["docket"]) for d in documents]
             docket = dockets[0] if dockets else None
             ledger = _evidence(docket, database, folder, personal=bool(documents))
         outcomes += [_print_document(document, keys, ledger) for document in documents]
@@ -188,13 +192,22 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
     return FAILS if FAILS in outcomes else max(outcomes)
 
 
-def _format(text: str) -> object:
-    """Return the format that a JSON document names; None for anything else."""
+def _document(text: str) -> dict[str, Any]:
+    """Return a JSON object of a format of ours; an empty one for anything else.
+
+    One that cannot have been signed is refused, and not taken for the receipt that it holds.
+    """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return document.get("format") if isinstance(document, dict) else None
+        return {}
+    if not isinstance(document, dict) or document.get("format") not in (
+        *DOCUMENTS,
+        ACKNOWLEDGEMENT,
+    ):
+        return {}
+    canonical(document)
+    return document
 
 
 def _receipts_in(text: str) -> list[notes.Checkpoint]:
@@ -202,7 +215,7 @@ def _receipts_in(text: str) -> list[notes.Checkpoint]:
     if text.lstrip().startswith("{"):
         try:
             lines = [json.loads(line)["receipt"] for line in text.splitlines() if line.strip()]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise LikewiseError(f"{text[:80]!r} holds no receipts ({error}).") from error
         return [notes.Checkpoint.parse(str(line)) for line in lines]
     parts = text.replace("\r\n", "\n").strip().split("\n\n")
@@ -210,18 +223,6 @@ def _receipts_in(text: str) -> list[notes.Checkpoint]:
         parts.append("")  # what lacks its signatures is refused, in words
     pairs = zip(parts[::2], parts[1::2], strict=True)
     return [notes.Checkpoint.parse(f"{body}\n\n{lines}\n") for body, lines in pairs]
-
-
-def _print_acknowledgement(
-    text: str, keys: KnownKeys | None, receipts: list[notes.Checkpoint]
-) -> int:
-    receipt, fault = check_acknowledgement(text, keys)
-    if fault:
-        click.echo(f"THE ACKNOWLEDGEMENT DOES NOT HOLD. {fault}")
-        return FAILS
-    click.echo("THE ACKNOWLEDGEMENT HOLDS: it is as it was given.")
-    receipts.append(receipt)
-    return HOLDS
 
 
 def _print_document(

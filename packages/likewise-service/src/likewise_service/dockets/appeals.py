@@ -13,9 +13,9 @@ from typing import Any
 
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.explanations import PastPolicy
-from likewise_service.dockets.panel import reason_payload
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.errors import ServiceError, later, passed
+from likewise_service.language import N_
 from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.records import Payload, canonical, features_of, person_payload
@@ -75,7 +75,7 @@ def _content(
     corrections: Mapping[str, Any] | None,
 ) -> Payload:  # fmt: skip
     """Return what somebody asks: their words, and all of their features as they should be."""
-    words = reason_payload(text, work.docket.reason_limit)
+    words = work.reason(text)
     if words is None and not corrections:
         raise ServiceError(
             "empty-appeal", 422, "Say what is to be corrected, or why to reconsider: send a text."
@@ -84,21 +84,12 @@ def _content(
     if corrections:
         stored = work.transaction.payloads([round_.people[person] or ""])
         features = list(features_of(stored[round_.people[person] or ""].content))
+        schema = work.docket.schema
         for name, value in corrections.items():
-            place = _place(work.docket, name)
-            features[place] = work.docket.schema[name].encode(value, person)
+            features[schema.place(name)] = schema[name].encode(value, person)
         content |= person_payload(features).content
         content["corrected"] = sorted(corrections)
     return Payload.fresh(content)
-
-
-def _place(docket: Docket, name: str) -> int:
-    if name not in docket.schema.names:
-        listed = ", ".join(docket.schema.names)
-        raise ServiceError(
-            "no-feature", 422, f"There is no feature {name!r} to correct; there are: {listed}."
-        )
-    return docket.schema.names.index(name)
 
 
 def _open(work: UnitOfWork, round_: Round, person: str, name: str, content: Payload) -> None:
@@ -151,11 +142,13 @@ def decide_appeal(
     """
     appeal = _appeal(work, name)
     _check_reviewer(work, appeal, reviewer)
-    words = reason_payload(reason, work.docket.reason_limit)
+    words = work.reason(reason)
     if words is None:
-        raise ServiceError("no-reason", 422, "Say why: the applicant has a right to the reasons.")
+        raise ServiceError(
+            "no-reason", 422, N_("Say why: the applicant has a right to the reasons.")
+        )
     if accepted and not appeal.corrects:
-        raise ServiceError("no-corrections", 422, "This appeal corrects nothing to accept.")
+        raise ServiceError("no-corrections", 422, N_("This appeal corrects nothing to accept."))
     named, digest = _named(appeal), work.keep(words)
     work.add(kinds.AppealDecided(*named, reviewer, approved, accepted, digest))
     round_ = work.projection.round(appeal.round)

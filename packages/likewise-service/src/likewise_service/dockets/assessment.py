@@ -4,13 +4,13 @@ The ledger fills in what it knows; what only people can know is named, and left 
 """
 
 from collections.abc import Iterator, Mapping
-from html import escape
 from typing import Any, NamedTuple
 
 from likewise.learner.certificate import unseen_reports
 from likewise.people.features import Feature
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import seconds_between
+from likewise_service.language import rule_words, speaking
 
 FORMAT = "likewise-assessment/1"
 NOTE = (
@@ -106,8 +106,10 @@ def _risks(docket: Docket) -> Part:
 def _oversight(docket: Docket) -> Part:
     projection, settings = docket.projection, docket.projection.settings
     deadline = settings.deadline
+    with speaking("en"):  # as all of it
+        rule = f"a pair is reported if {rule_words(projection.rule)}"
     return Part("27(1)(e)", "Human oversight", {
-        "members of the panel": len(projection.members), "rule": projection.rule,
+        "members of the panel": len(projection.members), "rule": rule,
         "quorum": settings.quorum,
         "time for a review": "none" if deadline is None else f"{deadline / DAY:g} days",
         "rounds looked at": projection.counts["looked_at"],
@@ -161,7 +163,8 @@ def _markdown(content: Mapping[str, Any]) -> Iterator[str]:
                 yield f"- {name}:"
                 yield from (f"  - {_plain(item)}" for item in value)
             else:
-                yield f"- {name}: {_plain(said(value))}"
+                words = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+                yield f"- {name}: {_plain(words)}"
         yield from (f"\n> **{TO_WRITE}:** {text}." for text in part["to_write"])
 
 
@@ -173,29 +176,3 @@ def _plain(text: object) -> str:
     """
     line = " ".join(str(text).split())
     return "".join(f"\\{char}" if char in r"\`*_{}[]<>#|" else char for char in line)
-
-
-def said(value: object) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-
-
-def assessment_html(content: Mapping[str, Any]) -> str:
-    """Return the same as a page of its own, without scripts or addresses."""
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
-        f"{escape(content['title'])}</title></head>"
-        f"<body><main>{''.join(_html(content))}</main></body></html>\n"
-    )
-
-
-def _html(content: Mapping[str, Any]) -> Iterator[str]:
-    yield f"<h1>Fundamental-rights impact assessment: {escape(content['title'])}</h1>"
-    yield f"<p>{escape(content['note'])}</p><p>As of {escape(content['as_of'])}. "
-    yield f"Receipt: <code>{escape(content['receipt'])}</code></p>"
-    for part in content["parts"]:
-        yield f"<h2>Art. {escape(part['point'])}: {escape(part['title'])}</h2><dl>"
-        for name, value in part["facts"].items():
-            listed = value if isinstance(value, list) else [said(value)]
-            yield f"<dt>{escape(name)}</dt>" + "".join(f"<dd>{escape(v)}</dd>" for v in listed)
-        texts = (f"<li><strong>{TO_WRITE}:</strong> {escape(t)}.</li>" for t in part["to_write"])
-        yield f"</dl><ul>{''.join(texts)}</ul>"

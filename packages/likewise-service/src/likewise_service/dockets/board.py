@@ -14,6 +14,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, ReviewTarget, Seat
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
+from likewise_service.language import N_
 from likewise_service.ledger import transaction
 from likewise_service.ledger.kinds import Comment
 
@@ -112,10 +113,8 @@ class ReviewBoard:
             return self._open(entry.opened[review_id], self.docket.moment())
         rows = self.docket.archive.ended([review_id])
         if not rows or rows[0].member != member or rows[0].number > entry.reviews:
-            raise ServiceError(
-                "no-review", 404,
-                "You have no review of that id. List yours, and take an id from there.",
-            )  # fmt: skip
+            sentence = N_("You have no such review. Take one from your list.")
+            raise ServiceError("no-review", 404, sentence)
         return self._ended(rows)[0]
 
     def _member(self, member: str) -> Member:

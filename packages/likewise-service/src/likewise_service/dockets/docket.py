@@ -11,16 +11,17 @@ import json
 import logging
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from itertools import groupby
 from typing import Any, Concatenate, ParamSpec
 
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import state_files
+from likewise.learner import fold, state_files
 from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
@@ -48,9 +49,9 @@ from likewise_service.settings import REASON_LIMIT
 class UnitOfWork:
     """One command at work, within a savepoint of a transaction that it shares with others.
 
-    ``projection`` is as it was when the command began; ``state`` and ``turns`` follow the records.
-    All of them have the same time, ``at``; ``clock`` is the machine's own. ``trees`` are those of
-    the ledger, after each record.
+    ``projection`` is as it was when the command began; ``state``, ``turns`` and :meth:`round`
+    follow the records. All of them have the same time, ``at``; ``clock`` is the machine's own.
+    ``trees`` are those of the ledger, after each record.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
@@ -62,23 +63,55 @@ class UnitOfWork:
         self.at = max(docket.moment(), self.projection.at)
         self.added: list[tuple[Record, kinds.Body]] = []
         self.trees: list[Tree] = []
+        self.states: list[State] = []
         self._contents: kinds.Contents = {}
+        self._rounds: dict[str, Round] = {}
+
+    def round(self, round_id: str) -> Round:
+        """Return a round as it is after the records of the command."""
+        return self._rounds.get(round_id) or self.projection.round(round_id)
 
     def add(self, *bodies: kinds.Body) -> None:
         """Add records; the fold has to accept what they stand for.
 
         The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
-        for body in bodies:
-            self.state = body.advance(self.state, self._contents, {})
-            if isinstance(body, kinds.RoundBody) and body.round in self.projection.opened:
-                before = self.projection.opened[body.round]
-                self.turns = self.projection.tallied(self.turns, body, before)
-            if not self.added:
-                self._preface()
-            if isinstance(body, kinds.PeopleArrived) and not self.projection.audit_only:
-                self._keep_policy(body.round)
-            self._append(body)
+        for _kind, run in groupby(bodies, lambda b: (type(b), getattr(b, "round", ""))):
+            alike = list(run)
+            self.state = _advanced(self.state, alike, self._contents)
+            for body in alike:
+                self._take(body)
+
+    def _take(self, body: kinds.Body) -> None:
+        """Write a record that the fold has accepted, and follow its round."""
+        if not self.added:
+            self._preface()
+        if isinstance(body, kinds.PeopleArrived) and not self.projection.audit_only:
+            self._keep_policy(body.round)
+        record, before = self._append(body), self._before(body)
+        self.turns = self.projection.tallied(self.turns, body, before, self.state)
+        if before is not None and isinstance(body, kinds.RoundBody):
+            self._rounds[body.round] = body.after(before, record)
+
+    def _before(self, body: kinds.Body) -> Round | None:
+        """Return the open round that a record is about, before it; people may open one."""
+        if not isinstance(body, kinds.RoundBody):
+            return None
+        round_ = self._rounds.get(body.round) or self.projection.opened.get(body.round)
+        if round_ is None and isinstance(body, kinds.PeopleArrived):
+            number, settings = self.projection.counts["rounds"] + 1, self.projection.settings
+            return Round(body.round, number, self.at, settings.sensitivity)
+        return round_
+
+    def ask_next(self, round_id: str, sitting: Sequence[str] | None = None) -> bool:
+        """Ask the member whose turn it is, if it is anybody's; ``sitting`` are on the panel."""
+        round_, projection = self.round(round_id), self.projection
+        if not round_.in_turn:
+            return False
+        inputs = round_.inputs(self.state)
+        asked = projection.next_asked(round_, self.turns, self.at, inputs, sitting)
+        self.add(*filter(None, [asked]))
+        return asked is not None
 
     def _preface(self) -> None:
         """Say that the ledger is ahead of the clock, if it does not yet; introduce the actor."""
@@ -97,11 +130,30 @@ class UnitOfWork:
             if len(content) <= LARGEST_POLICY:
                 self.transaction.keep_policy(round_id, content)
 
-    def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> None:
+    def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> Record:
         by = self.actor.id if actor is None else actor.id
         record = self.transaction.append(*kinds.write_body(body), self.at, by)
         self.added.append((record, body))
         self.trees.append(self.transaction.tree)
+        self.states.append(self.state)
+        return record
+
+    def reason(self, words: str | None, salt: bytes | None = None) -> Payload | None:
+        """Return the words of a reason, if any, with the salt that was signed or a new one."""
+        limit = self.docket.reason_limit
+        if words is not None and len(words) > limit:
+            sentence = f"What you write may have {limit} characters; shorten it."
+            raise ServiceError("too-long", 422, sentence)
+        if not words:
+            return None
+        if salt is None:
+            return Payload.fresh({"text": words})
+        payload = Payload(salt, {"text": words})
+        # Salts of signed words are the caller's: the same words twice would be one row.
+        if not any(salt) or self.transaction.has_payload(payload.digest):
+            sentence = "Signed words need a salt of their own, made by chance. Sign them again."
+            raise ServiceError("salt-used", 422, sentence)
+        return payload
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
@@ -114,6 +166,16 @@ class UnitOfWork:
         audited = open_round is not None and open_round.outcome is not None
         if audited and not awaited(self.state, round_id):
             self.add(kinds.Closed(round_id))
+
+
+def _advanced(state: State, alike: Sequence[kinds.Body], contents: kinds.Contents) -> State:
+    """Fold records of one kind and round; labels of several people are one charge."""
+    labels = {body.person: body.label for body in alike if isinstance(body, kinds.Labelled)}
+    if len(labels) == len(alike):  # nobody is labelled twice
+        return fold.label(state, alike[0].round, labels)  # type: ignore[attr-defined] # a label's
+    for body in alike:
+        state = body.advance(state, contents, {})
+    return state
 
 
 def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
@@ -132,24 +194,12 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
 
 # Seconds by which a ledger may be ahead of a clock before it says so.
 APART = 60.0
-FORMAT = "likewise-snapshot/3"
+FORMAT = "likewise-snapshot/5"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
 UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
 _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
-
-
-def content_of(projection: Projection, seating: reviews.Seating, state: State) -> dict[str, Any]:
-    """Return a docket as a snapshot holds it; open rounds are named, and folded from records."""
-    return {
-        "format": FORMAT,
-        "algorithm": ALGORITHM,
-        **_STANDING.dump_python(projection, mode="json"),
-        "opened": [[r.id, r.number, r.opened] for r in projection.opened.values()],
-        "seating": _MEMBERS.dump_python(seating.members, mode="json"),
-        "state": state_files.dump_state(state).decode(),
-    }
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
@@ -258,6 +308,8 @@ def _restored(
 
 # The number of records that are read at once.
 PAGE = 2000
+# The most receipts in memory: somebody who does not see the panel gets the same one for a while.
+RECEIPTS = 64
 # The most actors whose last record is in memory.
 ACTORS = 4096
 # Kinds of record that only those notice who see the panel at work.
@@ -266,9 +318,9 @@ UNSEEN = [name for name, body in kinds.KINDS.items() if issubclass(body, kinds.U
 
 @dataclass(frozen=True)
 class Shown:
-    """A record that somebody may know of, and the ledger's tree up to it."""
+    """The time of a record that somebody may know of, and the ledger's tree up to it."""
 
-    record: Record
+    at: str
     tree: Tree
 
 
@@ -285,7 +337,9 @@ class Docket:
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None
-        self._receipt: tuple[tuple[Tree, signatures.PublicKey], Checkpoint] | None = None
+        self._keys: Sequence[str] = ()
+        self._receipts: dict[tuple[Tree, str], Checkpoint] = {}
+        self._writer = state_files.StateWriter()
         with store.view(name) as view:
             secret = view.secret()
         if secret is None:
@@ -342,7 +396,8 @@ class Docket:
         """
         if actor.sees_panel or self._shown is None:
             return None
-        return max(self._shown, self._own.get(actor.id, self._shown), key=lambda s: s.tree.size)
+        own = self._own.get(actor.id, self._shown)
+        return own if own.tree.size > self._shown.tree.size else self._shown
 
     def receipt(self) -> Checkpoint:
         """Return a receipt for the actor: the checkpoint of the last record that they may know."""
@@ -352,18 +407,21 @@ class Docket:
     def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
         """Return a tree of this docket, signed."""
         key = self.key() if key is None else key
-        same = (tree, key.public)
-        if self._receipt is None or self._receipt[0] != same:
+        same = (tree, key.public.text)
+        if same not in self._receipts:
+            if len(self._receipts) >= RECEIPTS:
+                self._receipts.clear()
             checkpoint = Checkpoint.of(self.projection.governance.origin, tree)
-            self._receipt = (same, checkpoint.signed(key))
-        return self._receipt[1]
+            self._receipts[same] = checkpoint.signed(key)
+        return self._receipts[same]
 
     def key(self) -> signatures.PrivateKey:
         """Return the installation's key; within a unit of work it is the one of this ledger."""
-        keys = self.store.keys
-        if keys.public().text != self.projection.governance.key:
-            keys.forget()  # another process has changed it, as this ledger says
-        return keys.current()
+        key = self.store.keys.current()
+        if key.public.text != self.projection.governance.key:
+            self.store.keys.forget()  # another process has changed it, as this ledger says
+            key = self.store.keys.current()
+        return key
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
@@ -404,17 +462,17 @@ class Docket:
             self._accept(transaction, work)
 
     @contextmanager
-    def group(self) -> Iterator[None]:
+    def group(self, keys: Sequence[str] = ()) -> Iterator[None]:
         """Let the units of work within the block share one transaction, which ends with it.
 
-        Nobody may be told of them before that.
+        Nobody may be told of them before that. Requests with these ``keys`` are looked up at once.
         """
         with self._turn, ExitStack() as stack:
-            self._group = stack
+            self._group, self._keys = stack, keys
             try:
                 yield
             finally:
-                self._group = None
+                self._group, self._keys = None, ()
 
     def scrub(self) -> None:
         """Empty the files of what was erased; within a group nothing is committed yet."""
@@ -425,14 +483,15 @@ class Docket:
     def _writing(self) -> Iterator[None]:
         """Open a transaction; if it does not commit, memory forgets what it has taken in since."""
         try:
-            with self.store.transaction(self.name) as transaction, self._through(transaction):
+            begun = self.store.transaction(self.name, self._keys)
+            with begun as transaction, self._through(transaction):
                 self._catch_up(transaction)
                 transaction.tree, self._transaction = self.tree, transaction
                 yield
                 # Fewer snapshots where many open rounds make them large.
                 interval = max(EVERY, 2 * len(self.projection.opened))
                 if self.projection.head.seq - self._snapshot >= interval:
-                    content = content_of(self.projection, self.seating, self.state)
+                    content = self.content()
                     sealed = sealed_snapshot(
                         self.name, self.tree, content, self.store.keys.current()
                     )
@@ -451,8 +510,9 @@ class Docket:
         """Take in a command's records, now that none of them can be refused any more."""
         try:
             with self.archive.recording(transaction):
-                for (record, body), tree in zip(work.added, work.trees, strict=True):
-                    self._take(record, body, work.state, tree)
+                after = zip(work.added, work.states, work.trees, strict=True)
+                for (record, body), state, tree in after:
+                    self._take(record, body, state, tree)
                     if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
                     ):
@@ -460,7 +520,7 @@ class Docket:
         except LikewiseError as error:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
-        self._state = work.state
+        self._state, self.projection.turns = work.state, work.turns
         if any(isinstance(body, kinds.Erased) for _, body in work.added):
             transaction.drop_snapshots()
             self._snapshot = 0
@@ -472,10 +532,21 @@ class Docket:
         if len(self._own) >= ACTORS:  # they are told of their last record again once they act
             self._own.clear()
         self.tree = tree
-        shown = self._own[record.actor] = Shown(record, tree)
+        shown = self._own[record.actor] = Shown(record.at, tree)
         if not isinstance(body, kinds.UNSEEN):
             self._shown = shown
         self.seating.take(record, body, self.projection.take(record, body, lam))
+
+    def content(self) -> dict[str, Any]:
+        """Return what a snapshot holds; open rounds are named, and folded from their records."""
+        return {
+            "format": FORMAT,
+            "algorithm": ALGORITHM,
+            **_STANDING.dump_python(self.projection, mode="json"),
+            "opened": [[r.id, r.number, r.opened] for r in self.projection.opened.values()],
+            "seating": _MEMBERS.dump_python(self.seating.members, mode="json"),
+            "state": self._writer.dump(self.state).decode(),
+        }
 
     def settle_due(self) -> None:
         """Record the earliest deadline of an open panel or an appeal, for the tick."""
@@ -511,7 +582,7 @@ class Docket:
         else:
             self.tree, self._state = restored
             last = view.last_without(UNSEEN, self.tree.size)
-            self._shown = Shown(last, view.log(last.seq).tree())
+            self._shown = Shown(last.at, view.log(last.seq).tree())
         self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
@@ -530,14 +601,17 @@ class Docket:
                 if self.projection.spec is None:  # the first record, from which the state starts
                     self.projection.take(record, body)
                     self.tree = self.tree.plus(record.entry)
-                    self._shown = Shown(record, self.tree)
+                    self._shown = Shown(record.at, self.tree)
                     continue
                 try:
                     self._state = self._fold(body, contents, surrogates)
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error
+                before = self.projection.opened.get(getattr(body, "round", ""))
+                turns = self.projection.tallied(self.projection.turns, body, before, self._state)
                 self._take(record, body, self._state, self.tree.plus(record.entry))
+                self.projection.turns = turns
 
     def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
         erased = view.records(self.projection.head.seq, kind="erased")

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature
 from likewise.people.schema import People
+from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
@@ -26,8 +26,8 @@ def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
     Features, reasons that name them (also those withdrawn), comments on their round, and the
     fingerprints of requests are removed; :meth:`Store.scrub` then empties the database's own files
     of them. A coarse surrogate remains whom the class cannot tell from them, so that every decision
-    can still be recomputed. An attention that has learnt from their round begins anew; one that
-    began after it need not.
+    can still be recomputed. An attention that has learnt from their round begins anew, and so do
+    the members' models; those that began after it need not.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -50,8 +50,7 @@ def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
             features = surrogate(work.state.learner.hypotheses, features_of(content))
-            learns = work.state.learner.looking.learns
-            forgets = learns and work.projection.learnt_from(round_)
+            forgets = work.projection.learnt_from(round_)
             surrogate_digest = work.keep(person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
@@ -128,19 +127,12 @@ LONGEST = 36_525.0
 LONGEST_WHY = 200
 
 
-@dataclass(frozen=True)
-class Preset:
-    """A period that a law asks for, at its longest in days, and in words with where it is asked."""
-
-    days: float
-    words: str
-
-
+# Periods that laws ask for, at their longest in days.
 PRESETS = {
-    "colorado": Preset(1096.0, "three years: Colorado, SB 26-189"),
-    "regulation-b": Preset(762.0, "25 months: Regulation B, 12 CFR 1002.12(b)"),
-    "regulation-b-business": Preset(366.0, "12 months, business credit: 12 CFR 1002.12(b)"),
-    "ai-act-logs": Preset(184.0, "six months: EU AI Act, Art. 19 and 26(6)"),
+    "colorado": 1096.0,  # three years: Colorado, SB 26-189
+    "regulation-b": 762.0,  # 25 months: Regulation B, 12 CFR 1002.12(b)
+    "regulation-b-business": 366.0,  # 12 months, business credit: 12 CFR 1002.12(b)
+    "ai-act-logs": 184.0,  # six months: EU AI Act, Art. 19 and 26(6)
 }
 
 
@@ -150,22 +142,16 @@ def preset_days(names: Iterable[str]) -> float:
     >>> preset_days(["ai-act-logs", "colorado"])
     1096.0
     """
-    if unknown := [name for name in names if name not in PRESETS]:
-        raise ParameterError(
-            "preset", f"must be one of {', '.join(PRESETS)}", unknown[0], "Or give days."
-        )
-    return max(PRESETS[name].days for name in names)
+    return max(PRESETS[choice("preset", name, PRESETS, "Or give days.")] for name in names)
 
 
 @command
 def set_retention(work: UnitOfWork, features: float | None, reasons: float | None) -> None:
     """Keep features and reasons some days after a round has closed; None keeps them always."""
     for name, days in (("features", features), ("reasons", reasons)):
-        if days is not None and not (math.isfinite(days) and 0 < days <= LONGEST):
-            raise ParameterError(
-                name, f"must be days above 0, and at most {LONGEST:g}", days,
-                "Say null, or `always` at the command line, to keep them always.",
-            )  # fmt: skip
+        if days is not None:
+            remedy = "It is in days; null, or `always` at the command line, keeps them."
+            within(name, days, 0, LONGEST, remedy, ends="(]")
     governance = work.projection.governance
     if (governance.features_days, governance.reasons_days) != (features, reasons):
         work.add(kinds.RetentionSet(features, reasons))
@@ -175,11 +161,11 @@ def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
 ) -> tuple[str, Checkpoint]:
     """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
-    if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
-        raise ParameterError(
-            "why", f"must be 1 to {LONGEST_WHY} characters in one line", why,
-            "Name the complaint or the order; it stays in the ledger.",
-        )  # fmt: skip
+    require(
+        why.isprintable() and 0 < len(why.strip()) == len(why) <= LONGEST_WHY, "why",
+        f"must be 1 to {LONGEST_WHY} characters in one line", why,
+        "Name the complaint or the order; it stays in the ledger.",
+    )  # fmt: skip
     hold = secrets.token_hex(6)
     with docket.unit_of_work() as work:
         if round_id is not None:
@@ -187,8 +173,9 @@ def place_hold(
             if person is not None and person not in people:
                 words = f"Round {round_id!r} has nobody named {person!r}."
                 raise ServiceError("no-person", 404, words)
-        elif person is not None:
-            raise ParameterError("round", "must be given with a person", None, "Name their round.")
+        else:
+            alone = person is None
+            require(alone, "round", "must be given with a person", None, "Name their round.")
         work.add(kinds.HoldPlaced(hold, round_id, person, why))
     return hold, docket.receipt()
 

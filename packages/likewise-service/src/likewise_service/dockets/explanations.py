@@ -16,6 +16,7 @@ from likewise.learner.state import located
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
 from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.language import N_, _, number, value_words
 from likewise_service.ledger import kinds
 
 GRID = 32
@@ -23,6 +24,16 @@ GRID = 32
 LIKELY = 0.5
 # The most reasons in a letter, as Regulation B's commentary advises.
 NAMED = 4
+
+
+LOWERED = N_(
+    "%(feature)s lowered the chance by %(points)s percentage points, compared with the average "
+    "over all values that it may have."
+)
+RAISED = N_(
+    "%(feature)s raised the chance by %(points)s percentage points, compared with the average "
+    "over all values that it may have."
+)
 
 
 @dataclass(frozen=True)
@@ -38,15 +49,17 @@ class Reason:
 
     @property
     def words(self) -> str:
-        name = f"{self.title} ({self.value})"
+        """The reason in the language in use."""
+        name = f"{self.title} ({value_words(self.value)})"
         if self.moved == 0 and self.best == 0:
-            return f"{name} had no influence."
-        verb = "lowered" if self.moved < 0 else "raised"
-        more = f" With {self.best_value} it would have been {100 * self.best:.1f} points higher."
-        return (
-            f"{name} {verb} the chance by {abs(100 * self.moved):.1f} percentage points, compared "
-            f"with the average over all values that it may have." + (more if self.best > 0 else "")
-        )
+            return _("%(feature)s had no influence.", feature=name)
+        text = LOWERED if self.moved < 0 else RAISED
+        words = _(text, feature=name, points=number(abs(100 * self.moved), 1))
+        if self.best <= 0:
+            return words
+        better = {"value": value_words(self.best_value), "points": number(100 * self.best, 1)}
+        more = _("With %(value)s it would have been %(points)s points higher.", **better)
+        return f"{words} {more}"
 
 
 def values_of(feature: Feature, value: float) -> list[float]:
@@ -135,7 +148,10 @@ def rejection(score: int, reasons: Sequence[Reason]) -> list[str]:
     named = [reason.words for reason in reasons if reason.moved < 0][:NAMED]
     if score == 0:
         return named
-    chance = f"{100 * from_units(score):.1f} %"
-    draw = f"The chance of approval was {chance}, and a draw with that chance rejected."
+    chance = f"{number(100 * from_units(score), 1)} %"
+    draw = _(
+        "The chance of approval was %(chance)s, and a draw with that chance rejected.",
+        chance=chance,
+    )
     others = named[: NAMED - 1]
     return [draw, *others] if from_units(score) > LIKELY else [*others, draw]

@@ -1,12 +1,13 @@
-"""A round in figures: what its panel did, in a few numbers."""
+"""Rounds in figures: what their panels did, in a few numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,22 +19,17 @@ from likewise.panel.reports import decisive
 from likewise_service.dockets.round import Round
 
 
-@dataclass(frozen=True)
-class RoundFigures:
-    """A panel's work on a round: seats, objections and decisive votes by member, agreement.
+class RoundFigures(NamedTuple):
+    """A panel's work on a round: agreement, decisive votes by member, and the largest gap.
 
-    ``gap`` is the largest one (over, under, units), if a pair could be reported. Agreement and
-    decisive votes are of rounds that all members were asked about at once: who is asked in turn
-    depends on what the others said.
+    ``gap`` is (over, under, units), if a pair could be reported. Agreement and decisive votes are
+    of rounds that all members were asked about at once: who is asked in turn depends on what the
+    others said.
     """
 
-    number: int
-    id: str
-    gap: tuple[str, str, int] | None = None
-    seats: Mapping[str, str] = field(default_factory=dict)
-    objections: Mapping[str, int] = field(default_factory=dict)
-    decisive: Mapping[str, int] = field(default_factory=dict)
-    agreement: Agreement = field(default_factory=Agreement)
+    gap: tuple[str, str, int] | None
+    decisive: Counter[str]
+    agreement: Agreement
 
 
 def figures(round_: Round) -> RoundFigures:
@@ -41,11 +37,7 @@ def figures(round_: Round) -> RoundFigures:
     votes: Counter[str] = Counter()
     for pair in () if round_.in_turn else round_.pairs:
         votes.update(decisive(round_.rule, round_.panel_objections(), pair))
-    return RoundFigures(
-        round_.number, round_.id, pairs[0] if pairs else None, dict(round_.seats),
-        {member: len(flagged) for member, flagged in round_.objections.items() if flagged},
-        dict(votes), _agreement(round_),
-    )  # fmt: skip
+    return RoundFigures(pairs[0] if pairs else None, votes, _agreement(round_))
 
 
 def _agreement(round_: Round) -> Agreement:
@@ -76,7 +68,7 @@ def repeat_consistency(round_: Round, member: str) -> Consistency:
     if repeat is None or not repeat.finished:
         return Consistency()
     first = objections.MemberObjections(pairs=round_.objections.get(member, {}))
-    second = objections.MemberObjections(pairs=repeat.objections)
+    second = objections.MemberObjections(pairs=repeat.by_pair)
     return consistency(first, second, _pairs(round_.asked_of(member)))
 
 
@@ -84,7 +76,7 @@ def repeat_consistency(round_: Round, member: str) -> Consistency:
 MOST = 800
 
 
-@dataclass
+@dataclass(slots=True)
 class Point:
     """Consecutive rounds: sums over all of them; number, time, multiplier and gap of the last."""
 
@@ -149,31 +141,71 @@ class Curves:
         return accumulate(self.points, Point.merged)
 
 
-# Gaps, agreement and members are counted over this many rounds, the latest.
-WINDOW = 1000
+# Gaps, agreement and members are counted over at most this many rounds, the latest, in sums over
+# as many as BLOCK of them: rounds one by one would be most of what a docket has in memory.
+WINDOW, BLOCK = 1000, 100
+# The largest gaps that are kept.
+LARGEST = 10
+
+
+@dataclass(slots=True)
+class MemberCounts:
+    """A member's reviews in some rounds: asked for, finished, missed; what they objected to."""
+
+    asked: int = 0
+    finished: int = 0
+    absent: int = 0
+    objections: int = 0
+    decisive: int = 0
+
+    def __iadd__(self, other: MemberCounts) -> MemberCounts:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
 
 
 @dataclass
-class Month:
-    """The audits that ended in a month: agreement, and what each member did."""
+class Audits:
+    """Audits of some rounds: agreement, what each member did, and the largest gaps.
+
+    ``gaps`` are (units, round's number, its id, over, under), the largest first.
+    """
 
     rounds: int = 0
     reports: int = 0
     agreement: Agreement = field(default_factory=Agreement)
-    members: dict[str, Counter[str]] = field(default_factory=dict)
+    members: dict[str, MemberCounts] = field(default_factory=dict)
+    gaps: list[tuple[int, int, str, str, str]] = field(default_factory=list)
 
-    def add(self, audit: RoundFigures, *, report: bool) -> None:
+    def add(self, round_: Round, audit: RoundFigures) -> None:
+        """Add a round as it stands; its audit may be under way."""
         self.rounds += 1
-        self.reports += report
+        self.reports += round_.outcome == "report"
         self.agreement += audit.agreement
-        for member, seat in audit.seats.items():
+        if audit.gap is not None:
+            over, under, units = audit.gap
+            self._keep([(units, round_.number, round_.id, over, under)])
+        for member, seat in round_.seats.items():
             if seat == "unasked":
                 continue
-            counts = self.members.setdefault(member, Counter())
-            counts["asked"] += 1
-            counts[seat] += 1
-            counts["objections"] += audit.objections.get(member, 0)
-            counts["decisive"] += audit.decisive.get(member, 0)
+            counts = self.members.setdefault(member, MemberCounts())
+            objections = len(round_.objections.get(member, {}))
+            counts += MemberCounts(
+                1, seat == "finished", seat == "absent", objections, audit.decisive[member]
+            )
+
+    def __iadd__(self, other: Audits) -> Audits:
+        self.rounds += other.rounds
+        self.reports += other.reports
+        self.agreement += other.agreement
+        self._keep(other.gaps)
+        for member, counts in other.members.items():
+            total = self.members.setdefault(member, MemberCounts())
+            total += counts
+        return self
+
+    def _keep(self, gaps: Iterable[tuple[int, int, str, str, str]]) -> None:
+        self.gaps = sorted([*self.gaps, *gaps], reverse=True)[:LARGEST]
 
 
 # Smallest chances of being shown whole that the docket's own is compared with.
@@ -218,38 +250,31 @@ class Leasts:
 
 @dataclass
 class Tallies:
-    """The latest rounds in figures, every month's audits, and consistency by member.
+    """Audits that ended, in sums: of the latest rounds by hundreds, and by months.
 
-    ``leasts`` are figures at other smallest chances.
+    ``leasts`` are figures at other smallest chances; ``consistency`` is by member.
     """
 
-    window: list[RoundFigures] = field(default_factory=list)
+    latest: dict[int, Audits] = field(default_factory=dict)
     leasts: Leasts = field(default_factory=Leasts)
-    months: dict[str, Month] = field(default_factory=dict)
+    months: dict[str, Audits] = field(default_factory=dict)
     consistency: dict[str, Consistency] = field(default_factory=dict)
-
-    def begin(self, number: int, round_id: str) -> None:
-        """Add a round; the oldest leaves a full window."""
-        self.window.append(RoundFigures(number, round_id))
-        if len(self.window) > WINDOW:
-            del self.window[0]
 
     def sealed(self, asking: Asking, least: int) -> None:
         """Count what a panel is asked about; ``least`` is the docket's smallest chance."""
         self.leasts.sealed(asking, least)
 
     def audited(self, round_: Round, least: int) -> None:
-        """Keep the final figures of a round whose audit has ended."""
+        """Add a round whose audit has ended; the oldest hundred leaves a full window."""
         asking = round_.asking
         if asking is not None and not all(map(asking.expected, round_.pairs)):
             self.leasts.surprised(asking, least)
-        audit = figures(round_)
-        index = round_.number - self.window[0].number
-        if index >= 0:
-            self.window[index] = audit
+        audit, block = figures(round_), (round_.number - 1) // BLOCK
+        self.latest.setdefault(block, Audits()).add(round_, audit)
+        oldest = max(self.latest) - WINDOW // BLOCK + 1
+        self.latest = {place: sums for place, sums in self.latest.items() if place >= oldest}
         if round_.seats:
-            month = self.months.setdefault((round_.audited or "")[:7], Month())
-            month.add(audit, report=round_.outcome == "report")
+            self.months.setdefault((round_.audited or "")[:7], Audits()).add(round_, audit)
 
     def repeated(self, member: str, before: Round, now: Round) -> None:
         """Replace a member's consistency on a round, as it was, by what it is now."""
@@ -267,26 +292,22 @@ class Tallies:
         months = (month.agreement.members.get(member) for month in self.months.values())
         return sum((month for month in months if month), MemberAgreement())
 
-    def latest(self, opened: Mapping[str, Round]) -> list[RoundFigures]:
-        """Return the latest rounds; those under way are counted as they stand."""
-        return [
-            figures(opened[entry.id]) if entry.id in opened and not entry.seats else entry
-            for entry in self.window
-        ]
+    def recent(self, opened: Iterable[Round]) -> Audits:
+        """Return the latest rounds together; those under way are counted as they stand."""
+        audits = Audits()
+        for block in self.latest.values():
+            audits += block
+        for round_ in opened:
+            if round_.outcome is None:
+                audits.add(round_, figures(round_))
+        return audits
 
 
 class Untallied(Tallies):
     """Tallies that stay empty, for a replay, which needs no figures."""
-
-    def begin(self, number: int, round_id: str) -> None:
-        """Skip a round."""
 
     def sealed(self, asking: Asking, least: int) -> None:
         """Skip what is asked."""
 
     def audited(self, round_: Round, least: int) -> None:
         """Skip an audit, which would be most of the work."""
-
-
-def summed(rounds: Iterable[RoundFigures]) -> Agreement:
-    return sum((entry.agreement for entry in rounds), Agreement())

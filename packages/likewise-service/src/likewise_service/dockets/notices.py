@@ -13,6 +13,7 @@ from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.explanations import NAMED, PastPolicy, rejection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.errors import ServiceError, is_moment
+from likewise_service.language import speaking
 from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.records import Payload, features_of
@@ -178,4 +179,5 @@ def _policy_reasons(
     if kept is None:
         return []
     policy = PastPolicy.of(round_, person, KeptPolicy.parse(kept), work.state.learner)
-    return rejection(round_.decisions[person].score, policy.reasons(features))
+    with speaking("en"):  # whatever the language of whoever asks: it is recorded
+        return rejection(round_.decisions[person].score, policy.reasons(features))

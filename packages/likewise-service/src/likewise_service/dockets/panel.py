@@ -14,6 +14,7 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.signing import Signature, sign_act
 from likewise_service.errors import ServiceError, passed
+from likewise_service.language import N_
 from likewise_service.ledger import kinds, notes, records, signatures
 
 
@@ -36,7 +37,7 @@ def flag(
     before = target.objections.get(flagged)
     if before == kinds.Objection(None, units) and not reason:
         return
-    payload = reason_payload(reason, work.docket.reason_limit, signed)
+    payload = work.reason(reason, None if signed is None else signed.salt)
     objection = kinds.Objection(None if payload is None else payload.digest, units)
     sign_act(work, seat, target, "flag", signed, flagged, objection)
     if payload is not None:
@@ -49,7 +50,7 @@ def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
     """Return a limit in units; it must be one that the two exceed."""
     if not work.projection.settings.graded:
         raise ServiceError(
-            "not-graded", 422, "This docket takes flags without a limit. Leave the limit out."
+            "not-graded", 422, N_("This docket takes flags without a limit. Leave the limit out.")
         )
     units = to_units(within("limit", limit, 0, 1, "It is the largest gap that you would accept."))
     if units >= gap:
@@ -79,17 +80,22 @@ COMMENTS = 100
 
 
 @command
-def comment(work: UnitOfWork, seat: reviews.Seat, text: str, *, key: str | None = None) -> None:
+def comment(
+    work: UnitOfWork, seat: reviews.Seat, text: str, signed: Signature | None = None, *,
+    key: str | None = None,
+) -> None:  # fmt: skip
     """Record a member's comment on a round: others see it once the panel has closed."""
     if _came_before(work, seat, key):
         return
-    round_ = seat.target(work.projection).round
+    target = seat.target(work.projection)
+    round_ = target.round
     if sum(comment.member == seat.member for comment in round_.comments) >= COMMENTS:
         sentence = f"You have made {COMMENTS} comments on this round, and no more are taken."
         raise ServiceError("too-many", 409, sentence)
-    payload = reason_payload(text.strip(), work.docket.reason_limit)
+    payload = work.reason(text.strip(), None if signed is None else signed.salt)
     if payload is None:
-        raise ServiceError("no-words", 422, "A comment has words. Write some.")
+        raise ServiceError("no-words", 422, N_("A comment has words. Write some."))
+    sign_act(work, seat, target, "comment", signed, objection=kinds.Objection(payload.digest))
     again = seat.again is not None and work.docket.seating.drawn(seat)
     work.add(kinds.Commented(round_.id, seat.member, work.keep(payload), again))
 
@@ -109,7 +115,7 @@ def set_finished(
         sign_act(work, seat, target, act, signed)
         work.add(*target.bodies(act))
         if finished and seat.again is None:
-            _go_on(work, target.round, {seat.member: "finished"})
+            _go_on(work, target.round.id)
 
 
 finish = partial(set_finished, finished=True)
@@ -130,20 +136,16 @@ def _miss(
     work: UnitOfWork, round_: Round, members: Iterable[str], sitting: Sequence[str] | None = None
 ) -> None:
     """Members do not respond: the next is asked, or the audit ends."""
-    absent = dict.fromkeys(members, "absent")
-    work.add(*(kinds.Absent(round_.id, member) for member in absent))
-    _go_on(work, round_, absent, sitting)
+    work.add(*(kinds.Absent(round_.id, member) for member in members))
+    _go_on(work, round_.id, sitting)
 
 
-def _go_on(
-    work: UnitOfWork, round_: Round, seats: Mapping[str, str], sitting: Sequence[str] | None = None
-) -> None:
+def _go_on(work: UnitOfWork, round_id: str, sitting: Sequence[str] | None = None) -> None:
     """Ask the next member who is ``sitting``, or end the audit, once nobody is asked any more."""
-    changed, projection = round_.changed(seats={**round_.seats, **seats}), work.projection
-    if "asked" not in changed.seats.values():
-        asked = projection.next_asked(changed, work.turns, work.at, sitting)
-        work.add(asked or changed.conclusion(projection.settings.quorum))
-        work.close_if_done(round_.id)
+    round_ = work.round(round_id)
+    if "asked" not in round_.seats.values() and not work.ask_next(round_id, sitting):
+        work.add(round_.conclusion(work.projection.settings.quorum))
+        work.close_if_done(round_id)
 
 
 def _late(projection: Projection, at: str) -> list[Round]:
@@ -171,14 +173,12 @@ def _target(
     if passed(target.due, work.at):
         raise ServiceError(
             "deadline-passed", 409,
-            "The time for this round is over and the panel has closed; nothing can be added or "
-            "taken back.",
+            N_("The time for this round is over; nothing can be added or taken back."),
         )  # fmt: skip
     if work.projection.settings.turns and target.finished and act != "finish":
         raise ServiceError(
             "turn-over", 409,
-            "You have finished this review, and somebody else may have been asked since; nothing "
-            "can be added or taken back.",
+            N_("You have handed this in, and another member may be asked by now."),
         )  # fmt: skip
     if seat.again is None:
         closed = target.round.outcome is not None or target.round.seats[seat.member] == "absent"
@@ -186,9 +186,8 @@ def _target(
         closed = not work.docket.seating.drawn(seat)
     if closed:
         raise ServiceError(
-            "panel-closed", 409,
-            "The panel has closed; nothing can be added or taken back. See what became of it.",
-        )  # fmt: skip
+            "panel-closed", 409, N_("The panel has closed; nothing can be added or taken back.")
+        )
     return target
 
 
@@ -202,25 +201,7 @@ def _check_pair(target: reviews.ReviewTarget, pair: Pair) -> None:
             )
     if not round_.can_report(pair, target.member):
         # Without their names: an auditor knows these people by aliases.
-        raise ServiceError(
-            "not-asked", 422,
-            "You are not asked about these two; only the pairs that are listed can be flagged.",
-        )  # fmt: skip
-
-
-def reason_payload(
-    reason: str | None, limit: int, signed: Signature | None = None
-) -> records.Payload | None:
-    """Return the words of a reason, with the salt that was signed or a new one, if any."""
-    if reason is not None and len(reason) > limit:
-        sentence = f"What you write may have {limit} characters; shorten it."
-        raise ServiceError("too-long", 422, sentence)
-    if not reason:
-        return None
-    content = {"text": reason}
-    return (
-        records.Payload.fresh(content) if signed is None else records.Payload(signed.salt, content)
-    )
+        raise ServiceError("not-asked", 422, N_("You are not asked about these two people."))
 
 
 def _drop_reason(work: UnitOfWork, objection: kinds.Objection | None) -> None:
@@ -284,11 +265,30 @@ class Gold:
 @command
 def set_practice(work: UnitOfWork, pairs: Sequence[Gold]) -> None:
     """Record the pairs that members practise with; without any, the service's own come back."""
+    _practise(work, tuple(_gold_pair(work, pair) for pair in pairs))
+
+
+@command
+def add_gold(work: UnitOfWork, pair: Gold) -> None:
+    """Let members practise with one pair more."""
+    before, made = work.projection.practice, _gold_pair(work, pair)
+    _practise(work, before if made in before else (*before, made))
+
+
+@command
+def remove_gold(work: UnitOfWork, pair_id: str) -> None:
+    """Let members no longer practise with a pair."""
+    rest = tuple(pair for pair in work.projection.practice if pair.id != pair_id)
+    if rest == work.projection.practice:
+        raise ServiceError("no-gold", 404, f"Members practise with no pair {pair_id!r}.")
+    _practise(work, rest)
+
+
+def _practise(work: UnitOfWork, pairs: tuple[kinds.GoldPair, ...]) -> None:
     if len(pairs) > GOLD:
         raise ServiceError("too-many", 422, f"Members practise with {GOLD} pairs at most.")
-    made = tuple(_gold_pair(work, pair) for pair in pairs)
-    if made != work.projection.practice:
-        work.add(kinds.PracticeSet(made))
+    if pairs != work.projection.practice:
+        work.add(kinds.PracticeSet(pairs))
 
 
 def _gold_pair(work: UnitOfWork, pair: Gold) -> kinds.GoldPair:

@@ -13,9 +13,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
+from likewise.learner.state import State
 from likewise.panel.turns import Turns
 from likewise_service.dockets.figures import Curves, Tallies
-from likewise_service.dockets.round import Round, folded
+from likewise_service.dockets.round import Doubts, Round, folded
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, due_after
 from likewise_service.ledger import kinds
@@ -109,9 +110,10 @@ class Standing:
     (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
     ``learner_from`` is the record that gave an audit-only docket its learner, if one did, and
     ``decided_elsewhere`` the number of rounds before it. ``largest_name`` is the largest number
-    in a round's id of the form r1, r2, …. ``turns`` counts how often members were asked, where they
-    are asked in turn. ``forgot`` is the time at which the attention last began anew. ``appeals``
-    are those that have not ended, by id, the oldest first.
+    in a round's id of the form r1, r2, …. ``turns`` says how often members were asked and how they
+    judge, where they are asked in turn; it follows the learner's fold, which knows features.
+    ``forgot`` is when all that was learnt from features last began anew. ``appeals`` are those that
+    have not ended, by id, the oldest first.
     """
 
     at: str = ""
@@ -236,7 +238,6 @@ class Projection(Standing):
             before = self.round(body.round)
         round_ = body.after(before, record)
         body.count(self, before, round_)
-        self.turns = self.tallied(self.turns, body, before)
         if round_.closed is None:
             self.opened[body.round] = round_
         else:
@@ -245,16 +246,21 @@ class Projection(Standing):
         return round_
 
     def learnt_from(self, round_: Round) -> bool:
-        """Tell if what the attention knows may be learnt from a round: since it began anew."""
-        return round_.looked_at and round_.audited is not None and round_.audited >= self.forgot
+        """Tell if attention or turns may have learnt from a round: since they began anew."""
+        learns = self.settings.learns and round_.looked_at and round_.audited is not None
+        return learns and (round_.audited or "") >= self.forgot
 
-    def tallied(self, turns: Turns, body: kinds.RoundBody, before: Round) -> Turns:
-        """Count what a record says of members' turns, where the docket asks in turn."""
-        return body.tally(turns, before) if self.settings.turns else turns
+    def tallied(
+        self, turns: Turns, body: kinds.Body, before: Round | None, state: State | None
+    ) -> Turns:
+        """Follow what a record says of members' turns, where the docket asks in turn."""
+        context = kinds.Context(self.members, before, state)
+        return body.tally(turns, context) if self.settings.turns else turns
 
     def next_asked(
-        self, round_: Round, turns: Turns, at: str, sitting: Sequence[str] | None = None
-    ) -> kinds.MemberAsked | None:
+        self, round_: Round, turns: Turns, at: str, doubts: Doubts,
+        sitting: Sequence[str] | None = None,
+    ) -> kinds.MemberAsked | None:  # fmt: skip
         """Return whose turn follows in an audit; None where nobody's does, or somebody looks.
 
         ``sitting`` are the members of the panel, where they are not those on record.
@@ -262,7 +268,7 @@ class Projection(Standing):
         if not round_.in_turn or "asked" in round_.seats.values():
             return None
         settings, members = self.settings, self.members if sitting is None else sitting
-        turn = round_.next_turn(turns, members, settings.quorum)
+        turn = round_.next_turn(turns, members, settings.quorum, doubts)
         return turn and kinds.MemberAsked(round_.id, *turn, due_after(at, settings.deadline))
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
@@ -271,7 +277,6 @@ class Projection(Standing):
         if match := _NUMBERED.match(round_id):
             self.largest_name = max(self.largest_name, int(match[1]))
         self.curves.begin(number, at, lam)
-        self.tallies.begin(number, round_id)
         return Round(round_id, number, at, self.settings.sensitivity)
 
 
@@ -296,7 +301,7 @@ class RoundCache:
                 self._rounds.popitem(last=False)
 
 
-CACHE = RoundCache(4096)
+CACHE = RoundCache(1024)
 
 Looking = Callable[[], AbstractContextManager[LedgerView]]
 
@@ -357,7 +362,9 @@ class StoredArchive(Archive):
         return rounds
 
     def put(self, round_: Round, *, closes: bool) -> None:
-        CACHE.put(self._owner, round_)
+        """List a round that closes; whoever only follows the records may never ask for it."""
+        if not closes or self._transaction is not None:
+            CACHE.put(self._owner, round_)
         if closes and self._transaction is not None:
             self._transaction.list_round(round_.number, round_.id)
 

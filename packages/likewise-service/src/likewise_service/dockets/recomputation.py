@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from likewise.learner import fold
+from likewise.learner.evidence import OneSided
 from likewise.learner.state import State
-from likewise_service.dockets.docket import PAGE, UNFIT, Docket, content_of, opened_snapshot
+from likewise_service.dockets.docket import PAGE, UNFIT, Docket, opened_snapshot
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record, consecutive
 from likewise_service.ledger.store import Store
@@ -25,13 +26,15 @@ class Recomputation(Docket):
     """A docket that is read from the first record on, without a snapshot, a few records at a time.
 
     Every decision is taken again; ``differences`` are the records whose decisions, and those whose
-    snapshots and trees, are not what follows from the records.
+    snapshots and trees, are not what follows from the records. ``one_sided`` is the certificate of
+    the rounds that closed, where labels are.
     """
 
     def __init__(self, store: Store, name: str) -> None:
         self._until, self._scanned = 0, 0
         self._erased: dict[tuple[str, str], str | None] = {}
         self.differences: list[int] = []
+        self.one_sided: OneSided | None = None
         super().__init__(store, name)
 
     def advance(self, count: int) -> bool:
@@ -54,7 +57,7 @@ class Recomputation(Docket):
             content = opened_snapshot(self.name, self.tree, stored, self.store.keys)
         except UNFIT:
             return ("content",)
-        derived = json.loads(json.dumps(content_of(self.projection, self.seating, self.state)))
+        derived = json.loads(json.dumps(self.content()))
         names = sorted({*content, *derived})
         return tuple(name for name in names if content.get(name) != derived.get(name))
 
@@ -78,6 +81,11 @@ class Recomputation(Docket):
         if isinstance(body, kinds.Decided) and not self.projection.audit_only:
             again = fold.decide(self.state, body.round).decisions
             self.differences += [self.projection.head.seq + 1] * (again != body.decisions)
+        if isinstance(body, kinds.LearnerGiven):
+            self.one_sided = None
+        if isinstance(body, kinds.Closed) and body.round in self.state.open:
+            self.one_sided = self.one_sided or OneSided(self.state.learner)
+            self.one_sided.take(self.state.open[body.round])
         return super()._fold(body, contents, surrogates)
 
 

@@ -112,8 +112,9 @@ class RepeatedReview(ReviewTarget):
         super().__init__(projection, round_, member)
         self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
         self.in_turn = False
-        repeat = round_.repeats.get(member, kinds.Repeat())
-        self.objections, self.finished = repeat.objections, repeat.finished
+        repeat = round_.repeats.get(member)
+        self.objections = {} if repeat is None else repeat.by_pair
+        self.finished = repeat is not None and repeat.finished
 
     def bodies(
         self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
@@ -133,9 +134,6 @@ class RepeatedReview(ReviewTarget):
 
 # A round is shown again only after the member has finished this many others in between.
 BETWEEN = 3
-# The ids of reviews of all dockets of a process, by key; and the most of them.
-_IDS: dict[tuple[bytes, str, str, str], str] = {}
-CACHED = 65_536
 
 
 class ReviewKey:
@@ -149,19 +147,12 @@ class ReviewKey:
     """
 
     def __init__(self, seed: int, salt: bytes) -> None:
-        key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
-        # Copied for every draw, which takes a third of the time of a new one.
-        self._key, self._hmac = key, hmac.new(key, digestmod="sha256")
+        self._key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
 
     def review_id(self, seat: Seat) -> str:
         """Return the id of a review; a repeat has another one than the first review."""
         parts = (seat.member, seat.round, str(seat.again is not None))
-        review_id = _IDS.get((self._key, *parts))
-        if review_id is None:
-            if len(_IDS) >= CACHED:
-                _IDS.clear()
-            review_id = _IDS[self._key, *parts] = self._draw("review", *parts)[:32]
-        return review_id
+        return self._draw("review", *parts)[:32]
 
     def aliases(self, review_id: str, people: Iterable[str]) -> dict[str, str]:
         """Return p1, p2, … by person: in an order that holds for this review only."""
@@ -182,11 +173,9 @@ class ReviewKey:
 
     def _draw(self, *parts: str) -> str:
         """Hash the parts, each preceded by its length, so that no two lists are alike."""
-        digest = self._hmac.copy()
-        for part in parts:
-            text = part.encode()
-            digest.update(len(text).to_bytes(4, "big") + text)
-        return digest.hexdigest()
+        texts = [part.encode() for part in parts]
+        content = b"".join([len(text).to_bytes(4, "big") + text for text in texts])
+        return hmac.digest(self._key, content, "sha256").hex()
 
 
 # The number of rounds that are looked up at once, when one of them is to be shown again.

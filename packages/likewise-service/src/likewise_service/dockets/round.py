@@ -6,7 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,18 +14,21 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from likewise.learner import events
-from likewise.learner.attention import Asking
+from likewise.learner.attention import Asking, Possible
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
-from likewise.learner.state import OpenRound
-from likewise.numerics.fixed_point import ONE
+from likewise.learner.state import OpenRound, State
+from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import exceeds, report
 from likewise.panel.rule_language import as_rule
-from likewise.panel.turns import Turns, settled
+from likewise.panel.rules import BoolArray
+from likewise.panel.turns import Turns, doubts_of, settled
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 
+# The doubts on record, or the inputs of which they are made.
+Doubts = tuple[int, ...] | FloatArray
 # Somebody who is asked about all pairs, and somebody whose turn it was not.
 _WHOLE, _NO_TURN = kinds.Turn("", None, None), kinds.Turn("", None, frozenset())
 
@@ -69,19 +72,19 @@ class Round:
     overrides: Mapping[str, bool] = field(default_factory=dict)
     explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
-    repeats: Mapping[str, kinds.Repeat] = field(default_factory=dict)
+    repeats: Mapping[str, kinds.Repeated] = field(default_factory=dict)
     comments: tuple[kinds.Comment, ...] = ()
     closed: str | None = None
     batches: tuple[int, ...] = ()
     appeals: Mapping[str, kinds.Appeal] = field(default_factory=dict)
-    notices: Mapping[str, tuple[kinds.Notice, ...]] = field(default_factory=dict)
+    notices: Mapping[str, tuple[kinds.NoticeGiven, ...]] = field(default_factory=dict)
 
     def changed(self, **changes: Any) -> Round:
         """Return the round with other values; every record passes here, so nothing is checked."""
         copy = object.__new__(Round)
         copy.__dict__.update(self.__dict__, **changes)
         if "decisions" in changes or "asking" in changes:
-            for name in ("possible", "reportable"):
+            for name in ("possible", "reportable", "compared"):
                 copy.__dict__.pop(name, None)
         return copy
 
@@ -123,14 +126,25 @@ class Round:
     def asked_of(self, member: str) -> list[tuple[str, str, int]]:
         """Return the pairs that one member is asked about, now or in their turn before."""
         pairs = self._turn(member).pairs
-        return [pair for pair in self.reportable if pairs is None or pair[:2] in pairs]
+        if pairs is None:
+            return self.reportable
+        return [pair for pair in self.reportable if pair[:2] in pairs]
 
     def _turn(self, member: str) -> kinds.Turn:
         return self.turns.get(member, _NO_TURN) if self.in_turn else _WHOLE
 
     def shown(self, member: str) -> list[str]:
         """Return the people whom a member sees: those of the pairs that they are asked about."""
-        people = {person for pair in self.asked_of(member) for person in pair[:2]}
+        pairs = self.asked_of(member)
+        return self.compared if pairs is self.reportable else self._people(pairs)
+
+    @cached_property
+    def compared(self) -> list[str]:
+        """The people whom somebody sees who is asked about all pairs."""
+        return self._people(self.reportable)
+
+    def _people(self, pairs: Sequence[tuple[str, str, int]]) -> list[str]:
+        people = {person for pair in pairs for person in pair[:2]}
         return [person for person in self.decisions if person in people or not people]
 
     def _asks(self, pair: tuple[str, str]) -> bool:
@@ -156,7 +170,7 @@ class Round:
         scores = [decision.score for decision in self.decisions.values()]
         return max(scores) - min(scores) if scores else 0
 
-    def panel_objections(self, seats: Mapping[str, str] | None = None) -> Objections:
+    def panel_objections(self) -> Objections:
         """Return the panel's objections; members who have not finished count as absent."""
         return Objections(
             tuple(self.decisions),
@@ -164,11 +178,11 @@ class Round:
                 member: MemberObjections(pairs=self.objections.get(member, {}))
                 if seat == "finished"
                 else MemberObjections(present=False)
-                for member, seat in (self.seats if seats is None else seats).items()
+                for member, seat in self.seats.items()
             },
         )
 
-    def conclusion(self, quorum: int, seats: Mapping[str, str] | None = None) -> kinds.Audited:
+    def conclusion(self, quorum: int) -> kinds.Audited:
         """Return the audit's end: the rule over the objections of those present, given a quorum.
 
         A round in which nothing could be reported is quiet, although nobody looks. The docket
@@ -176,14 +190,13 @@ class Round:
         """
         if self.asking is not None and self.asking.quiet:
             return kinds.Audited(self.id, "quiet")
-        seats = self.seats if seats is None else seats
-        present = [member for member, seat in seats.items() if seat == "finished"]
-        if not seats or len(present) < min(quorum, len(seats)):
+        present = [member for member, seat in self.seats.items() if seat == "finished"]
+        if not self.seats or len(present) < min(quorum, len(self.seats)):
             return kinds.Audited(self.id, "unaudited")
         if not any(self.objections.get(member) for member in present):
             return kinds.Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
-        pairs = report(self.rule, self.panel_objections(seats), scores).pairs
+        pairs = report(self.rule, self.panel_objections(), scores).pairs
         limits = self._limits(present, pairs)
         return kinds.Audited(self.id, "report" if pairs else "quiet", pairs, limits)
 
@@ -210,25 +223,35 @@ class Round:
         return tuple(pivots.tolist())
 
     def next_turn(
-        self, turns: Turns, sitting: Collection[str], quorum: int
-    ) -> tuple[str, tuple[tuple[str, str], ...] | None] | None:
-        """Return who is asked next, and about which pairs (None: all); None if nobody is.
+        self, turns: Turns, sitting: Collection[str], quorum: int, doubts: Doubts
+    ) -> tuple[str, tuple[tuple[str, str], ...] | None, tuple[int, ...]] | None:
+        """Return who is asked next, about which pairs (None: all), and the doubts; None if nobody.
 
         Those pairs are asked about whose outcome a further word could change. Where there are none
         but fewer than a quorum have responded, as many as are missing look at all pairs. Whoever
-        has left is not asked any more, and counts as absent.
+        has left is not asked any more, and counts as absent. ``doubts`` are those on record, or the
+        inputs of which they are made.
         """
         waiting = [m for m, seat in self.seats.items() if seat == "unasked" and m in sitting]
         finished = sum(seat == "finished" for seat in self.seats.values())
-        disputed = self._disputed(frozenset(waiting))
-        if not waiting or (not disputed and finished >= min(quorum, len(self.seats))):
+        votes, heard = self.words_heard(waiting)
+        rule, members = as_rule(self.rule), tuple(self.seats)
+        done, _ = settled(rule, votes, heard, members)
+        if not waiting or (done.all() and finished >= min(quorum, len(self.seats))):
             return None
-        member = next(m for m in turns.order(tuple(self.seats)) if m in waiting)
+        if not isinstance(doubts, tuple):
+            doubts = doubts_of(rule, members, turns.chances(members, doubts), votes, heard)
+        member = next(m for m in turns.order(members, doubts) if m in waiting)
+        listed = zip(self.reportable, done.tolist(), strict=True)
+        disputed = tuple(pair[:2] for pair, decided in listed if not decided)
         whole = not disputed or len(disputed) == len(self.reportable)
-        return member, None if whole else tuple(disputed)
+        return member, None if whole else disputed, doubts
 
-    def _disputed(self, waiting: Collection[str]) -> list[tuple[str, str]]:
-        """Return the pairs whose outcome those who were not asked yet could change."""
+    def words_heard(self, waiting: Collection[str]) -> tuple[BoolArray, BoolArray]:
+        """Return votes by member and reportable pair, and which of them will not change any more.
+
+        These are of all but those who are ``waiting``: whoever is absent objects to nothing.
+        """
         pairs, members = [pair[:2] for pair in self.reportable], tuple(self.seats)
         shape = (len(members), len(pairs))
         votes, heard = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
@@ -239,8 +262,16 @@ class Round:
             if finished:
                 objected = self.objections.get(member, {})
                 votes[row] = [Pair(*pair) in objected for pair in pairs]
-        done, _ = settled(as_rule(self.rule), votes, heard, members)
-        return [pair for pair, known in zip(pairs, done.tolist(), strict=True) if not known]
+        return votes, heard
+
+    def inputs(self, state: State) -> FloatArray:
+        """Return what members' models are told of the reportable pairs, of a round that is open."""
+        people = state.open[self.id].people
+        places = {person.id: place for place, person in enumerate(people)}
+        rows = [(places[over], places[under], gap) for over, under, gap in self.reportable]
+        over, under, gaps = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+        schema = state.learner.hypotheses.schema
+        return Possible(schema, people, over, under, gaps, self.sensitivity).inputs
 
     def batch_of(self, person: str) -> int:
         """Return the number of batches that were decided on before a person's."""
@@ -280,8 +311,7 @@ class Round:
         """Return the digests of all words about a person, also of objections withdrawn."""
         reasons = [reason for reason, pair in self.reasons.items() if person in pair]
         for repeat in self.repeats.values():
-            again = repeat.objections.items()
-            reasons += [o.reason for pair, o in again if o.reason and person in pair]
+            reasons += [o.reason for o in repeat.objections if o.reason and person in o.pair]
         if person in self.explanations:
             reasons.append(self.explanations[person])
         return [*reasons, *self.words_for(person)]
@@ -298,22 +328,19 @@ class Round:
         _, at, member = self.last_finish
         return member if self.audited == at else ""
 
-    def finished_by(self, member: str, record: Record) -> Round:
-        """Begin to count the records that a member writes by finishing."""
-        return self._finish(member, 1, record)
+    def finished_by(self, member: str, record: Record, count: int = 1) -> Round:
+        """Keep the last of the ``count`` records by which a member has finished."""
+        return self.changed(
+            finish_records={**self.finish_records, member: count},
+            last_finish=(record.seq, record.at, member),
+        )
 
     def still_finished_by(self, record: Record) -> Round:
         """Count a record of the same command: one that follows the finish at once."""
         seq, at, member = self.last_finish
         if not member or (seq + 1, at) != (record.seq, record.at):
             return self
-        return self._finish(member, self.finish_records.get(member, 0) + 1, record)
-
-    def _finish(self, member: str, count: int, record: Record) -> Round:
-        return self.changed(
-            finish_records={**self.finish_records, member: count},
-            last_finish=(record.seq, record.at, member),
-        )
+        return self.finished_by(member, record, self.finish_records.get(member, 0) + 1)
 
 
 def folded(round_: Round, records: Iterable[Record]) -> Round:
@@ -365,7 +392,7 @@ class KeptPolicy:
         )
 
     def dump(self) -> bytes:
-        return zlib.compress(json.dumps(asdict(self), separators=(",", ":")).encode(), 1)
+        return zlib.compress(json.dumps(vars(self), separators=(",", ":")).encode(), 1)
 
     @classmethod
     def parse(cls, content: bytes) -> KeptPolicy:

@@ -10,9 +10,8 @@ from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
-from likewise.validation import real
+from likewise.validation import within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command, numbers_of
-from likewise_service.dockets.panel import reason_payload
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
@@ -183,44 +182,41 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
 
 
 def _decided_elsewhere(person: Applicant) -> events.Decision:
-    score = real("score", person.score, "It is the chance of approval, in [0, 1].")
-    if not 0 <= score <= 1:
-        raise ServiceError(
-            "bad-score", 422, f"The score of {person.id!r} must be in [0, 1]; got {score!r}."
-        )
-    units = to_units(score)
+    remedy = f"It is the chance of approval of {person.id!r}."
+    units = to_units(within("score", person.score, 0, 1, remedy))
     approved = units * 2 >= ONE if person.approved is None else person.approved
     return events.Decision(person.id, approved, units)
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
     """Fix the panel and what it is asked; where nobody looks, record the outcome at once."""
-    projection, asking = work.projection, fold.asking(work.state, round_id)
+    projection, members = work.projection, tuple(work.projection.members)
+    panel = kinds.name_panel(members, projection.rule)
+    asking = fold.asking(work.state, round_id, panel)
     due = due_after(work.at, projection.settings.deadline)
-    members = tuple(projection.members) if asking.looked_at else ()
-    in_turn = bool(members) and _in_turn(work, round_id)
-    work.add(kinds.RoundSealed(round_id, members, projection.rule, asking, due, in_turn))
-    if in_turn:
-        work.add(kinds.MemberAsked(round_id, work.turns.order(members)[0], None, due))
-    elif not members:
+    in_turn = bool(members) and asking.looked_at and _in_turn(work, round_id)
+    sealed = kinds.RoundSealed(round_id, members, projection.rule, asking, due, in_turn)
+    work.add(sealed)
+    work.ask_next(round_id)
+    if not sealed.seated:
         work.add(kinds.Audited(round_id, "quiet" if asking.quiet else "unaudited"))
         work.close_if_done(round_id)
 
 
 def _in_turn(work: UnitOfWork, round_id: str) -> bool:
     """Tell if a round's members are asked in turn: the docket does so, and the lottery too."""
-    settings, opened = work.projection.settings, work.projection.opened.get(round_id)
-    number = work.projection.counts["rounds"] + 1 if opened is None else opened.number
-    together = work.docket.seating.key.together
-    return settings.turns and not together(number, settings.together_share)
+    settings, together = work.projection.settings, work.docket.seating.key.together
+    return settings.turns and not together(work.round(round_id).number, settings.together_share)
 
 
 @command
 def label(work: UnitOfWork, labels: Sequence[tuple[str, str, int]]) -> None:
     """Record labels (round, person, label): all of them, or none."""
-    for round_id, person, value in dict.fromkeys(labels):
-        if work.projection.round(round_id).labels.get(person) != value:
-            work.add(kinds.Labelled(round_id, person, int(value) if value in (0, 1) else value))
+    work.add(*(
+        kinds.Labelled(round_id, person, int(value) if value in (0, 1) else value)
+        for round_id, person, value in dict.fromkeys(labels)
+        if work.projection.round(round_id).labels.get(person) != value
+    ))  # fmt: skip
     for round_id in dict.fromkeys(name for name, _, _ in labels):
         work.close_if_done(round_id)
 
@@ -230,7 +226,7 @@ def override(
     work: UnitOfWork, round_id: str, person: str, approved: bool, reason: str | None = None
 ) -> None:
     """Record that a human decided otherwise, and why, if they say so."""
-    payload = reason_payload(reason, work.docket.reason_limit)
+    payload = work.reason(reason)
     round_ = work.projection.round(round_id)
     if round_.reconsidered(person) not in (None, approved):
         raise ServiceError(

@@ -12,6 +12,7 @@ from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.reviews import ReviewKey, ReviewTarget, Seat
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, seconds_between
+from likewise_service.language import N_
 from likewise_service.ledger import kinds, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
@@ -172,8 +173,7 @@ def _check_signed(work: UnitOfWork, body: kinds.Signed, shown: str) -> None:
     if body.shown != shown:
         raise ServiceError(
             "shown-changed", 409,
-            "What you were shown is not what is shown now: the guidelines have changed, or "
-            "somebody was erased. Look again, and sign that.",
+            N_("What you were shown is not what is shown now. Look again, and sign that."),
         )  # fmt: skip
 
 

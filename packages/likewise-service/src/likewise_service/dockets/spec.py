@@ -18,7 +18,7 @@ from likewise.learner.settings import ALGORITHM, Learner
 from likewise.numerics.fixed_point import to_units
 from likewise.panel import rule_language, rules
 from likewise.people.schema import FeatureSchema
-from likewise.validation import flag, integer, positive, real, within
+from likewise.validation import flag, integer, positive, require, within
 from likewise_service.errors import ServiceError
 
 # The errors of constructors that read a hand-written file, other than our own.
@@ -42,8 +42,8 @@ def checked_docket_name(name: str) -> str:
 
 def checked_panel(members: tuple[str, ...], rule: str) -> str:
     """Return the rule's canonical text, if it can fire on a panel of these members."""
-    if len(set(members)) != len(members):
-        raise ParameterError("members", "must be different people", list(members), "")
+    different = len(set(members)) == len(members)
+    require(different, "members", "must be different people", list(members), "")
     for member in members:
         rules.checked_name(member, "A panel")
     if members and not rule_language.as_rule(rule).can_fire(members):
@@ -93,47 +93,47 @@ class DocketSpec:
     graded: bool = False
     sensitivity: int = field(init=False, repr=False, compare=False)
     least: int = field(init=False, repr=False, compare=False)
+    learns: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.title, str) or not 0 < len(self.title) <= 200:
-            raise ParameterError("title", "must be text of 1 to 200 characters", self.title, "")
+        titled = isinstance(self.title, str) and 0 < len(self.title) <= 200
+        require(titled, "title", "must be text of 1 to 200 characters", self.title, "")
         members, deadline, window = tuple(self.members), self.deadline, self.repeat_window
         if deadline is not None:
             deadline = positive("deadline", deadline, "It is in seconds.")
-        share = real("repeat_share", self.repeat_share, "0.05 is the default.")
-        if not 0 <= share <= 0.5:
-            raise ParameterError("repeat_share", "must be in [0, 1/2]", share, "0 means never.")
+        within("repeat_share", self.repeat_share, 0, 0.5, "0.05 is the default; 0 means never.")
         together = within(
             "together_share", self.together_share, 0, 1,
             "0.05 puts one round in twenty before all members at once; 0 means never.",
         )  # fmt: skip
         if window is not None:
             window = integer("repeat_window", window, 1, None, "200 is the default.")
-        if "seed" in self.learner:
-            raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
+        unseeded = "seed" not in self.learner
+        require(unseeded, "learner", "must not name its seed", "seed", "It stays secret.")
         audit_only = flag("audit_only", self.audit_only, "Say which.")
         learner = self.make_learner(0)
-        if self.audit_only and (self.shadow or learner.pricing.one_sided):
-            raise ParameterError(
-                "audit_only", "must have full feedback, and no shadow", self.audit_only,
-                "The institution decides in any case.",
-            )  # fmt: skip
-        if self.audit_only and learner.looking.learns:
-            raise ParameterError(
-                "attention", "must be possible, everything or a share in an audit-only docket",
-                learner.looking.name, "Name another; a learner that is given later may have any.",
-            )  # fmt: skip
-        if self.shadow and learner.pricing.one_sided:
-            raise ParameterError(
-                "shadow", "must have full feedback", self.learner.get("feedback"),
-                "In shadow somebody else decides, so the chances of approval are not ours.",
-            )  # fmt: skip
+        one_sided, looking = learner.pricing.one_sided, learner.looking
+        require(
+            not audit_only or not (self.shadow or one_sided), "audit_only",
+            "must have full feedback, and no shadow", audit_only,
+            "The institution decides in any case.",
+        )  # fmt: skip
+        require(
+            not audit_only or not looking.learns, "attention",
+            "must be possible, everything or a share in an audit-only docket", looking.name,
+            "Name another; a learner that is given later may have any.",
+        )  # fmt: skip
+        require(
+            not self.shadow or not one_sided, "shadow", "must have full feedback",
+            learner.feedback,
+            "In shadow somebody else decides, so the chances of approval are not ours.",
+        )  # fmt: skip
+        turns = flag("turns", self.turns, "Say whether members are asked one after another.")
         vars(self).update(
             members=members, rule=checked_panel(members, self.rule), deadline=deadline,
             quorum=integer("quorum", self.quorum, 1, None, "1 at least."), repeat_window=window,
             audit_only=audit_only, learner=_without_seed(learner), sensitivity=learner.sensitivity,
-            least=to_units(learner.looking.least),
-            turns=flag("turns", self.turns, "Say whether members are asked one after another."),
+            least=to_units(looking.least), turns=turns, learns=turns or looking.learns,
             graded=flag("graded", self.graded, "Say whether a flag may have a limit."),
             together_share=together,
         )  # fmt: skip

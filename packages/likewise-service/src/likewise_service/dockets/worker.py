@@ -14,7 +14,7 @@ import smtplib
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from email.message import EmailMessage
@@ -24,6 +24,7 @@ import httpx
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise.learner.evidence import OneSided
 from likewise_service.dockets import appeals, board, panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import Recomputation
@@ -132,22 +133,38 @@ GROUP = 64
 IDLE = 900.0
 # The least number of seconds between two rounds of notices.
 NOTICE = 2.0
-# The records that are recomputed at once, how much longer than that the pause after it takes, and
-# the seconds between two looks at ledgers that have not grown.
-RECOMPUTED, PAUSES, LOOK = 50, 9.0, 2.0
+# The records that are recomputed at once; how much longer than that the pause after it takes, while
+# requests wait and while none do; the seconds between two looks at ledgers that have not grown.
+RECOMPUTED, BUSY, CALM, LOOK = 50, 24.0, 4.0, 2.0
 
 
 class Job(NamedTuple):
-    """A task for a docket, and the future of the request that waits for it."""
+    """A task for a docket, the future of the request that waits for it, and the request's key."""
 
     task: Callable[[Worker], Any]
-    future: Future[Any]
+    future: asyncio.Future[Any]
+    key: str | None = None
 
-    def resolve(self, result: object, error: BaseException | None) -> None:
-        if error is None:
-            self.future.set_result(result)
+
+class Outcome(NamedTuple):
+    """The end of a job: its result, or why there is none."""
+
+    job: Job
+    result: object
+    error: BaseException | None = None
+
+    def tell(self) -> None:
+        """Tell the request that waits, unless its caller has left."""
+        if self.job.future.done():
+            return
+        if self.error is None:
+            self.job.future.set_result(self.result)
+        elif isinstance(self.error, StopIteration):  # which no future takes
+            self.job.future.set_exception(
+                RuntimeError(f"A task of a docket stopped: {self.error!r}")
+            )
         else:
-            self.future.set_exception(error)
+            self.job.future.set_exception(self.error)
 
 
 class Worker:
@@ -160,8 +177,11 @@ class Worker:
         self.noticed, self.looked = 0, 0.0
         self.distrusted = False
         self._jobs: deque[Job] = deque()
+        self.working: asyncio.Task[None] | None = None
         self._docket: Docket | None = None
         self._cache: dict[str, tuple[int, object]] = {}
+        # The certificate with one-sided labels, as far as the ledger was recomputed.
+        self.one_sided: dict[str, Any] | None = None
 
     @property
     def docket(self) -> Docket:
@@ -188,6 +208,14 @@ class Worker:
     def behind(self) -> bool:
         return self._docket is not None and self._docket.seconds_ahead > 0
 
+    def take_certificate(self, sums: OneSided | None) -> None:
+        """Keep the certificate of the rounds that count by now; computing it may take a while."""
+        before = self.one_sided or {}
+        if sums is not None and sums.proved:
+            counted = {"rounds": sums.rounds, "incomplete": sums.incomplete}
+            if any(before.get(name, "") != value for name, value in counted.items()):
+                self.one_sided = sums.to_json()
+
     def cached(self, name: str, compute: Callable[[], T]) -> T:
         """Return a value that is computed again only when the ledger has grown."""
         seq = self.docket.projection.head.seq
@@ -199,42 +227,44 @@ class Worker:
     def submit(self, job: Job) -> None:
         """Add a job; all that wait when the thread is free are done in one group."""
         self._jobs.append(job)
-        self.thread.submit(self._drain)
+        if self.working is None:
+            self.working = asyncio.create_task(self._drain())
 
-    def _drain(self) -> None:
-        group: list[Job] = []
-        while self._jobs and len(group) < GROUP:
-            group.append(self._jobs.popleft())
-        while group:
-            group = self._work(group)
+    async def _drain(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._jobs:
+                group = [self._jobs.popleft() for _ in range(min(GROUP, len(self._jobs)))]
+                for outcome in await loop.run_in_executor(self.thread, self._work, group):
+                    outcome.tell()
+        finally:  # whatever happens, the next request finds a docket that works
+            self.working = None
 
-    def _work(self, jobs: list[Job]) -> list[Job]:
-        """Do a group of jobs in one transaction; return those that have to be done again.
+    def _work(self, jobs: list[Job]) -> list[Outcome]:
+        """Do a group of jobs in one transaction.
 
         A command that is refused leaves no trace, and the others go on. After any other error
         nobody knows how far the command came: the group leaves no trace, the command fails, and
         the others are done again without it.
         """
-        results: list[tuple[Job, object, BaseException | None]] = []
+        outcomes: list[Outcome] = []
         running: Job | None = None
         try:
             if self.distrusted:
                 self._start_anew()
             self.docket.refresh()
-            with self.docket.group():
+            with self.docket.group([job.key for job in jobs if job.key is not None]):
                 for job in jobs:
                     running = job
                     try:
-                        results.append((job, job.task(self), None))
+                        outcomes.append(Outcome(job, job.task(self)))
                     except LikewiseError as error:
-                        results.append((job, None, error))
+                        outcomes.append(Outcome(job, None, error))
                 running = None
         except BaseException as error:  # noqa: BLE001 - the requests that wait are told
-            refusals = {id(job): refusal for job, _, refusal in results if refusal is not None}
-            return self._fail(jobs, refusals, running, error)
-        for job, result, refusal in results:
-            job.resolve(result, refusal)
-        return []
+            refused = {id(outcome.job): outcome for outcome in outcomes if outcome.error}
+            return self._fail(jobs, refused, running, error)
+        return outcomes
 
     def _start_anew(self) -> None:
         """Fold the ledger from its first record: what is in memory, or in a snapshot, is wrong."""
@@ -243,17 +273,15 @@ class Worker:
         self._docket, self.distrusted = None, False
 
     def _fail(
-        self, jobs: list[Job], refusals: dict[int, BaseException], running: Job | None,
+        self, jobs: list[Job], refused: dict[int, Outcome], running: Job | None,
         error: BaseException,
-    ) -> list[Job]:  # fmt: skip
+    ) -> list[Outcome]:  # fmt: skip
         if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
             self._docket = None
             if running is not None:
-                running.resolve(None, error)
-                return [job for job in jobs if job is not running]
-        for job in jobs:
-            job.resolve(None, refusals.get(id(job), error))
-        return []
+                others = [job for job in jobs if job is not running]
+                return [Outcome(running, None, error), *(self._work(others) if others else ())]
+        return [refused.get(id(job), Outcome(job, None, error)) for job in jobs]
 
 
 class Workers:
@@ -268,7 +296,8 @@ class Workers:
         self.store, self.settings, self._watch = store, settings, watch
         self._workers: dict[str, Worker] = {}
 
-    async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
+    async def run(self, docket: str, task: Callable[[Worker], T], key: str | None = None) -> T:
+        """Run a task in a docket's thread; the ``key`` is that of an idempotent request."""
         worker = await self._worker(docket)
         if worker.waiting >= self.settings.waiting_limit:
             raise ServiceError(
@@ -277,11 +306,10 @@ class Workers:
                 f"second and send it again.",
             )  # fmt: skip
         self._count(worker, 1)
-        future: Future[T] = Future()
-        future.set_running_or_notify_cancel()  # a caller who leaves does not cancel the command
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         try:
-            worker.submit(Job(task, future))
-            return await asyncio.wrap_future(future)
+            worker.submit(Job(task, future, key))  # a caller who leaves does not cancel the command
+            return await future
         finally:
             self._count(worker, -1)
 
@@ -316,6 +344,8 @@ class Workers:
     async def _tick_once(self) -> None:
         """Close late panels of the dockets that are due; the others cost nothing."""
         self._release()
+        if self.settings.writer:
+            return
         try:
             due = await asyncio.to_thread(self.store.due, now())
             behind = [name for name, worker in self._workers.items() if worker.behind]
@@ -339,7 +369,8 @@ class Workers:
                     began = time.monotonic()
                     if await asyncio.to_thread(self._recompute, following, worker, report):
                         seconds = 0.0
-                    await _pause(stop, PAUSES * (time.monotonic() - began))
+                    times = BUSY if worker.waiting else CALM
+                    await _pause(stop, times * (time.monotonic() - began))
             for name in following.keys() - self._workers.keys():
                 del following[name]
             await _pause(stop, seconds)
@@ -360,6 +391,7 @@ class Workers:
             report(name, 0, 1)
             return False
         report(name, recomputed.projection.head.seq, len(recomputed.differences))
+        worker.take_certificate(recomputed.one_sided)
         if len(recomputed.differences) > before:
             fields = {"docket": name, "records": recomputed.differences[before:][:10]}
             LOG.error(
@@ -401,9 +433,11 @@ class Workers:
                 worker.thread.shutdown(wait=False)
 
     async def close(self) -> None:
-        """Wait for running jobs, and end the threads."""
+        """Wait for all jobs, and end the threads."""
         for worker in self._workers.values():
-            await asyncio.to_thread(worker.thread.shutdown, cancel_futures=True)
+            if worker.working is not None:
+                await worker.working
+            worker.thread.shutdown()
 
     async def _worker(self, docket: str) -> Worker:
         if docket not in self._workers:

@@ -9,7 +9,7 @@ import selectors
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,8 @@ def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engi
         return _sqlite(url, "BEGIN"), _sqlite(url, "BEGIN IMMEDIATE")
     if name == "postgresql":
         writers = _postgresql(url)
+        if read_only:  # without it, whether writes are taken is the server's own default
+            writers = writers.execution_options(postgresql_readonly=True)
         return writers.execution_options(isolation_level="REPEATABLE READ"), writers
     raise StoreError(
         f"{name!r} is not a database that Likewise keeps ledgers in. Give sqlite:///PATH or "
@@ -51,11 +53,14 @@ def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engi
     )
 
 
-def glancing(readers: sa.Engine) -> sa.Engine:
-    """Return the same engine for single statements, without a transaction."""
-    if readers.dialect.name == "sqlite":
-        return readers.execution_options(glance=True)
-    return readers.execution_options(isolation_level="AUTOCOMMIT")
+def glancing(writers: sa.Engine) -> sa.Engine:
+    """Return the same engine for single statements, without a transaction.
+
+    Of an engine with another isolation level, PostgreSQL's connections would keep that.
+    """
+    if writers.dialect.name == "sqlite":
+        return writers.execution_options(glance=True)
+    return writers.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def advisory_lock(connection: sa.Connection, name: str) -> None:
@@ -67,15 +72,35 @@ def advisory_lock(connection: sa.Connection, name: str) -> None:
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(f"likewise:{name}".encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)
-        waits = {"patience": f"{PATIENCE}s", "silence": f"{SILENCE}s"}
-        connection.execute(_TURN, {"number": number, **waits})
+        connection.exec_driver_sql(_TURN, (f"{PATIENCE}s", f"{SILENCE}s", number))
 
 
-_TURN = sa.text(
-    "SELECT set_config('lock_timeout', :patience, true), "
-    "set_config('idle_in_transaction_session_timeout', :silence, true), "
-    "pg_advisory_xact_lock(:number)"
+# In the driver's own words, as it comes with every group of commands; not in a pipeline, after
+# which PostgreSQL does not count the seconds of silence.
+_TURN = (
+    "SELECT set_config('lock_timeout', %s, true), "
+    "set_config('idle_in_transaction_session_timeout', %s, true), pg_advisory_xact_lock(%s)"
 )
+
+
+@contextmanager
+def pipelined(connection: sa.Connection) -> Iterator[Any]:
+    """Yield the driver's own connection, for statements in the driver's own words.
+
+    PostgreSQL gets the statements of the block without a wait for each one's result. Errors are
+    SQLAlchemy's, which does not see these statements.
+    """
+    driver: Any = connection.connection.driver_connection
+    dialect, error_class = connection.dialect, connection.dialect.loaded_dbapi.Error
+    on_postgresql = dialect.name == "postgresql"
+    try:
+        with driver.pipeline() if on_postgresql else nullcontext():
+            yield driver
+    except error_class as error:
+        raise sa.exc.DBAPIError.instance(
+            None, None, error, error_class, hide_parameters=True,
+            connection_invalidated=on_postgresql and driver.closed, dialect=dialect,
+        ) from error  # fmt: skip
 
 
 @contextmanager
@@ -120,12 +145,12 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
 
 def _sqlite_read_only(path: str) -> sa.Engine:
     """Return an engine that only reads a file, also from a medium that cannot be written to."""
-    uri = Path(path).resolve().as_uri() + "?mode=ro"
-    writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
-    if not writable and not os.path.exists(f"{path}-wal"):
-        uri += "&immutable=1"  # nobody can change it; SQLite would want to write a file beside it
 
     def connect() -> sqlite3.Connection:
+        uri = Path(path).resolve().as_uri() + "?mode=ro"
+        writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
+        if not writable and not os.path.exists(f"{path}-wal"):
+            uri += "&immutable=1"  # nobody changes it; SQLite would want to write a file beside it
         connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, check_same_thread=False)
         _configure(connection)
         return connection

@@ -7,12 +7,10 @@ A kind that is an event of the learner is a subclass of that event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, dataclass_transform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, dataclass_transform
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,9 +23,16 @@ from likewise.numerics.fixed_point import to_units
 from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
-from likewise_service.errors import due_after, is_moment, later, passed, seconds_between
+from likewise_service.errors import Scoped, due_after, is_moment, later, passed, seconds_between
 from likewise_service.ledger.notes import Checkpoint, origin_of
-from likewise_service.ledger.records import FORMAT, LedgerBroken, Record, features_of
+from likewise_service.ledger.records import (
+    FORMAT,
+    LedgerBroken,
+    Record,
+    canonical,
+    features_of,
+    sha256,
+)
 from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
 
 if TYPE_CHECKING:
@@ -46,6 +51,17 @@ ROLES: dict[str, frozenset[str]] = {}
 # Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
 Contents = Mapping[str, Mapping[str, object]]
 Surrogates = Mapping[tuple[str, str], str | None]
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a record stands: the ``members`` of the panel and the record's ``round`` before it,
+    None if it is not open; the learner's ``state`` after it, None if features are not known.
+    """
+
+    members: Sequence[str]
+    round: Round | None
+    state: State | None
 
 
 @dataclass_transform(frozen_default=True)
@@ -75,6 +91,10 @@ class Body:
         """Return the digests of the payloads that the learner needs."""
         return []
 
+    def tally(self, turns: Turns, context: Context) -> Turns:
+        """Return members' turns after the record."""
+        return turns
+
     def check(self, replay: Replay) -> None:
         """Compare the record with what follows from those before it.
 
@@ -97,10 +117,6 @@ class RoundBody(Body):
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         """Let reviews begin and end."""
 
-    def tally(self, turns: Turns, before: Round) -> Turns:
-        """Count how often members were asked, and what they responded; ``before`` is the round."""
-        return turns
-
 
 class KeyPublished(Body, kind="key-published", by="operator"):
     """The installation signs with another key from now on.
@@ -118,53 +134,57 @@ class KeyPublished(Body, kind="key-published", by="operator"):
         projection.governance.key = self.key
 
 
+class TokenBody(Body):
+    """A record about a token."""
+
+    token: str
+
+    @property
+    def actor(self) -> str:
+        return f"token:{self.token}"
+
+
 class TokenIssued(
-    Body, kind="token-issued", by="operator", after="client auditor regulator service"
+    TokenBody, kind="token-issued", by="operator", after="client auditor regulator service"
 ):
     """Somebody was given a token: ``seat`` is the one docket that it is for, if it is for one."""
 
-    token: str
     role: str
     name: str
     seat: str | None
     created: str
     until: ClassVar[None] = None
 
-    @property
-    def actor(self) -> str:
-        return f"token:{self.token}"
-
     def apply(self, projection: Projection, record: Record) -> None:
         projection.governance.actors[self.actor] = self
 
 
-class TokenEnded(Body, kind="token-ended", by="operator"):
+class TokenEnded(TokenBody, kind="token-ended", by="operator"):
     """A token was revoked."""
-
-    token: str
-
-    @property
-    def actor(self) -> str:
-        return f"token:{self.token}"
 
     def apply(self, projection: Projection, record: Record) -> None:
         projection.governance.actors.pop(self.actor, None)
 
 
-class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
-    """Somebody signed in to the pages, with a token or by their organisation's sign-on."""
+class SignInBody(Body):
+    """A record about a sign-in to the pages."""
 
     sign_in: str
+
+    @property
+    def actor(self) -> str:
+        return f"sign-in:{self.sign_in}"
+
+
+class SignedIn(SignInBody, kind="signed-in", by="operator auditor regulator"):
+    """Somebody signed in to the pages, with a token or by their organisation's sign-on."""
+
     token: str
     role: str
     name: str
     issuer: str | None
     subject: str | None
     until: str
-
-    @property
-    def actor(self) -> str:
-        return f"sign-in:{self.sign_in}"
 
     def as_of(self, at: str, clock: str) -> SignedIn:
         """Return the same in a ledger's own time ``at``, which may be ahead of the clock."""
@@ -184,14 +204,8 @@ class SignedIn(Body, kind="signed-in", by="operator auditor regulator"):
 Introduction = TokenIssued | SignedIn
 
 
-class SignedOut(Body, kind="signed-out", by="service"):
+class SignedOut(SignInBody, kind="signed-out", by="service"):
     """A sign-in ended before its time."""
-
-    sign_in: str
-
-    @property
-    def actor(self) -> str:
-        return f"sign-in:{self.sign_in}"
 
     def apply(self, projection: Projection, record: Record) -> None:
         projection.governance.actors.pop(self.actor, None)
@@ -302,8 +316,9 @@ class Signed(Body, kind="signed", by="auditor"):
 
     @property
     def subject(self) -> str:
-        """The review, or the pair of it, of which nothing older is taken any more."""
-        return ".".join((self.review, *sorted(self.pair or ())))
+        """The review, the pair or the comments of it, of which nothing older is taken any more."""
+        about = ("comment",) if self.act == "comment" else sorted(self.pair or ())
+        return ".".join((self.review, *about))
 
     def remember(self, signed: dict[str, str]) -> None:
         """Keep when it was signed, and forget what is too old to be taken anyway."""
@@ -465,8 +480,10 @@ class MemberJoined(Body, kind="member-joined", by="operator"):
     member: str
 
     def apply(self, projection: Projection, record: Record) -> None:
-        projection.turns = projection.turns.joined(self.member, projection.members)
         projection.members.append(self.member)
+
+    def tally(self, turns: Turns, context: Context) -> Turns:
+        return turns.joined(self.member, context.members)
 
     def check(self, replay: Replay) -> None:
         """Members join once."""
@@ -519,6 +536,11 @@ class GoldPair(Body):
     scores: tuple[int, int]
     response: Literal["flag", "fine"]
     why: str
+
+    @property
+    def id(self) -> str:
+        """A name by which it can be removed."""
+        return sha256(canonical(asdict(self)))[:12]
 
 
 class PracticeSet(Body, kind="practice-set", by="operator"):
@@ -625,14 +647,17 @@ class PeopleArrived(RoundBody, kind="arrived", by="operator client"):
         replay.expect("decided", self.round)
 
 
-# A docket has few panels, and naming one parses its rule.
-_panel = lru_cache(maxsize=256)(panel_name)
+@lru_cache(maxsize=256)  # a docket has few panels, and naming one parses its rule
+def name_panel(members: tuple[str, ...], rule: str) -> str:
+    """Return the name of a panel, by which the learner tells it from others."""
+    return panel_name(members, rule) if members else "nobody"
 
 
 class RoundSealed(RoundBody, kind="sealed", by="operator client"):
     """Nobody else will arrive; what is asked, the panel, its rule and its time are fixed.
 
-    ``in_turn`` says that members are asked one after another, each by a record of their own.
+    ``members`` sit on the panel, whether or not it looks at this round. ``in_turn`` says that they
+    are asked one after another, each by a record of their own.
     """
 
     members: tuple[str, ...]
@@ -642,22 +667,32 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
     in_turn: bool
 
     @property
+    def panel(self) -> str:
+        """The name of the panel."""
+        return name_panel(self.members, self.rule)
+
+    @property
+    def seated(self) -> tuple[str, ...]:
+        """The members who have a seat in the round; nobody where the panel does not look."""
+        return self.members if self.asking.looked_at else ()
+
+    @property
     def at_once(self) -> tuple[str, ...]:
         """Those who are asked by this record."""
-        return () if self.in_turn else self.members
+        return () if self.in_turn else self.seated
 
     def after(self, round_: Round, record: Record) -> Round:
-        seats = dict.fromkeys(self.members, "unasked" if self.in_turn else "asked")
+        seats = dict.fromkeys(self.seated, "unasked" if self.in_turn else "asked")
         return round_.changed(
             sealed=record.at, rule=self.rule, due=self.due, asking=self.asking, seats=seats,
             in_turn=self.in_turn, sensitivity=self.asking.sensitivity,
         )  # fmt: skip
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
-        shown = self.asking.shown if self.members else 0
-        projection.counts["looked_at"] += bool(self.members)
+        shown = self.asking.shown if self.seated else 0
+        projection.counts["looked_at"] += bool(self.seated)
         projection.counts["pairs_shown"] += shown
-        projection.counts["seats"] += len(self.members)
+        projection.counts["seats"] += len(self.seated)
         projection.counts["members_asked"] += len(self.at_once)
         projection.counts["member_pairs"] += len(self.at_once) * shown
         projection.tallies.sealed(self.asking, projection.settings.least)
@@ -666,14 +701,13 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
         for member in self.at_once:
             seating.ask(self.round, member)
 
-    def tally(self, turns: Turns, before: Round) -> Turns:
+    def tally(self, turns: Turns, context: Context) -> Turns:
         for member in self.at_once:
-            turns = turns.after(member, 0, 0)
+            turns = turns.after(member)
         return turns
 
     def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
-        panel = _panel(self.members, self.rule) if self.members else "nobody"
-        sealed = fold.apply(state, events.Sealed(self.round, panel))
+        sealed = fold.apply(state, events.Sealed(self.round, self.panel))
         round_ = sealed.open[self.round]
         if round_.asking == self.asking:
             return sealed
@@ -688,7 +722,7 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
             replay.differ("order", f"Round {round_.id} is sealed again", "sealed once")
         replay.ask_again(self, round_)
         expected: dict[str, object] = {
-            "members": tuple(projection.members) if self.asking.looked_at else (),
+            "members": tuple(projection.members),
             "rule": projection.rule,
             "due": due_after(replay.record.at, projection.settings.deadline),
         }
@@ -697,8 +731,8 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
             if recorded != value:
                 replay.differ("panel", f"{name}: {recorded}", f"{name}: {value}")
         replay.draw_together(self, round_)
-        if self.in_turn or not self.members:
-            replay.expect("asked" if self.members else "audited", round_.id)
+        if self.in_turn or not self.seated:
+            replay.expect("asked" if self.seated else "audited", round_.id)
 
 
 @dataclass(frozen=True)
@@ -714,10 +748,14 @@ class MemberAsked(RoundBody, kind="asked", after="operator client auditor servic
     """It is a member's turn: they are asked about the pairs that are still in dispute.
 
     ``pairs`` have the favoured first; None stands for all that the panel is asked about.
+    ``doubts`` say why it is their turn: how doubtful it was, of every member of the round, that
+    they say what the panel will (:func:`~likewise.panel.turns.doubts_of`). They are on record,
+    since they are made of features, which may be erased.
     """
 
     member: str
     pairs: tuple[tuple[str, str], ...] | None
+    doubts: tuple[int, ...]
     due: str | None
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -735,14 +773,15 @@ class MemberAsked(RoundBody, kind="asked", after="operator client auditor servic
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.ask(self.round, self.member)
 
-    def tally(self, turns: Turns, before: Round) -> Turns:
-        return turns.after(self.member, 0, 0)
+    def tally(self, turns: Turns, context: Context) -> Turns:
+        return turns.after(self.member)
 
     def check(self, replay: Replay) -> None:
         """It is the turn that follows: by whom, about what, and until when."""
-        projection = replay.projection
-        expected = replay.next_asked(projection.round(self.round), projection.turns)
+        round_ = replay.projection.round(self.round)
+        expected = replay.next_asked(round_, self.doubts)
         replay.findings.turns += 1
+        replay.findings.unforeseen += not replay.knows_features(round_)
         if self != expected:
             replay.differ(
                 "panel", self.sentence, expected.sentence if expected else "nobody's turn"
@@ -751,7 +790,8 @@ class MemberAsked(RoundBody, kind="asked", after="operator client auditor servic
     @property
     def sentence(self) -> str:
         pairs = "all pairs" if self.pairs is None else str(list(map(list, self.pairs)))
-        return f"{self.member!r} is asked about {pairs}, until {self.due}"
+        doubts = list(self.doubts)
+        return f"{self.member!r} is asked about {pairs}, until {self.due} (doubts {doubts})"
 
 
 class OverrideExplained(RoundBody, kind="override-explained", by="operator client"):
@@ -767,7 +807,7 @@ class OverrideExplained(RoundBody, kind="override-explained", by="operator clien
 class Erased(RoundBody, kind="erased", by="operator", after="service"):
     """Somebody was erased; ``digest`` is that of a surrogate, if anything remains.
 
-    ``forgets`` says that the attention had learnt from them, and begins anew.
+    ``forgets`` says that attention or turns had learnt from them, and begin anew.
     """
 
     person: str
@@ -787,6 +827,9 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         """Nobody can judge people whose features are gone."""
         seating.end_repeats(self.round, at)
+
+    def tally(self, turns: Turns, context: Context) -> Turns:
+        return replace(turns, views={}) if self.forgets else turns
 
     def digests(self, surrogates: Surrogates) -> list[str | None]:
         return [self.digest]
@@ -817,9 +860,10 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
             replay.differ("erasure", erased, "somebody of the round")
         if appeal := round_.open_appeal(self.person):
             replay.differ("erasure", erased, f"decided on first, as to the appeal {appeal.id!r}")
-        learns = replay.unseeded.looking.learns
-        if learns and replay.projection.learnt_from(round_) and not self.forgets:
-            replay.differ("erasure", f"What was learnt from {self.person!r} is kept", "forgotten")
+        if replay.projection.learnt_from(round_) != self.forgets:
+            fates = ("kept", "forgotten") if self.forgets else ("forgotten", "kept")
+            learnt = f"What was learnt from {self.person!r} is {fates[1]}"
+            replay.differ("erasure", learnt, fates[0])
         if self.digest is None:
             replay.findings.wholly.append((self.round, self.person))
         else:
@@ -855,8 +899,9 @@ class PanelBody(RoundBody):
         return round_
 
 
-def _named(pair: tuple[str, str], names: Mapping[str, str]) -> frozenset[str]:
-    return frozenset(names.get(person, "") for person in pair)
+def _named(pair: Iterable[str], names: Mapping[str, str]) -> tuple[str, str]:
+    first, second = sorted(names.get(person, "") for person in pair)
+    return first, second
 
 
 class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
@@ -870,7 +915,7 @@ class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
         return round_.changed(objections={**round_.objections, self.member: pairs})
 
     def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
-        return frozenset(signed.pair or ()) == _named(self.pair, names)
+        return tuple(sorted(signed.pair or ())) == _named(self.pair, names)
 
     def check(self, replay: Replay) -> None:
         """By a member, before the end, on a pair that can be reported."""
@@ -889,13 +934,8 @@ class Objection(Body):
 
 def flags_of(objections: Mapping[Pair, Objection], names: Mapping[str, str]) -> tuple[Flag, ...]:
     """Return a member's objections as they sign them."""
-    named = {_pair_named(pair, names): objection for pair, objection in objections.items()}
+    named = {_named(pair, names): objection for pair, objection in objections.items()}
     return tuple((*pair, named[pair].reason, named[pair].limit) for pair in sorted(named))
-
-
-def _pair_named(pair: Pair, names: Mapping[str, str]) -> tuple[str, str]:
-    first, second = sorted(names.get(person, "") for person in pair)
-    return first, second
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
@@ -919,7 +959,7 @@ class Flagged(Withdrawn, kind="flagged", by="auditor"):
         super().check(replay)
         _check_limit(self.limit, self.pair, replay.projection.round(self.round), replay)
         if self.reason is not None:
-            replay.reasons[self.reason] = replay.record
+            replay.words[self.reason] = replay.record
 
 
 class Finished(PanelBody, kind="finished", by="auditor"):
@@ -930,13 +970,6 @@ class Finished(PanelBody, kind="finished", by="auditor"):
     def after(self, round_: Round, record: Record) -> Round:
         changed = round_.changed(seats={**round_.seats, self.member: self.seats[1]})
         return changed.finished_by(self.member, record) if self.kind == "finished" else changed
-
-    def tally(self, turns: Turns, before: Round) -> Turns:
-        """Count what was responded to: what nobody responded to is not quiet."""
-        if self.kind != "finished":
-            return turns
-        shown, objected = before.asked_of(self.member), before.objections.get(self.member, {})
-        return turns.after(self.member, len(shown), len(objected), asked=0)
 
     def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
         standing = flags_of(round_.objections.get(self.member, {}), names)
@@ -951,8 +984,7 @@ class Finished(PanelBody, kind="finished", by="auditor"):
             replay.differ("panel", f"{self.member!r} was {seat}", before)
         changed = round_.changed(seats={**round_.seats, self.member: after})
         if "asked" not in changed.seats.values():
-            turns = replay.projection.tallied(replay.projection.turns, self, round_)
-            replay.expect("asked" if replay.next_asked(changed, turns) else "audited", round_.id)
+            replay.expect("asked" if replay.next_asked(changed) else "audited", round_.id)
 
 
 class Reopened(Finished, kind="reopened", by="auditor"):
@@ -993,27 +1025,21 @@ class RepeatedObjection(Body):
     limit: int | None
 
 
-@dataclass(frozen=True)
-class Repeat:
-    """A member's second review of a round: the objections by pair.
-
-    Until it is ``finished`` the member may still change it.
-    """
-
-    objections: Mapping[Pair, Objection] = field(default_factory=dict)
-    finished: bool = False
-
-
 class Repeated(PanelBody, kind="repeated", by="auditor"):
-    """All that a member says so far of a round that is shown again, and if they have finished."""
+    """All that a member says so far of a round that is shown again, and if they have finished.
+
+    Until then the member may still change it.
+    """
 
     objections: tuple[RepeatedObjection, ...]
     finished: bool
 
+    @property
+    def by_pair(self) -> dict[Pair, Objection]:
+        return {Pair.of(o.pair): Objection(o.reason, o.limit) for o in self.objections}
+
     def after(self, round_: Round, record: Record) -> Round:
-        objections = {Pair.of(o.pair): Objection(o.reason, o.limit) for o in self.objections}
-        repeat = Repeat(objections, self.finished)
-        return round_.changed(repeats={**round_.repeats, self.member: repeat})
+        return round_.changed(repeats={**round_.repeats, self.member: self})
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
         projection.tallies.repeated(self.member, before, now)
@@ -1022,16 +1048,15 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
         seating.repeated(self, round_, at)
 
     def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
-        if signed.act == "finish":
-            listed = {Pair.of(o.pair): Objection(o.reason, o.limit) for o in self.objections}
-            return self.finished and signed.flags == flags_of(listed, names)
         if signed.act == "reopen":
             return not self.finished
-        objections = {_named(o.pair, names): (o.reason, o.limit) for o in self.objections}
-        pair = frozenset(signed.pair or ())
+        flags = flags_of(self.by_pair, names)
+        if signed.act == "finish":
+            return self.finished and signed.flags == flags
+        pair = tuple(sorted(signed.pair or ()))
         if signed.act == "withdraw":
-            return pair not in objections
-        return objections.get(pair) == (signed.reason, signed.limit)
+            return pair not in [flag[:2] for flag in flags]
+        return (*pair, signed.reason, signed.limit) in flags
 
     def check(self, replay: Replay) -> None:
         """Only who has reviewed a round before can be shown it again, by the lottery."""
@@ -1066,14 +1091,13 @@ class Comment:
     at: str
 
 
-class Commented(RoundBody, kind="commented", by="auditor"):
+class Commented(PanelBody, kind="commented", by="auditor"):
     """A member comments on a round, before or after its panel closed; it changes no outcome.
 
     ``comment`` is the digest of the words. What was said while the round was shown ``again`` stays
     with that review.
     """
 
-    member: str
     comment: str
     again: bool
 
@@ -1081,12 +1105,15 @@ class Commented(RoundBody, kind="commented", by="auditor"):
         comment = Comment(self.member, self.comment, self.again, record.at)
         return round_.changed(comments=(*round_.comments, comment))
 
+    def means(self, signed: Signed, names: Mapping[str, str], round_: Round) -> bool:
+        return signed.reason == self.comment
+
     def check(self, replay: Replay) -> None:
         """By a member who was asked; whether its words are there is asked at the end."""
         seat = replay.projection.round(self.round).seats.get(self.member, "unasked")
         if seat == "unasked":
             replay.differ("panel", f"{self.member!r} comments", "a member who was asked")
-        replay.reasons[self.comment] = replay.record
+        replay.words[self.comment] = replay.record
 
 
 class EventBody(RoundBody):
@@ -1132,12 +1159,21 @@ class Audited(
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
         seating.audited(round_, at)
 
+    def tally(self, turns: Turns, context: Context) -> Turns:
+        """Learn from those who responded: what nobody responded to is not quiet."""
+        round_, state = context.round, context.state
+        if round_ is None or state is None or not round_.seats:
+            return turns
+        silent = [member for member, seat in round_.seats.items() if seat != "finished"]
+        members = tuple(round_.seats)
+        return turns.learnt(members, round_.inputs(state), *round_.words_heard(silent))
+
     def check(self, replay: Replay) -> None:
         """The outcome follows from who was there, what they said, rule and quorum."""
         round_ = replay.projection.round(self.round)
         if round_.outcome is not None:
             replay.differ("order", f"Round {round_.id} is audited again", "audited once")
-        if following := replay.next_asked(round_, replay.projection.turns):
+        if following := replay.next_asked(round_):
             replay.differ("panel", "The audit ends", following.sentence)
         if "asked" in round_.seats.values():
             expected = Audited(round_.id, "unaudited")
@@ -1378,25 +1414,18 @@ class AppealWithdrawn(AppealBody, kind="appeal-withdrawn", by="operator client")
 Occasion = Literal["before", "after"]
 
 
-@dataclass(frozen=True)
-class Notice:
-    """A notice that an applicant was given: before or after the decision, when, its digest."""
-
-    occasion: Occasion
-    given: str
-    digest: str
-
-
 class NoticeGiven(PersonBody, kind="notice-given", by="operator client"):
-    """An applicant was given a notice, says the institution; ``digest`` is that of its words."""
+    """An applicant was given a notice, says the institution: before or after the decision, when.
+
+    ``digest`` is that of its words.
+    """
 
     occasion: Occasion
     given: str
     digest: str
 
     def after(self, round_: Round, record: Record) -> Round:
-        notice = Notice(self.occasion, self.given, self.digest)
-        notices = (*round_.notices.get(self.person, ()), notice)
+        notices = (*round_.notices.get(self.person, ()), self)
         return round_.changed(notices={**round_.notices, self.person: notices})
 
     def count(self, projection: Projection, before: Round, now: Round) -> None:
@@ -1463,10 +1492,6 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     return body.kind, plain
 
 
-T = TypeVar("T")
-W = TypeVar("W")
-
-
 @dataclass(frozen=True)
 class Actor:
     """Somebody who acts; ``introduction`` are the records that a ledger needs of them first."""
@@ -1483,7 +1508,7 @@ class Actor:
         """
         return cls(bodies[-1].actor, bodies)
 
-    @property
+    @cached_property
     def sees_panel(self) -> bool:
         """Tell whether they may see what members say and do, and when."""
         return all(body.role in SUPERVISORS for body in self.introduction)
@@ -1491,29 +1516,7 @@ class Actor:
 
 # Roles that see the panel at work, and records that only they may notice, and whoever added them.
 SUPERVISORS = ("operator", "regulator")
-UNSEEN = (PanelBody, Commented, MemberAsked, Signed, SignedIn, SignedOut)
+UNSEEN = (PanelBody, MemberAsked, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")
-_CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
-
-
-def current_actor() -> Actor:
-    return _CURRENT.get()
-
-
-@contextmanager
-def acting(actor: Actor) -> Iterator[None]:
-    before = _CURRENT.set(actor)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(before)
-
-
-def done_by(actor: Actor, task: Callable[[W], T]) -> Callable[[W], T]:
-    """Return the same task, done by somebody, in whatever thread it is called."""
-
-    def act(worker: W) -> T:
-        with acting(actor):
-            return task(worker)
-
-    return act
+_ACTOR = Scoped("likewise_actor", MACHINE)
+current_actor, acting, done_by = _ACTOR.get, _ACTOR.within, _ACTOR.during

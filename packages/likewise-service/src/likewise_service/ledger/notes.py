@@ -10,8 +10,8 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 
 from likewise.errors import LikewiseError
 from likewise_client.tree import Tree, included_root, is_consistent
@@ -62,6 +62,16 @@ def decoded_number(text: str) -> int:
     return int(text)
 
 
+def _key_material(key: PublicKey, kind: int) -> bytes:
+    return bytes([kind]) + bytes.fromhex(key.text)
+
+
+@lru_cache(maxsize=1024)
+def _key_id(name: str, key: PublicKey, kind: int) -> bytes:
+    """Return the id of a key under a name, which every signature begins with."""
+    return hashlib.sha256(name.encode() + b"\n" + _key_material(key, kind)).digest()[:4]
+
+
 @dataclass(frozen=True)
 class Verifier:
     """A key with the name under which it signs notes; as text it is a verifier key.
@@ -75,16 +85,12 @@ class Verifier:
     key: PublicKey
     kind: int = ED25519
 
-    @cached_property
-    def _material(self) -> bytes:
-        return bytes([self.kind]) + bytes.fromhex(self.key.text)
-
-    @cached_property
+    @property
     def id(self) -> bytes:
-        return hashlib.sha256(self.name.encode() + b"\n" + self._material).digest()[:4]
+        return _key_id(self.name, self.key, self.kind)
 
     def __str__(self) -> str:
-        return f"{self.name}+{self.id.hex()}+{encoded(self._material)}"
+        return f"{self.name}+{self.id.hex()}+{encoded(_key_material(self.key, self.kind))}"
 
     @classmethod
     def parse(cls, text: str) -> Verifier:
@@ -154,11 +160,11 @@ class Checkpoint:
 
     def signed(self, key: PrivateKey) -> Checkpoint:
         """Return the same with the log's own signature."""
-        verifier = Verifier(self.origin, key.public)
-        return self.plus((self.origin, verifier.id + key.sign_raw(self.body.encode())))
+        signature = _key_id(self.origin, key.public, ED25519) + key.sign_raw(self.body.encode())
+        return self.plus((self.origin, signature))
 
     def plus(self, *signatures: tuple[str, bytes]) -> Checkpoint:
-        return replace(self, signatures=(*self.signatures, *signatures))
+        return Checkpoint(self.body, (*self.signatures, *signatures))
 
     def cosigned(self, name: str, key: PrivateKey, moment: int) -> tuple[str, bytes]:
         """Return the signature of a witness that saw it at a time, in seconds since 1970."""

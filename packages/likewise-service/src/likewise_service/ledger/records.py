@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -53,7 +54,7 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-FORMAT = "likewise-ledger/2"
+FORMAT = "likewise-ledger/3"
 
 
 class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
@@ -89,9 +90,9 @@ class Record:
     def following(
         cls, docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], actor: str
     ) -> Record:
-        """Return the record after number ``seq``."""
-        text, nonce = canonical(body).decode(), secrets.token_hex(16)
-        record = cls.of_text(docket, seq + 1, at, kind, json.loads(text), text, nonce, "", actor)
+        """Return the record after number ``seq``; its body is plain JSON."""
+        text, nonce = canonical(body).decode(), os.urandom(16).hex()
+        record = cls.of_text(docket, seq + 1, at, kind, body, text, nonce, "", actor)
         record.__dict__["hash"] = record.content_hash
         return record
 

@@ -121,7 +121,7 @@ class PrivateKey:
         return self._key.sign(content)
 
 
-Act = Literal["flag", "withdraw", "finish", "reopen"]
+Act = Literal["flag", "withdraw", "finish", "reopen", "comment"]
 # An objection in the names of a review: two people, the digest of the reason, the limit in units.
 Flag = tuple[str, str, str | None, int | None]
 
@@ -134,8 +134,8 @@ def act_statement(
 
     ``shown`` is the hash of what the member was shown. They know the people of a review by p1, p2,
     … and no other names. ``reason`` is the salted digest of their words, so that these can be
-    erased; ``limit`` is in units of 2^-20. Who finishes signs all ``flags`` that stand: every other
-    pair that was shown is fine.
+    erased, and in a comment that of its words; ``limit`` is in units of 2^-20. Who finishes signs
+    all ``flags`` that stand: every other pair that was shown is fine.
     """
     content = {"docket": docket, "member": member, "review": review, "shown": shown, "act": act}
     response = {"pair": sorted(pair) if pair else None, "reason": reason, "limit": limit}

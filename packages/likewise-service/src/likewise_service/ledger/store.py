@@ -15,13 +15,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from likewise_client.tree import Tree
-from likewise_service.errors import LOG, ServiceError, StoreError, now, store_unavailable
+from likewise_service.errors import LOG, ServiceError, StoreError, now, store_unavailable, write
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.key_places import KeyPlace, key_place
@@ -274,7 +275,9 @@ SCRUBS = 40
 class Store:
     """A database with the ledgers of some dockets."""
 
-    def __init__(self, url: str, *, read_only: bool = False, key: str = "") -> None:
+    def __init__(
+        self, url: str, *, read_only: bool = False, key: str = "", writer: str = ""
+    ) -> None:
         try:
             self.url = sa.make_url(url)
         except sa.exc.ArgumentError as error:
@@ -286,20 +289,23 @@ class Store:
                 "The address of the database cannot be read. In a password write %40 for @, %2F "
                 "for /, %3A for :, and so on."
             ) from error
-        self._read_only = read_only
+        self._read_only, self._writer = read_only, writer
         # True where opening it made a store of an empty database.
         self.begun = False
         self._readers, self._writers = db.engines(self.url, read_only=read_only)
-        self._glances = db.glancing(self._readers)
+        self._glances = db.glancing(self._writers)
         self.keys = Keyring(self, key_place(key))
 
     @classmethod
-    def open(cls, url: str, *, create: bool = True, key: str = "") -> Store:
+    def open(cls, url: str, *, create: bool = True, key: str = "", writer: str = "") -> Store:
         """Open a database; an empty one becomes a store, one of another revision is refused.
 
         Without ``create``, what is not a store already is refused and left as it is. ``key`` is the
-        place of the installation's private key, where that is not the database.
+        place of the installation's private key, where that is not the database. With a ``writer``,
+        the address of a server that writes, the store is only read.
         """
+        if writer:
+            return cls.read_only(url, key=key, writer=writer)
         store = cls(url, key=key)
         with store._opening(create):
             stored = store._revision()
@@ -308,9 +314,9 @@ class Store:
         return store
 
     @classmethod
-    def read_only(cls, url: str) -> Store:
+    def read_only(cls, url: str, *, key: str = "", writer: str = "") -> Store:
         """Open a store to read it; nothing is written, also where nothing could be."""
-        store = cls(url, read_only=True)
+        store = cls(url, read_only=True, key=key, writer=writer)
         with store._opening(create=False):
             if store._on_sqlite:
                 db.check_log(str(store.url.database))
@@ -367,7 +373,7 @@ class Store:
     def _on_sqlite(self) -> bool:
         return self.url.get_backend_name() == "sqlite"
 
-    @property
+    @cached_property
     def where(self) -> str:
         """The database in words, without a password."""
         plain = self.url.difference_update_query(["password"])
@@ -389,8 +395,19 @@ class Store:
     @contextmanager
     def changing(self) -> Iterator[sa.Connection]:
         """Yield a connection for changes of what is not in any ledger, such as tokens."""
+        if self._read_only:
+            raise ServiceError("read-only", 405, f"Here one only reads. Write at {self._writer}")
         with db.translated(self.where), self._writers.begin() as connection:
             yield connection
+
+    def as_of(self) -> str:
+        """Return the time of what is read: of the last change that a replica has, or the present.
+
+        A replica that is up to date has no later change to show than the last one there was.
+        """
+        with self.reading() as connection:
+            moment = None if self._on_sqlite else connection.execute(_REPLAYED).scalar()
+        return now() if moment is None else write(moment)
 
     def try_writing(self) -> None:
         """Write as much as a round takes, and remove it: a database may respond, and yet be
@@ -411,11 +428,13 @@ class Store:
             yield LedgerView(connection, docket)
 
     @contextmanager
-    def transaction(self, docket: str) -> Iterator[Transaction]:
-        """Yield the docket's only writer, until the end of the block."""
+    def transaction(self, docket: str, keys: Sequence[str] = ()) -> Iterator[Transaction]:
+        """Yield the docket's only writer, until the end of the block; ``keys`` are of requests."""
         with self.changing() as connection:
             db.advisory_lock(connection, docket)
             transaction = Transaction(connection, docket)
+            if keys:
+                transaction.look_up(keys)
             yield transaction
             transaction.flush()
 
@@ -496,6 +515,10 @@ class Store:
             )  # fmt: skip
 
 
+_REPLAYED = sa.text(
+    "SELECT CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), "
+    "(SELECT checkpoint_time FROM pg_control_checkpoint())) END"
+)
 # From name to name along the table's key, so that the length of the ledgers does not matter.
 _DOCKETS = sa.text(
     "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -24,12 +24,22 @@ from likewise_service.ledger.tiles import Log
 T = TypeVar("T")
 # Asked with every command, so in the driver's own words: nothing has to be compiled.
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
+_REQUESTS = "SELECT key, fingerprint, round FROM requests WHERE docket = {} AND key IN ({})"
 _REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
 # The round that a body names, as the index has it.
 _ROUND = {name: sa.literal_column(text, sa.Text) for name, text in db.ROUND.items()}
 # The most values in one query.
 PORTION = 500
+# The tables whose new rows are gathered, as tuples in the order of their columns.
+GATHERED = (
+    db.events, db.subtrees, db.payloads, db.requests, db.rounds, db.reviews, db.policies,
+)  # fmt: skip
+Rows = dict[str, list[tuple[Any, ...]]]
+
+
+def _no_rows() -> Rows:
+    return {table.name: [] for table in GATHERED}
 
 
 def json_text(text: str) -> str:
@@ -62,9 +72,6 @@ class EndedReview:
     status: str
     ended: str
     finished: int | None
-
-    def row(self) -> dict[str, object]:
-        return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
 
     @classmethod
     def read(cls, row: sa.Row[Any]) -> EndedReview:
@@ -295,23 +302,35 @@ class Transaction(LedgerView):
 
     def __init__(self, connection: sa.Connection, docket: str) -> None:
         super().__init__(connection, docket)
-        self._rows: list[tuple[str, Mapping[str, Any]]] = []
+        self._rows = _no_rows()
         self._due: str | None = None
         # Within a savepoint: how many of the rows came before it, and if the database has one.
-        self._before: int | None = None
+        self._before: dict[str, int] | None = None
         self._begun, self._stack = False, ExitStack()
+        # Requests that were looked up at once, by key; None where there is none.
+        self._earlier: dict[str, tuple[str, str] | None] = {}
+
+    def look_up(self, keys: Sequence[str]) -> None:
+        """Read earlier requests with some keys at once, for those who will ask for them."""
+        place = PLACEHOLDERS[self.connection.dialect.name]
+        text = _REQUESTS.format(place, ", ".join(place for _ in keys))
+        rows = self.connection.exec_driver_sql(text, (self.docket, *keys))
+        self._earlier = dict.fromkeys(keys)
+        self._earlier |= {row.key: (row.fingerprint, row.round) for row in rows}
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         """Keep all that the block writes, or after an exception nothing of it."""
-        self._before, head, tree = len(self._rows), self.head, self.tree
+        self._before = {table: len(rows) for table, rows in self._rows.items()}
+        head, tree = self.head, self.tree
         try:
             with self._stack:
                 yield
                 if self._begun:
                     self.flush()
         except BaseException:
-            del self._rows[self._before :]
+            for table, before in self._before.items():
+                del self._rows[table][before:]
             self.head, self.tree = head, tree
             raise
         finally:
@@ -333,41 +352,52 @@ class Transaction(LedgerView):
             self._begun = True
 
     def flush(self) -> None:
-        rows, self._rows = self._rows, []
-        before = len(rows) if self._before is None else self._before
-        self._insert(rows[:before])
-        if self._before is not None:
-            self._before = 0
-        if rows[before:]:
+        rows, before, self._rows = self._rows, self._before, _no_rows()
+        if before is None:
+            self._insert(rows)
+            return
+        self._insert({table: rows[table][:number] for table, number in before.items()})
+        self._before = dict.fromkeys(before, 0)
+        after = {table: rows[table][number:] for table, number in before.items()}
+        if any(after.values()):
             self._begin_savepoint()
-            self._insert(rows[before:])
+            self._insert(after)
 
-    def _insert(self, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
-        by_table: dict[str, list[Mapping[str, Any]]] = {}
-        for table, row in rows:
-            by_table.setdefault(table, []).append({**row, "docket": self.docket})
-        for table, columns in by_table.items():
-            # In the driver's own words, which are the same every time. One row alone takes one
-            # round trip; several take a pipeline.
-            statement, names = _INSERTS[self.connection.dialect.name, table]
-            values = [tuple(row[name] for name in names) for row in columns]
-            self.connection.exec_driver_sql(statement, values if len(values) > 1 else values[0])
+    def _insert(self, rows: Rows, last: tuple[str, tuple[Any, ...]] | None = None) -> None:
+        """Send rows, and another statement after them, to the database together."""
+        statements = [(table, values) for table, values in rows.items() if values]
+        if statements or last is not None:
+            with db.pipelined(self.connection) as driver:
+                cursor = driver.cursor()
+                for table, values in statements:
+                    cursor.executemany(_INSERTS[self.connection.dialect.name, table], values)
+                if last is not None:
+                    cursor.execute(*last)
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
         record = Record.following(self.docket, self.head.seq, at, kind, body, actor)
         self.tree = self.tree.plus(record.entry)
-        self._rows.append(("events", {**record.to_json(), "body": record.body_text}))
-        for level, number, root in self.tree.filled:
-            self._rows.append(("subtrees", {"level": level, "number": number, "root": root}))
+        self._rows["events"].append((
+            self.docket, at, kind, record.body_text, record.nonce, record.hash, actor, record.seq,
+        ))  # fmt: skip
+        self._rows["subtrees"] += [(self.docket, *subtree) for subtree in self.tree.filled]
         self.head = record.head
         return record
 
     def keep(self, payload: Payload) -> str:
         """Keep a payload beside the ledger; return its digest, which is for the ledger."""
-        self._rows.append(
-            ("payloads", {"digest": payload.digest, "salt": payload.salt, "content": payload.text})
-        )
+        row = (self.docket, payload.digest, payload.text, payload.salt)
+        self._rows["payloads"].append(row)
         return payload.digest
+
+    def has_payload(self, digest: str) -> bool:
+        """Test whether a payload is kept under a digest, in this transaction or before."""
+        if any(row[1] == digest for row in self._rows["payloads"]):
+            return True
+        query = sa.select(db.payloads.c.digest).where(
+            self.of(db.payloads), db.payloads.c.digest == digest
+        )
+        return self.connection.execute(query).first() is not None
 
     def erase(self, digest: str) -> None:
         """Remove a payload, salt and content, for good."""
@@ -377,32 +407,36 @@ class Transaction(LedgerView):
 
     def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
         """Remember a request, so that it can be repeated safely."""
-        row = {"key": key, "fingerprint": fingerprint, "round": round_id}
-        self._rows.append(("requests", row))
+        self._rows["requests"].append((self.docket, key, fingerprint, round_id))
+        self._earlier.pop(key, None)
 
     def request(self, key: str) -> tuple[str, str] | None:
-        for table, row in self._rows:
-            if table == "requests" and row["key"] == key:
-                return row["fingerprint"], row["round"]
-        return super().request(key)
+        for _, other, fingerprint, round_id in self._rows["requests"]:
+            if other == key:
+                return fingerprint, round_id
+        return self._earlier[key] if key in self._earlier else super().request(key)
 
     def forget_fingerprints(self, round_id: str) -> None:
         """Keep the keys of a round's requests, but nothing that depends on who arrived."""
         update = db.requests.update().where(self.of(db.requests), db.requests.c.round == round_id)
         self._change(update.values(fingerprint=""))
+        self._earlier.clear()
 
     def keep_secret(self, seed: int, salt: bytes) -> None:
         """Keep the docket's seed, to which its first record only commits."""
         self._change(db.secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
 
     def list_round(self, number: int, round_id: str) -> None:
-        self._rows.append(("rounds", {"number": number, "id": json_text(round_id)}))
+        self._rows["rounds"].append((self.docket, json_text(round_id), number))
 
     def keep_policy(self, round_id: str, content: bytes) -> None:
-        self._rows.append(("policies", {"round": json_text(round_id), "content": content}))
+        self._rows["policies"].append((self.docket, json_text(round_id), content))
 
     def list_review(self, review: EndedReview) -> None:
-        self._rows.append(("reviews", review.row()))
+        self._rows["reviews"].append((
+            self.docket, review.id, json_text(review.member), json_text(review.round),
+            review.status, review.ended, review.number, review.again, review.finished,
+        ))  # fmt: skip
 
     def look_at(self, due: str | None) -> None:
         """Let somebody look at the docket's panels by then; :meth:`keep_numbers` writes it."""
@@ -415,10 +449,14 @@ class Transaction(LedgerView):
         self._change(db.dockets.update().where(self.of(db.dockets)).values(due=due))
 
     def keep_numbers(self, numbers: Mapping[str, float]) -> None:
-        """Write the docket's running numbers, and the earliest time at which to look at it."""
+        """Write the docket's running numbers, and the earliest time at which to look at it.
+
+        It comes last, with all that has been gathered.
+        """
         statement = _DOCKET_ROW.format(PLACEHOLDERS[self.connection.dialect.name])
         values = (self.docket, self._due, json.dumps(numbers))
-        self.connection.exec_driver_sql(statement, values)
+        rows, self._rows = self._rows, _no_rows()
+        self._insert(rows, (statement, values))
         self._due = None
 
     def keep_snapshot(self, tree: Tree, content: bytes) -> None:
@@ -437,25 +475,17 @@ class Transaction(LedgerView):
         self._change(db.snapshots.delete().where(self.of(db.snapshots)))
 
 
-def _insertion(table: sa.Table, placeholder: str) -> tuple[str, tuple[str, ...]]:
-    """Return the statement that adds a row, and the columns in its order."""
-    names = tuple(table.columns.keys())
+def _insertion(table: sa.Table, placeholder: str) -> str:
+    """Return the statement that adds a row, whose values are in the order of the columns."""
+    names = table.columns.keys()
     columns, places = ", ".join(names), ", ".join(placeholder for _ in names)
-    return f"INSERT INTO {table.name} ({columns}) VALUES ({places})", names
+    return f"INSERT INTO {table.name} ({columns}) VALUES ({places})"
 
 
 _INSERTS = {
     (dialect, table.name): _insertion(table, placeholder)
     for dialect, placeholder in PLACEHOLDERS.items()
-    for table in (
-        db.events,
-        db.subtrees,
-        db.payloads,
-        db.requests,
-        db.rounds,
-        db.reviews,
-        db.policies,
-    )
+    for table in GATHERED
 }
 # An earlier date takes the place of a later one; a later one changes nothing.
 _DOCKET_ROW = (

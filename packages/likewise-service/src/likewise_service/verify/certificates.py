@@ -2,16 +2,18 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.learner.bounds import IN_EXPECTATION
 from likewise.learner.certificate import certificate, unseen_reports
-from likewise.learner.evidence import Evidence as Rounds
+from likewise.learner.evidence import OneSided
 from likewise.learner.state import State
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
+from likewise_service.language import N_, _, number
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.verify.evidence import Evidence, Replayed
 from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document, verify_all
@@ -21,14 +23,22 @@ FORMAT = "likewise-certificate/1"
 
 
 def certificate_content(
-    state: State, *, confidence: float = 0.95, wrong_reports: int = 0
-) -> dict[str, Any]:
-    """Return the certificate of the run that led to a state, with what it was asked for."""
+    state: State, *, confidence: float = 0.95, wrong_reports: int = 0,
+    one_sided: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the certificate of the run that led to a state, with what it was asked for.
+
+    ``one_sided`` is what the rounds that closed say with high probability, where labels are. Where
+    errors do not all weigh 1 it says in what loss regret is.
+    """
     run = certificate(state, confidence=confidence, wrong_reports=wrong_reports)
+    noun = state.learner.loss.noun
     return {
         "format": FORMAT, "confidence": confidence, "wrong_reports": wrong_reports,
         "rounds": run.rounds, "people_a_round": run.k, **run.to_json(),
         "unseen_reports": unseen_reports(state, confidence=confidence).to_json(),
+        "one_sided": None if one_sided is None else dict(one_sided),
+        **({} if noun == "errors" else {"loss": noun}),
     }  # fmt: skip
 
 
@@ -38,64 +48,182 @@ def is_certified(docket: Docket) -> bool:
 
 
 def give_certificate(
-    docket: Docket, *, confidence: float = 0.95, wrong_reports: int = 0
-) -> dict[str, Any]:
+    docket: Docket, *, confidence: float = 0.95, wrong_reports: int = 0,
+    one_sided: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the certificate of a docket as it is now, with a receipt, signed."""
     if not is_certified(docket):
         raise ServiceError(
             "no-certificate", 404,
             "Nothing is certified here: the institution decides, or the learner ignores reports.",
         )  # fmt: skip
-    content = certificate_content(docket.state, confidence=confidence, wrong_reports=wrong_reports)
+    content = certificate_content(
+        docket.state, confidence=confidence, wrong_reports=wrong_reports, one_sided=one_sided
+    )
     content |= {"docket": docket.name, "receipt": str(docket.receipt())}
     return sign_document("certificate", content, docket.store.keys.current())
 
 
 def add_certificate(findings: Replayed) -> None:
-    """Compute the certificate at the end of a replay, if the learner could be rebuilt.
-
-    With one-sided labels the rounds themselves say what holds with high probability.
-    """
+    """Compute the certificate at the end of a replay, if the learner could be rebuilt."""
     state = findings.state
     if state is None or not findings.decisions or state.learner.ignores_reports:
         return
-    findings.certificate = content = certificate_content(state)
-    every = [round_ for round_ in findings.closed if round_.number <= state.opened]
-    probable = Rounds.of(state.learner, every).one_sided() if len(every) == state.opened else None
-    if probable is not None:
-        content |= probable.to_json()
+    one_sided = _one_sided(findings, state) if OneSided(state.learner).proved else None
+    findings.certificate = content = certificate_content(state, one_sided=one_sided)
     findings.kept.append(certificate_words(content))
 
 
+def _one_sided(
+    findings: Replayed, state: State, part: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return what the rounds say that had closed when there was a state.
+
+    Of a ``part`` that was given as many count as it says: it may have been computed a while before.
+    """
+    sums, outstanding = OneSided(state.learner), {round_.number for round_ in state.open.values()}
+    last = state.opened if part is None else min(part["rounds"], state.opened)
+    for round_ in sorted(findings.closed, key=lambda closed: closed.number):
+        if round_.number <= last and round_.number not in outstanding:
+            sums.take(round_)
+    if part is None or part["incomplete"] != sums.rounds + 1:
+        return sums.to_json()
+    return sums.to_json() | {"incomplete": part["incomplete"]}  # it claims less, not more
+
+
+# What a certificate of the library says of when it holds; the places are for numbers.
+HOLDS = (
+    N_("surely"),
+    N_("surely, of the published scores"),
+    N_("in expectation, against an oblivious adversary"),
+    N_(
+        "with probability %(chance)s at all times at once, if a round's labels depend on nothing "
+        "of its own draws"
+    ),
+    N_(
+        "with probability %(chance)s at all times at once, if a round's labels depend on nothing "
+        "of its own draws, and neither its people nor its labels on later ones"
+    ),
+    N_(
+        "with probability %(chance)s at one look, if a round's labels, and which of them have "
+        "come, depend on nothing of its own draws"
+    ),
+    N_("as an estimate only: labels that nobody saw are made up for"),
+    N_(
+        "as an estimate only: some decisions were overridden, so that our chances of approval do "
+        "not count"
+    ),
+    N_("as an estimate only: some labels of approved people never came"),
+    N_("as an estimate only: some labels of approved people are still to come"),
+)
+
+
+AT_MOST = N_(
+    "Over %(rounds)s rounds, on the labels that came, the learner has made at most %(errors)s "
+    "errors more than the best fixed policy of its class that is fair for this panel with room to "
+    "spare (any learner: at most %(trivial)s more)."
+)
+AT_LEAST = N_(
+    "Over %(rounds)s rounds, on the labels that came, the learner has made at least %(errors)s "
+    "errors fewer than the best fixed policy of its class that is fair for this panel with room to "
+    "spare (any learner: at most %(trivial)s more)."
+)
+COST_AT_MOST = N_(
+    "Over %(rounds)s rounds, on the labels that came, the learner's decisions have cost at most "
+    "%(errors)s more than those of the best fixed policy of its class that is fair for this panel "
+    "with room to spare (any learner: at most %(trivial)s more)."
+)
+COST_AT_LEAST = N_(
+    "Over %(rounds)s rounds, on the labels that came, the learner's decisions have cost at least "
+    "%(errors)s less than those of the best fixed policy of its class that is fair for this panel "
+    "with room to spare (any learner: at most %(trivial)s more)."
+)
+
+
+def holds_words(holds: str) -> str:
+    """Say when a certificate holds, in the language in use.
+
+    >>> holds_words("surely, if at most 2 reports are wrong")
+    'surely, if at most 2 reports are wrong'
+    """
+    holds, _sep, wrong = holds.partition(", if at most ")
+    pattern = {text: re.escape(text).replace(r"%\(chance\)s", "([0-9.e+-]+)") for text in HOLDS}
+    words = holds  # of other versions, as they wrote it
+    for text in HOLDS:
+        if match := re.fullmatch(pattern[text], holds):
+            chances = match.groups()
+            words = _(text, chance=_decimal(chances[0])) if chances else _(text)
+    if not wrong:
+        return words
+    count = number(int(wrong.removesuffix(" reports are wrong").replace(",", "")))
+    return _("%(holds)s, if at most %(count)s reports are wrong", holds=words, count=count)
+
+
+def _decimal(text: str) -> str:
+    return text if "e" in text else number(float(text), len(text.partition(".")[2]))
+
+
 def certificate_words(content: Mapping[str, Any]) -> str:
-    """Say what a certificate bounds, and when it holds."""
-    # A bound is rounded up: to the nearest it might be too small.
-    most, trivial, rounds = (
-        math.ceil(content["regret"]),
-        content["trivial_regret"],
-        content["rounds"],
-    )
-    bound = f"at most {most:,} errors more" if most >= 0 else f"at least {-most:,} errors fewer"
-    words = (
-        f"Over {rounds:,} rounds, on the labels that came, the learner has made {bound} than the "
-        f"best fixed policy of its class that is fair for this panel with eps to spare (any "
-        f"learner: at most {trivial:,} more). Errors are counted by the chances of approval. It "
-        f"holds {content['holds']}."
-    )
-    if content["holds"].startswith(IN_EXPECTATION):
-        words += " Of a single run it says little."
-    if not content["wrong_reports"]:
-        words += " It takes every report to be right."
-    if not content["informative"]:
-        words += " It says nothing yet: it is no less than what holds for any learner."
+    """Say what a certificate bounds, and when it holds, in the language in use."""
+    return " ".join(paragraphs(content))
+
+
+def paragraphs(content: Mapping[str, Any]) -> list[str]:
+    """Return the words of a certificate, those with one-sided labels by themselves."""
+    words = [
+        *_bound(content, content.get("loss")),
+        _("Of a single run it says little.") if content["holds"].startswith(IN_EXPECTATION) else "",
+        "" if content["wrong_reports"] else _("It takes every report to be right."),
+    ]
     unseen = content["unseen_reports"]
     if unseen["high"]:
-        words += (
-            f" The panel was not asked about everything: between {unseen['low']:,} and "
-            f"{unseen['high']:,} reports were not seen, with probability {unseen['confidence']:g} "
-            f"at all times at once."
-        )
-    return words
+        words.append(_(
+            "The panel was not asked about everything: between %(low)s and %(high)s reports were "
+            "not seen, with probability %(chance)s at all times at once.",
+            low=number(unseen["low"]), high=number(unseen["high"]),
+            chance=_decimal(f"{unseen['confidence']:g}"),
+        ))  # fmt: skip
+    listed, part = [" ".join(filter(None, words))], content.get("one_sided")
+    if part is None:
+        return listed
+    return [*listed, one_sided_words(part, content["rounds"], content.get("loss"))]
+
+
+def one_sided_words(part: Mapping[str, Any], rounds: int, loss: str | None = None) -> str:
+    """Say what holds with high probability of the first rounds, and why not of more."""
+    words = [_("Labels come of approved people alone.")]
+    if part["rounds"]:
+        first = _("Of the first rounds, of which all have come, more is known.")
+        words += [first, *_bound(part, loss)]
+    else:
+        words.append(_("No round has all of them yet, so nothing holds with high probability."))
+    if part["incomplete"] is not None:
+        words.append(_(
+            "Rounds from number %(round)s on are not covered: there a label of an approved person "
+            "never came, or a person decided otherwise.", round=number(part["incomplete"]),
+        ))  # fmt: skip
+    elif part["rounds"] < rounds:
+        words.append(_("Others are added when the labels of all rounds before them have come."))
+    return " ".join(filter(None, words))
+
+
+def _bound(content: Mapping[str, Any], loss: str | None) -> list[str]:
+    """Say by how many errors, or what cost, the learner is worse at most, and when that holds."""
+    # A bound is rounded up: to the nearest it might be too small.
+    most, texts = math.ceil(content["regret"]), (AT_MOST, AT_LEAST)
+    counted = _("Errors are counted by the chances of approval.")
+    if loss is not None:
+        texts = (COST_AT_MOST, COST_AT_LEAST)
+        counted = _("Costs are those that the chances of approval let expect.")
+    most, text = (most, texts[0]) if most >= 0 else (-most, texts[1])
+    return [
+        _(text, rounds=number(content["rounds"]), errors=number(most),
+          trivial=number(content["trivial_regret"])),
+        counted,
+        _("It holds %(when)s.", when=holds_words(content["holds"])),
+        "" if content["informative"] else
+        _("It says nothing yet: it is no less than what holds for any learner."),
+    ]  # fmt: skip
 
 
 def check_certificate(
@@ -112,15 +240,17 @@ def _differences(document: Mapping[str, Any], evidence: Evidence) -> list[str]:
     (verified,) = verify_all(evidence, [receipt])
     if not verified.holds or document["docket"] != evidence.docket:
         return [f"The ledger is not the one of the certificate's receipt: {verified.sentence}"]
-    state = replay_evidence(evidence, keep=receipt.size).kept_state
+    findings = replay_evidence(evidence, keep=receipt.size)
+    state, part = findings.kept_state, document.get("one_sided")
     if state is None:
         raise LikewiseError(
             "The certificate cannot be computed again: that needs the seed, and everybody's "
             "features or surrogates. Give --database, or an export with both."
         )
     again = certificate_content(
-        state, confidence=document["confidence"], wrong_reports=document["wrong_reports"]
-    )
+        state, confidence=document["confidence"], wrong_reports=document["wrong_reports"],
+        one_sided=None if part is None else _one_sided(findings, state, part),
+    )  # fmt: skip
     return [
         f"It says {name} = {json.dumps(document.get(name))}; by the ledger it is "
         f"{json.dumps(value)}."

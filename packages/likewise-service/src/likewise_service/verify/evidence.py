@@ -43,21 +43,9 @@ class Difference:
 class Replayed:
     """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
 
-    ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
-    own; ``draws`` are the rounds for which it was derived again what the panel is asked, and
-    ``unasked`` those for which it could not be; ``turns`` are members who were asked in turn,
-    ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
-    rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
-    operator ended before the panel was done; ``shown`` are the signed acts for which it was
-    computed again what the member was shown, and ``unshown`` those for which it could not be;
-    ``untranslated`` those whose names of a review and of people only the seed translates;
-    ``reconsidered`` are appeals that were decided, of which ``entrusted`` not by an operator in
-    their own name; ``redecided`` counts what the policy makes of corrections, and its reasons in
-    notices, as far as they were computed again, and ``unexplained`` those that could not be.
-    ``erased``
-    are (round, person) whose features are those of a surrogate now, ``wholly`` those of whom
-    nothing is left.
-    ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
+    Most fields are counts, of which ``proved`` and ``unproved`` say what they count. ``erased`` are
+    (round, person) whose features are those of a surrogate now, ``wholly`` those of whom nothing is
+    left. ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
     governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
     ``kept_state`` after the record that was asked for, ``certificate`` that of the end; ``closed``
     are the rounds that closed, where labels are one-sided.
@@ -72,6 +60,7 @@ class Replayed:
     elsewhere: int = 0
     draws: int = 0
     unasked: int = 0
+    unforeseen: int = 0
     turns: int = 0
     erased: list[tuple[str, str]] = field(default_factory=list)
     wholly: list[tuple[str, str]] = field(default_factory=list)
@@ -135,6 +124,8 @@ class Replayed:
             f"Which pairs panels were asked about in {self.unasked:,} rounds was not recomputed: "
             f"it was learnt from people whose features are gone. That the pairs were possible, and "
             f"the draw, was.": self.unasked,
+            f"Whose turn it was follows from the doubts on record, {self.unforeseen:,} times: they "
+            f"were made of features that are gone, or were not given here.": self.unforeseen,
             f"{self.elsewhere:,} decisions were taken by the institution itself: they are what it "
             f"sent, and nothing here says how it came by them.": self.elsewhere,
             f"{len(self.erased):,} people were erased. Their decisions were recomputed from "

@@ -11,6 +11,7 @@ manifest.json    the hash of every file, signed
 
 import csv
 import hashlib
+import io
 import json
 import os
 from collections.abc import Iterable
@@ -85,7 +86,7 @@ def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
 
 LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "checkpoint.txt"
 PAYLOADS, SEED, KEYS = "payloads.jsonl", "seed.json", "keys.jsonl"
-_COLUMNS = ("seq", "at", "kind", "round", "person", "member", "body", "hash")
+COLUMNS = ("seq", "at", "kind", "actor", "round", "person", "member", "body", "hash")
 
 
 def write_export(
@@ -103,7 +104,7 @@ def write_export(
     receipt = keys.sign(evidence.origin, evidence.log.tree())
     files = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
-        _write_csv(folder / EVENTS, evidence.records),
+        _write(folder / EVENTS, [csv_line(COLUMNS), *map(table_line, evidence.records)]),
         _write(folder / RECEIPT, [str(receipt).encode().removesuffix(b"\n")]),
     ]
     if personal and evidence.payloads is not None:
@@ -186,18 +187,21 @@ def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path
     return path
 
 
-def _write_csv(path: Path, entries: Iterable[records.Record]) -> Path:
-    with path.open("x", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(_COLUMNS)
-        for record in entries:
-            named = [record.body.get(name, "") for name in ("round", "person", "member")]
-            row = [record.seq, record.at, record.kind, *named, record.body_text, record.hash]
-            writer.writerow([_harmless(cell) for cell in row])
-    return path
+def csv_line(values: Iterable[object]) -> bytes:
+    """Return a row of a table as CSV, without the line feed at its end."""
+    text = io.StringIO()
+    csv.writer(text).writerow(values)
+    return text.getvalue().removesuffix("\n").encode()
 
 
-def _harmless(cell: object) -> object:
+def table_line(record: records.Record) -> bytes:
+    """Return a record as a row of a table, for spreadsheets."""
+    named = [record.body.get(name, "") for name in ("round", "person", "member")]
+    first = [record.seq, record.at, record.kind, record.actor]
+    return csv_line(map(harmless, (*first, *named, record.body_text, record.hash)))
+
+
+def harmless(cell: object) -> object:
     """Quote a cell that begins like a formula, which spreadsheets would carry out."""
     text = str(cell)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -296,11 +296,7 @@ class KeyChecks:
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         if not isinstance(body, (kinds.DocketOpened, kinds.KeyPublished)):
             return
-        before = self.key
-        try:
-            self.key = signatures.PublicKey(body.key)
-        except LikewiseError as error:
-            yield Difference(record.seq, "signature", str(error), "a public key.")
+        before, self.key = self.key, signatures.PublicKey(body.key)
         if isinstance(body, kinds.KeyPublished) and before is not None:
             fault = self._fault(before, body)
             if fault:
@@ -333,7 +329,10 @@ class KeyChecks:
 
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
-ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
+ACTS = {
+    "flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened",
+    "comment": "commented",
+}  # fmt: skip
 # A comment is none of them: it changes no outcome, nobody signs it, and it rests on trust.
 STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
@@ -370,7 +369,8 @@ class MemberChecks:
 
     def _check(self, record: Record, body: object) -> Iterator[tuple[str, str]]:
         signed, self._pending = self._pending, None
-        if signed is not None and record.kind not in (ACTS[signed.act], "repeated"):
+        again = signed is not None and signed.act != "comment" and record.kind == "repeated"
+        if signed is not None and record.kind != ACTS[signed.act] and not again:
             yield f"It is {record.kind!r}.", f"{ACTS[signed.act]!r}, which was signed."
         if isinstance(body, kinds.ClockBehind):
             self.ahead = body.ahead(record)
@@ -388,8 +388,6 @@ class MemberChecks:
             self._pending = body
         elif record.kind in STATEMENTS:
             yield from self._statement(record, signed)
-        elif record.kind == "commented":
-            self.unsigned[str(record.body.get("member")), record.actor] += 1
 
     def _statement(self, record: Record, signed: kinds.Signed | None) -> Iterator[tuple[str, str]]:
         member = str(record.body.get("member"))
@@ -405,6 +403,8 @@ class MemberChecks:
             (signed.reason, signed.limit) != (record.body.get("reason"), record.body.get("limit"))
         ):  # fmt: skip
             yield "Its reason or its limit is another.", "the signed one."
+        elif record.kind == "commented" and signed and signed.reason != record.body.get("comment"):
+            yield "It is another comment.", "the signed one."
 
     def _fault(self, record: Record, body: kinds.Signed) -> str:
         earliest = later(record.at, -TOLERANCE - self.ahead.by(record.at) - APART)

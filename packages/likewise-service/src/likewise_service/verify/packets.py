@@ -4,7 +4,6 @@ The other side of every pair is called person A, B, …; of records there are nu
 hash, by which whoever has the ledger finds them.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,6 +18,16 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, parse
+from likewise_service.language import (
+    N_,
+    _,
+    current,
+    ngettext,
+    number,
+    rule_words,
+    speaking,
+    value_words,
+)
 from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import InclusionProof
 from likewise_service.ledger.records import Payload, Record, canonical, features_of, sha256
@@ -53,11 +62,12 @@ class DecisionHistory:
         return self.payloads.get(digest or "")
 
     @property
-    def past(self) -> PastPolicy | None:
-        """The policy that decided, where it is known."""
-        if self.policy is None:
-            return None
-        return PastPolicy.of(self.round, self.person, self.policy, self.learner)
+    def reasons(self) -> list[Reason]:
+        """Every feature's part in the chance, where that is known; what lowered it most first."""
+        if self.policy is None or self.payload is None:
+            return []
+        past = PastPolicy.of(self.round, self.person, self.policy, self.learner)
+        return past.reasons(features_of(self.payload.content))
 
 
 def _decided(records: Iterable[Record], round_id: str, person: str) -> Record:
@@ -123,33 +133,20 @@ def history_of(
     )  # fmt: skip
 
 
-def chances(history: DecisionHistory, rows: Sequence[tuple[float, ...]]) -> list[int]:
-    """Return the scores that people with these features would have had in the person's batch."""
-    if history.past is None:
-        raise LikewiseError(f"The policy of round {history.round.id!r} is not known.")
-    return history.past.chances(rows)
-
-
-def reasons_of(history: DecisionHistory) -> list[Reason]:
-    """Return every feature's part in somebody's chance, those that lowered it most first."""
-    if history.past is None or history.payload is None:
-        return []
-    return history.past.reasons(features_of(history.payload.content))
-
-
 FORMAT = "likewise-packet/3"
-ROLE = (
+# The content of a packet is in English whoever asks for it, and its words are in their language.
+ROLE = N_(
     "A learned policy gave a chance of approval, and a draw with that chance decided. A panel of "
     "people may object to pairs of people whom they find similar and who were treated differently; "
     "the policy learns from that, and from how earlier decisions turned out. Whoever runs the "
     "docket may decide otherwise, which is recorded with its reason."
 )
-ELSEWHERE = (
+ELSEWHERE = N_(
     "The institution decided, by means of its own, and gave the chance of approval. A panel of "
     "people may object to pairs of people whom they find similar and who were treated differently; "
     "what it says is recorded. Nothing here took part in the decision."
 )
-IN_SHADOW = "The docket ran in shadow: its decisions were not used, and somebody else decided."
+IN_SHADOW = N_("The docket ran in shadow: its decisions were not used, and somebody else decided.")
 
 
 def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str, Any]:
@@ -157,8 +154,13 @@ def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str
 
     That is who sat there, who said what and when; what became of it is in every packet.
     """
+    with speaking("en"):
+        return _content(history, role)
+
+
+def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
     round_, person, settings = history.round, history.person, history.settings
-    decision, reasons = round_.decisions[person], reasons_of(history)
+    decision, reasons = round_.decisions[person], history.reasons
     supervises = role in kinds.SUPERVISORS
     override = round_.overrides.get(person)
     return {
@@ -336,16 +338,6 @@ def give_packet(
     return {**content, "given": record.to_json(), "proof": str(proof)}
 
 
-def read_document(text: str) -> dict[str, Any]:
-    """Read what was given as JSON; one that cannot have been signed is refused."""
-    try:
-        document: dict[str, Any] = json.loads(text)
-        canonical(document)
-    except (ValueError, RecursionError, LikewiseError) as error:
-        raise LikewiseError(f"This is no signed document: it is no JSON ({error}).") from error
-    return document
-
-
 def check_packet(
     packet: Mapping[str, Any], keys: KnownKeys | None = None, evidence: Evidence | None = None
 ) -> list[str]:
@@ -428,17 +420,26 @@ def _erased_since(evidence: Evidence, packet: Mapping[str, Any]) -> bool:
 
 
 OUTCOMES = {
-    "report": "The panel reported pairs of this round as treated unlike though similar.",
-    "quiet": "The panel reported none of the pairs that it was asked about.",
-    "unaudited": "Too few of the panel responded, so it said nothing about this round.",
+    "report": N_("The panel reported pairs of this round as treated unlike though similar."),
+    "quiet": N_("The panel reported none of the pairs that it was asked about."),
+    "unaudited": N_("Too few of the panel responded, so it said nothing about this round."),
 }
 SEATS = {
-    "asked": "has not responded so far", "finished": "has responded", "absent": "did not respond",
-    "unasked": "was not asked",
+    "asked": N_("has not responded so far"), "finished": N_("has responded"),
+    "absent": N_("did not respond"), "unasked": N_("was not asked"),
 }  # fmt: skip
+TOLD = {
+    "before": N_("You were told that a system takes part %(moment)s, says the institution."),
+    "after": N_("You were told of the rejection %(moment)s, says the institution."),
+}
+TREATED = {
+    "less favourably": N_("You were treated less favourably than %(other)s, found similar."),
+    "more favourably": N_("You were treated more favourably than %(other)s, found similar."),
+}
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
+    """Say what a packet holds, in the language in use."""
     sections = (
         _heading, _decision, _origin_in_words, _features_in_words, _reasons, _panel,
         _appeals_in_words, _verification,
@@ -448,11 +449,13 @@ def packet_words(packet: Mapping[str, Any]) -> str:
 
 
 def _heading(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield f"The decision on {packet['person']}: {packet['title']}"
-    moment = _when(packet["decision"]["at"])
-    yield f"Docket {packet['docket']}, round {packet['round']}, decided {moment}."
-    if packet["notice"]:
-        yield packet["notice"]
+    yield _("The decision on %(person)s: %(title)s", person=packet["person"], title=packet["title"])
+    yield _(
+        "Docket %(docket)s, round %(round)s, decided %(moment)s.", docket=packet["docket"],
+        round=packet["round"], moment=_when(packet["decision"]["at"]),
+    )  # fmt: skip
+    if notice := packet["notice"]:
+        yield _(notice)
 
 
 def _when(at: str) -> str:
@@ -461,155 +464,211 @@ def _when(at: str) -> str:
     >>> _when("2026-03-01T12:05:00.250000Z")
     'on 2026-03-01 at 12:05 UTC'
     """
-    return parse(at).strftime("on %Y-%m-%d at %H:%M UTC")
+    time = parse(at)
+    return _("on %(day)s at %(time)s UTC", day=f"{time:%Y-%m-%d}", time=f"{time:%H:%M}")
 
 
 def _word(approved: bool) -> str:
-    return "approved" if approved else "rejected"
+    return _("approved") if approved else _("rejected")
+
+
+def _percent(chance: float) -> str:
+    return f"{number(100 * chance, 1)} %"
 
 
 def _decision(packet: Mapping[str, Any]) -> Iterator[str]:
     """The decision that stands comes first, then how it came about."""
     decision = packet["decision"]
-    decider = "The institution" if packet["chance_from"] is None else "The system"
-    verdict, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
-    yield f"The decision: {_word(decision['stands'])}."
+    values = {
+        "decider": _("The institution") if packet["chance_from"] is None else _("The system"),
+        "verdict": _word(decision["approved"]), "chance": _percent(decision["chance"]),
+    }  # fmt: skip
+    yield _("The decision: %(verdict)s.", verdict=_word(decision["stands"]))
     if decision["reconsidered"] is not None:
-        yield f"{decider} had {verdict}, at a chance of {chance}. A person then reconsidered."
+        yield _(
+            "%(decider)s had %(verdict)s, at a chance of %(chance)s. A person then reconsidered.",
+            **values,
+        )
         return
     if decision["overridden"] is None:
-        yield f"{decider} {verdict}, at a chance of approval of {chance}. Nobody decided otherwise."
+        yield _(
+            "%(decider)s %(verdict)s, at a chance of approval of %(chance)s. Nobody decided "
+            "otherwise.", **values,
+        )  # fmt: skip
         return
-    why = decision["override_reason"] or "none was recorded, or it was erased"
-    turned = "otherwise" if decision["overridden"] != decision["approved"] else "the same"
-    yield f"{decider} had {verdict}, at a chance of approval of {chance}."
-    yield f"Somebody who runs the docket then decided {turned}. Their reason: {why}."
+    yield _("%(decider)s had %(verdict)s, at a chance of approval of %(chance)s.", **values)
+    why = decision["override_reason"] or _("none was recorded, or it was erased")
+    if decision["overridden"] != decision["approved"]:
+        text = N_("Somebody who runs the docket then decided otherwise. Their reason: %(why)s.")
+    else:
+        text = N_("Somebody who runs the docket then decided the same. Their reason: %(why)s.")
+    yield _(text, why=why)
 
 
 def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield "How it was decided:"
-    yield f"  {packet['role']}"
-    origin = packet["chance_from"]
+    yield _("How it was decided:")
+    role, origin = packet["role"], packet["chance_from"]
+    yield "  " + _(role)
     if origin is None:
         return
-    labels, reports = origin["labels_before"], origin["reports_before"]
-    learnt = f", {labels} known outcomes and {reports} reports of the panel"
-    yield (
-        f"  The chance came from a policy over the class {origin['class']}, which had learned "
-        f"from {origin['rounds_before']:,} rounds{'' if labels is None else learnt}."
-    )
+    values = {"kind": origin["class"], "rounds": number(origin["rounds_before"])}
+    if origin["labels_before"] is None:
+        yield "  " + _(
+            "The chance came from a policy over the class %(kind)s, which had learned from "
+            "%(rounds)s rounds.", **values,
+        )  # fmt: skip
+        return
+    yield "  " + _(
+        "The chance came from a policy over the class %(kind)s, which had learned from %(rounds)s "
+        "rounds, %(labels)s known outcomes and %(reports)s reports of the panel.",
+        labels=number(origin["labels_before"]), reports=number(origin["reports_before"]), **values,
+    )  # fmt: skip
 
 
 def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
     if packet["erased"]:
-        yield f"The features were erased {_when(packet['erased'])}."
+        yield _("The features were erased %(moment)s.", moment=_when(packet["erased"]))
     elif not packet["features"]:
-        yield "The features are not part of this file."
+        yield _("The features are not part of this file.")
     else:
-        yield "What was known of you, as it was given:"
+        yield _("What was known of you, as it was given:")
+        hidden = " " + _("(not shown to the panel)")
         for feature in packet["features"]:
-            hidden = "" if feature["shown_to_panel"] else " (not shown to the panel)"
-            yield f"  {feature['title']}: {feature['value']}{hidden}"
+            value = value_words(feature["value"])
+            yield f"  {feature['title']}: {value}{'' if feature['shown_to_panel'] else hidden}"
 
 
 def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
     decision = packet["decision"]
     if packet["chance_from"] is None:
-        yield "The reasons for the chance are the institution's own. Ask it for them."
+        yield _("The reasons for the chance are the institution's own. Ask it for them.")
         return
     if not packet["reasons"]:
-        yield "Reasons could not be computed again: features are gone, or the policy is not kept."
+        yield _(
+            "Reasons could not be computed again: features are gone, or the policy is not kept."
+        )
         return
-    yield "How each feature moved the chance, under the policy that decided, with all else equal:"
-    yield from (f"  {reason['words']}" for reason in packet["reasons"])
+    yield _(
+        "How each feature moved the chance, under the policy that decided, with all else equal:"
+    )
+    fields = [{n: v for n, v in reason.items() if n != "words"} for reason in packet["reasons"]]
+    reasons = [Reason(**reason) for reason in fields]
+    yield from (f"  {reason.words}" for reason in reasons)
     if decision["stands"]:
         return
     if decision["reconsidered"] is not None:
-        yield "The rejection is that of whoever reconsidered; their reason is below."
+        yield _("The rejection is that of whoever reconsidered; their reason is below.")
     elif decision["approved"]:
-        yield (
+        yield _(
             "The rejection is not the system's, which had approved. Its reason is that of whoever "
             "decided otherwise, above."
         )
     elif packet["letter"]:
-        yield "Main reasons for the rejection:"
-        yield from (f"  {number}. {line}" for number, line in enumerate(packet["letter"], 1))
+        yield _("Main reasons for the rejection:")
+        english = current() == "en"  # as it is signed
+        letter = packet["letter"] if english else rejection(decision["score"], reasons)
+        yield from (f"  {place}. {line}" for place, line in enumerate(letter, 1))
 
 
 def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
     panel = packet["panel"]
     if panel["looked_at"]:
-        seats = ", ".join(
-            f"{name} ({SEATS[state]})" for name, state in (panel["seats"] or {}).items()
+        asked = ngettext(
+            "A panel was asked, about %(num)s pair with you in it. A pair is reported if %(rule)s.",
+            "A panel was asked, about %(num)s pairs with you in it. A pair is reported if "
+            "%(rule)s.",
+            panel["pairs_asked"],
         )
-        count = panel["pairs_asked"]
-        pairs = "1 pair" if count == 1 else f"{count} pairs"
-        yield (
-            f"A panel was asked, about {pairs} with you in it, under the rule {panel['rule']}"
-            f"{': ' if seats else ''}{seats}."
-        )
+        yield asked % {"num": number(panel["pairs_asked"]), "rule": rule_words(panel["rule"])}
+        for name, state in (panel["seats"] or {}).items():
+            yield f"  {name}: " + _(SEATS[state])
     elif packet["outcome"] == "quiet":
-        yield "No panel was asked about this round: its chances differ too little for a report."
+        yield _("No panel was asked about this round: its chances differ too little for a report.")
     else:
-        yield "No panel was asked about this round."
-    for objection in packet["objections"] or ():
-        withdrawn = objection["taken_back"]
-        back = f" This was taken back {_when(withdrawn)}." if withdrawn else ""
-        why = f" The reason given: {objection['reason']}." if objection["reason"] else ""
-        if "limit" in objection:
-            limit = f"{100 * objection['limit']:.1f} percentage points"
-            why += f" They would accept chances that are at most {limit} apart."
-        yield (
-            f"  {objection['member']} objected that you and {objection['other']} are similar and "
-            f"were treated differently.{why}{back}"
-        )
+        yield _("No panel was asked about this round.")
+    yield from (f"  {_objection_words(objection)}" for objection in packet["objections"] or ())
     for comment in packet.get("comments") or ():
-        words = comment["reason"] or "the words were erased"
-        yield f"  {comment['member']} commented on the round {_when(comment['at'])}: {words}"
-    if panel["looked_at"] and packet["outcome"]:
-        yield OUTCOMES[packet["outcome"]]
-    elif panel["looked_at"]:
-        yield "The panel has not come to an end yet."
+        words = comment["reason"] or _("the words were erased")
+        values = {"member": comment["member"], "moment": _when(comment["at"]), "words": words}
+        yield "  " + _("%(member)s commented on the round %(moment)s: %(words)s", **values)
+    if panel["looked_at"]:
+        outcome = packet["outcome"]
+        yield _(OUTCOMES[outcome]) if outcome else _("The panel has not come to an end yet.")
     for pair in packet["reported"]:
-        yield f"  You were treated {pair['treated']} than {pair['other']}, found similar."
+        text = TREATED[pair["treated"]]
+        yield "  " + _(text, other=_other(pair["other"]))
     if packet["label"] is not None:
-        right = "right" if packet["label"] else "wrong"
-        yield f"As it turned out later, says the institution, an approval would be {right}."
+        yield (
+            _("As it turned out later, says the institution, an approval would be right.")
+            if packet["label"] else
+            _("As it turned out later, says the institution, an approval would be wrong.")
+        )  # fmt: skip
+
+
+def _other(name: str) -> str:
+    """Name somebody of whom nothing is said: person A, B, …"""
+    return _("person %(letters)s", letters=name.removeprefix("person "))
+
+
+def _objection_words(objection: Mapping[str, Any]) -> str:
+    words = [_(
+        "%(member)s objected that you and %(other)s are similar and were treated differently.",
+        member=objection["member"], other=_other(objection["other"]),
+    )]  # fmt: skip
+    if objection["reason"]:
+        words.append(_("The reason given: %(why)s.", why=objection["reason"]))
+    if "limit" in objection:
+        words.append(_(
+            "They would accept chances that are at most %(points)s percentage points apart.",
+            points=number(100 * objection["limit"], 1),
+        ))  # fmt: skip
+    if objection["taken_back"]:
+        words.append(_("This was taken back %(moment)s.", moment=_when(objection["taken_back"])))
+    return " ".join(words)
 
 
 def _appeals_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
     """List what the person was told, and what they asked for."""
-    told = {"before": "that a system takes part", "after": "of the rejection"}
     for notice in packet["notices"]:
-        moment = _when(notice["given"])
-        yield f"You were told {told[notice['occasion']]} {moment}, says the institution."
+        text = TOLD[notice["occasion"]]
+        yield _(text, moment=_when(notice["given"]))
     for appeal in packet["appeals"]:
-        yield f"You asked that a person reconsider {_when(appeal['opened'])}."
+        opened = _when(appeal["opened"])
+        yield _("You asked that a person reconsider %(moment)s.", moment=opened)
         for title, value in appeal["corrections"].items():
-            yield f"  {title} should be: {value}"
+            yield "  " + _("%(title)s should be: %(value)s", title=title, value=value_words(value))
         if appeal["again"] is not None:
             again = appeal["again"]
-            yield (
-                f"  With that, the same policy and draw would have {_word(again['approved'])}, at "
-                f"a chance of {100 * again['chance']:.1f} %."
-            )
-        if appeal["approved"] is not None:
-            why = appeal["reason"] or "erased"
-            yield f"  {appeal['reviewer']} decided {_when(appeal['ended'])}: " + (
-                f"{_word(appeal['approved'])}. The reason: {why}."
-            )
-        elif appeal["ended"] is not None:
-            yield f"  You took this back {_when(appeal['ended'])}."
-        else:
-            yield f"  It is to be decided by a person, {_when(appeal['due'])} at the latest."
+            yield "  " + _(
+                "With that, the same policy and draw would have %(verdict)s, at a chance of "
+                "%(chance)s.", verdict=_word(again["approved"]), chance=_percent(again["chance"]),
+            )  # fmt: skip
+        yield f"  {_appeal_outcome(appeal)}"
+
+
+def _appeal_outcome(appeal: Mapping[str, Any]) -> str:
+    if appeal["approved"] is not None:
+        return _(
+            "%(reviewer)s decided %(moment)s: %(verdict)s. The reason: %(why)s.",
+            reviewer=appeal["reviewer"], moment=_when(appeal["ended"]),
+            verdict=_word(appeal["approved"]), why=appeal["reason"] or _("erased"),
+        )  # fmt: skip
+    if appeal["ended"] is not None:
+        return _("You took this back %(moment)s.", moment=_when(appeal["ended"]))
+    due = _when(appeal["due"])
+    return _("It is to be decided by a person, %(moment)s at the latest.", moment=due)
 
 
 def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
-    count, until = len(packet["records"]), packet["until"]
-    yield "How to verify this file:"
-    yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."
-    yield f"  That it was given is record {packet['given']['seq']:,}, and packet.json has the proof"
-    yield "  of that. Anybody can check it: likewise verify packet.json --key KEY, with the key"
-    yield "  that the institution publishes. Whoever has the ledger adds --export FOLDER, and every"
-    yield "  part is derived again."
-    yield f"  Key: {packet['key']}"
+    yield _("How to verify this file:")
+    yield "  " + _(
+        "It follows from %(count)s records of the round, in the ledger up to record %(until)s.",
+        count=number(len(packet["records"])), until=number(packet["until"]),
+    )  # fmt: skip
+    yield "  " + _(
+        "That it was given is record %(seq)s, and packet.json has the proof of that. Anybody can "
+        "check it: likewise verify packet.json --key KEY, with the key that the institution "
+        "publishes. Whoever has the ledger adds --export FOLDER, and every part is derived again.",
+        seq=number(packet["given"]["seq"]),
+    )  # fmt: skip
+    yield "  " + _("Key: %(key)s", key=packet["key"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -204,15 +203,3 @@ def acknowledge(
         "reviews": [dict(review) for review in reviews], "receipt": str(receipt),
     }  # fmt: skip
     return sign_document("acknowledgement", content, key)
-
-
-def check_acknowledgement(text: str, keys: KnownKeys | None = None) -> tuple[Checkpoint, str]:
-    """Return the receipt of an acknowledgement, and its fault if it has one."""
-    try:
-        document = json.loads(text)
-        if not isinstance(document, dict) or document.get("format") != ACKNOWLEDGEMENT:
-            raise LikewiseError(f"it does not say that it is {ACKNOWLEDGEMENT}.")
-        receipt = Checkpoint.parse(str(document.get("receipt")))
-        return receipt, document_fault("acknowledgement", document, keys)
-    except (ValueError, RecursionError, LikewiseError) as error:
-        raise LikewiseError(f"This is not an acknowledgement: {error}") from error

@@ -18,12 +18,11 @@ from likewise.learner.attention import Asking, Attention, BoolArray, Memory, Pos
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
-from likewise.panel.turns import Turns
 from likewise_service.dockets import figures, reviews, spec
 from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import KeptPolicy, Round
+from likewise_service.dockets.round import Doubts, KeptPolicy, Round
 from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import LedgerBroken, Record, features_of, sha256
@@ -47,9 +46,8 @@ class Replay:
     """One replay: the projection as it was recorded, the learner as it should have been.
 
     ``record`` is the one being checked. ``surrogates`` are the digests that stand for erased
-    people, ``reasons`` and ``words`` (of appeals and notices) the records whose words have to be
-    there at the end, ``reasonless`` the
-    rounds whose words were erased. ``unseeded`` is the learner, whose seed may not be known.
+    people, ``words`` the records whose words have to be there at the end, ``reasonless`` the rounds
+    whose words were erased. ``unseeded`` is the learner, whose seed may not be known.
     """
 
     record: Record
@@ -63,14 +61,13 @@ class Replay:
         self.bodies = [kinds.readable(record) for record in evidence.records]
         self.surrogates = kinds.surrogates_in(self.bodies)
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
-        self.reasons: dict[str, Record] = {}
         self.words: dict[str, Record] = {}
         told = (kinds.AppealOpened, kinds.NoticeGiven)
         self._asked_again = {b.round for b in self.bodies if isinstance(b, told)}
         self._policies: dict[str, KeptPolicy] = {}
         self.reasonless: set[str] = set()
         # Those who have arrived as surrogates, and are erased by a later record only, by round; and
-        # whether the attention has learnt from such people.
+        # whether attention and turns have learnt from such people.
         self._early: dict[str, set[str]] = {}
         self._misled = False
         self.state: State | None = None
@@ -190,14 +187,25 @@ class Replay:
     def is_committed(self, seed: int, salt: bytes) -> bool:
         return spec.commitment(seed, salt) == self.projection.commitment
 
-    def next_asked(self, round_: Round, turns: Turns) -> kinds.MemberAsked | None:
-        """Return whose turn has to follow in an audit, if anybody's."""
-        return self.projection.next_asked(round_, turns, self.record.at)
+    def next_asked(self, round_: Round, recorded: tuple[int, ...] = ()) -> kinds.MemberAsked | None:
+        """Return whose turn has to follow in an audit, if anybody's.
+
+        The doubts are computed again, or those ``recorded`` where features are not known.
+        """
+        projection, nobody = self.projection, (0,) * len(round_.seats)
+        doubts: Doubts = recorded if len(recorded) == len(nobody) else nobody
+        if self.state is not None and self.knows_features(round_):
+            doubts = round_.inputs(self.state)
+        return projection.next_asked(round_, projection.turns, self.record.at, doubts)
+
+    def knows_features(self, round_: Round) -> bool:
+        """Tell if people of a round, and those who were learnt from, have their features here."""
+        return self.state is not None and not self._misled and not self._early.get(round_.id)
 
     def draw_together(self, body: kinds.RoundSealed, round_: Round) -> None:
         """Check whether members are asked in turn; the seed says which rounds are not."""
         settings = self.projection.settings
-        turns = settings.turns and bool(body.members)
+        turns = settings.turns and bool(body.seated)
         if turns and self._review_key is not None:
             turns = not self._review_key.together(round_.number, settings.together_share)
         elif turns:  # nobody can draw again
@@ -213,7 +221,7 @@ class Replay:
         attention had learnt, where it learns; whether the round is shown whole, from the seed.
         """
         recorded, learner = body.asking, self.learner or self.unseeded
-        memory = self._memory(learner, round_)
+        memory = self._memory(learner, round_, body.panel)
         features = {} if self.state is None else features_known(self.state, round_.id)
         people = tuple(events.Person(name, features.get(name, ())) for name in round_.decisions)
         scores = [decision.score for decision in round_.decisions.values()]
@@ -233,12 +241,13 @@ class Replay:
         if expected != recorded:
             self.differ("asking", _asked(recorded), _asked(expected))
 
-    def _memory(self, learner: Learner, round_: Round) -> Memory | None:
+    def _memory(self, learner: Learner, round_: Round, panel: str) -> Memory | None:
         """Return what the attention had learnt; None where it cannot be learnt again."""
         if not learner.looking.learns:
             return learner.looking.start(learner.hypotheses.schema)
-        misled = self._misled or bool(self._early.get(round_.id))
-        return None if self.state is None or misled else self.state.memory
+        if self.state is None or not self.knows_features(round_):
+            return None
+        return learner.looking.convene(self.state.memory, panel)
 
     def draw_repeat(self, body: kinds.Repeated) -> None:
         """Check that the lottery of hidden repeats has shown a round again."""
@@ -291,6 +300,10 @@ class Replay:
             self._check_order(body)
             body.check(self)
             counts = dict(self.projection.counts) if self._opens(body) else None
+            if self.projection.spec is not None:
+                before = self.projection.opened.get(getattr(body, "round", ""))
+                turns = self.projection.turns
+                self.projection.turns = self.projection.tallied(turns, body, before, self.state)
             round_ = self.projection.take(self.record, body)
         except _BROKEN as error:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
@@ -347,8 +360,7 @@ class Replay:
             self.findings.untranslated += 1
             return
         round_ = self.projection.find(body.round)
-        again = self.record.at if isinstance(body, kinds.Repeated) else None
-        review = self._review_key.review_id(reviews.Seat(body.round, body.member, again))
+        review = self._review_key.review_id(self._seat_of(signed, body))
         if round_ is None or signed.review != review:
             self.differ("signature", f"It is about round {body.round!r}", "the signed review")
             return
@@ -356,6 +368,19 @@ class Replay:
         if not body.means(signed, names, round_):
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
         self._check_shown(signed, round_)
+
+    def _seat_of(self, signed: kinds.Signed, body: kinds.PanelBody) -> reviews.Seat:
+        """Return the seat from which a member spoke; comments are on either review of a round."""
+        first = reviews.Seat(body.round, body.member)
+        second = reviews.Seat(body.round, body.member, again=self.record.at)
+        if not isinstance(body, kinds.Commented):
+            return second if isinstance(body, kinds.Repeated) else first
+        assert self._review_key is not None  # noqa: S101 - it was looked at before
+        own = second if signed.review == self._review_key.review_id(second) else first
+        seating = self.seating  # none if the seed is not the committed one, which is found anyway
+        if body.again != (seating is not None and own is second and seating.drawn(second)):
+            self.differ("signature", "It is on another review of the round", "the signed one")
+        return own
 
     def _check_shown(self, signed: kinds.Signed, round_: Round) -> None:
         """Compute again what the member was shown, unless somebody was erased since."""
@@ -417,18 +442,18 @@ class Replay:
         if self.state is None:
             return
         try:
-            if isinstance(body, kinds.PeopleArrived) and not self._has_features(body):
+            if isinstance(body, kinds.PeopleArrived) and not all(
+                digest in self.contents for digest in body.digests(self.surrogates)
+            ):
                 self.state = None
                 return
+            if isinstance(body, kinds.LearnerGiven):
+                self.findings.closed.clear()
             if isinstance(body, kinds.Closed) and self.state.learner.pricing.one_sided:
                 self.findings.closed += filter(None, [self.state.open.get(body.round)])
             self.state = body.advance(self.state, self.contents, self.surrogates)
         except _BROKEN as error:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
-
-    def _has_features(self, body: kinds.PeopleArrived) -> bool:
-        """Tell if everybody who arrived has features, or those of a surrogate."""
-        return all(digest in self.contents for digest in body.digests(self.surrogates))
 
     def _check_payloads(self) -> None:
         """Treat a payload that was changed as none; its record says so."""
@@ -459,13 +484,13 @@ class Replay:
     def _check_reasons(self, round_: Round) -> None:
         if not round_.erased:
             for comment in round_.comments:
-                self.record = self.reasons[comment.digest]
+                self.record = self.words[comment.digest]
                 self.payload(comment.digest, "The words of a comment")
         for objections in round_.objections.values():
             for pair, objection in objections.items():
                 erased = any((round_.id, person) in self.surrogates for person in pair)
                 if objection.reason is not None and not erased:
-                    self.record = self.reasons[objection.reason]
+                    self.record = self.words[objection.reason]
                     self.payload(objection.reason, "The words of a reason")
 
     def _check_words(self, round_: Round) -> None:

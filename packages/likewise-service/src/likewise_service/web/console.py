@@ -1,4 +1,4 @@
-"""The auditor's console: the queue of pairs, rounds as a whole, past ones, and seats."""
+"""The auditor's console: the queue of pairs, rounds as a whole, past ones, seats and keys."""
 
 import asyncio
 import json
@@ -13,12 +13,14 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter, ValidationError
 
 from likewise.panel.objections import Pair
+from likewise_service.api import member_keys
 from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel, signing
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
+from likewise_service.language import N_
+from likewise_service.ledger import kinds, signatures
 from likewise_service.verify.receipts import acknowledge
 from likewise_service.web import practice, queue, rendering
 from likewise_service.web.dependencies import (
@@ -27,9 +29,9 @@ from likewise_service.web.dependencies import (
     acts,
     file_response,
     page_router,
+    read_form,
     told,
 )
-from likewise_service.web.language import speaking
 
 router = page_router("/console")
 
@@ -133,7 +135,8 @@ async def review_page(request: Auditor, key: Key) -> Response:
         fines = queue.read_fines(worker.store, worker.name, [key])[key]
         left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
         response = review_response(worker.docket, review)
-        browser = queue.signing_data(worker, request.caller.name, {key: response.to_sign})
+        to_sign = {key: signing.to_sign(worker.docket, review.seat)}
+        browser = queue.signing_data(worker, request.caller.name, to_sign)
         return {
             "review": response, "fines": fines, "left": left, "form_key": key_, "signing": browser,
         }  # fmt: skip
@@ -154,7 +157,7 @@ def _check_seat(request: PageRequest, form: Mapping[str, str]) -> None:
     if form.get("seat", request.caller.id) != request.caller.id:
         raise ServiceError(
             "other-seat", 403,
-            "In this browser you speak for another seat by now. Choose the one you spoke for.",
+            N_("In this browser you speak for another seat by now. Choose the one you spoke for."),
         )  # fmt: skip
 
 
@@ -174,7 +177,9 @@ class _Response(NamedTuple):
         """The points that the two may be apart, as a share; None where nothing is said."""
         points = self.form.get("limit", "-1")
         if not re.fullmatch(r"-1|[0-9]{1,2}", points):
-            raise ServiceError("bad-limit", 422, "A limit is 0 to 99 points. Load the page again.")
+            raise ServiceError(
+                "bad-limit", 422, N_("A limit is 0 to 99 points. Load the page again.")
+            )
         return None if points == "-1" else int(points) / 100
 
     def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
@@ -184,19 +189,9 @@ class _Response(NamedTuple):
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
         return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
-    @property
-    def signatures(self) -> dict[str, signing.Signature]:
-        """The member's signatures by what they sign: an act may need several, or none."""
-        try:
-            sent = _SIGNATURES.validate_json(self.form.get("signatures", "{}"), strict=True)
-        except ValidationError as error:
-            sentence = "This form has signatures that are none. Load the page again."
-            raise ServiceError("bad-signature", 422, sentence) from error
-        return {act: signature.parsed for act, signature in sent.items()}
-
     def write(self, worker: Worker, member: str) -> bool:
         """Record it, and hand the review in once every pair has a response; tell if it is."""
-        docket, key, signed = worker.docket, self.key, self.signatures
+        docket, key, signed = worker.docket, self.key, _signatures(self.form)
         if self.act == "finish":
             seat = worker.board.find(member, self.review).seat
             panel.finish(docket, seat, signed.get("finish"), key=key)
@@ -215,7 +210,17 @@ class _Response(NamedTuple):
 
 # An act needs another signature: the page shows what there is now, and the member signs again.
 SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signature")
-_SIGNATURES = TypeAdapter(dict[Literal["flag", "withdraw", "finish", "reopen"], SignatureBody])
+_SIGNATURES = TypeAdapter(dict[signatures.Act, SignatureBody])
+
+
+def _signatures(form: Mapping[str, str]) -> dict[signatures.Act, signing.Signature]:
+    """Return a member's signatures by what they sign: an act may need several, or none."""
+    try:
+        sent = _SIGNATURES.validate_json(form.get("signatures", "{}"), strict=True)
+    except ValidationError as error:
+        sentence = "This form has signatures that are none. Load the page again."
+        raise ServiceError("bad-signature", 422, sentence) from error
+    return {act: signature.parsed for act, signature in sent.items()}
 
 
 def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | None = None) -> bool:
@@ -242,21 +247,21 @@ async def comment_on_round(
     """Record a comment on a round, which other members see once the panel has closed."""
     form = await request.form()
     _check_seat(request, form)
-    text, once = form.get("comment", ""), _once(form)
+    text, signed, once = form.get("comment", ""), _signatures(form).get("comment"), _once(form)
 
     def task(worker: Worker) -> None:
         seat = worker.board.find(request.caller.name, key).seat
-        panel.comment(worker.docket, seat, text, key=once)
+        panel.comment(worker.docket, seat, text, signed, key=once)
 
     await request.run(task)
-    return request.go(f"/rounds/{key}#comments")
+    return _saved(request, f"/rounds/{key}#comments")
 
 
 @router.post("/rounds/{key}/{act}")
 async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
-    response, handed_in = _Response(act, key, form), False
+    response = _Response(act, key, form)
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
         golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
@@ -264,7 +269,8 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
         said = act if act in ("flag", "fine") else ""
         return request.go(f"/practice?done={done}&said={said}")
     if act == "finish" and not form.get("meant"):
-        raise ServiceError("not-meant", 422, "Tick that you mean it: no pair is asked about again.")
+        sentence = N_("Tick that you mean it: no pair is asked about again.")
+        raise ServiceError("not-meant", 422, sentence)
     if act in ("fine", "undo"):
         # Not in the docket's thread: a transaction may be under way there.
         review, people = await request.run(lambda worker: response.find(worker, member))
@@ -274,10 +280,14 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
             queue.keep_fine, store, docket, place, response.key, fine=act == "fine"
         )
     handed_in = await request.run(lambda worker: response.write(worker, member))
-    if request.wants_json:
-        return JSONResponse({"saved": True, "handed_in": handed_in})
     place_query = f"{'pair' if act == 'undo' else 'last'}={key}.{form.get('pair', '')}"
-    return request.go("/" if act == "finish" else f"/?{place_query}")
+    path = "/" if act == "finish" else f"/?{place_query}"
+    return _saved(request, path, handed_in=handed_in)
+
+
+def _saved(request: PageRequest, path: str, **more: bool) -> Response:
+    """Tell the page's own script that an act is recorded; without it, go on to a page."""
+    return JSONResponse({"saved": True, **more}) if request.wants_json else request.go(path)
 
 
 @router.post("/hand-in")
@@ -369,9 +379,7 @@ async def add(request: Auditor) -> Response:
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        with speaking(request.language):
-            problem = told(error.code, error.sentence)
-        return await _seats_page(request, problem, error.status)
+        return await _seats_page(request, told(error, request.language), error.status)
     return request.go("/seats")
 
 
@@ -380,3 +388,32 @@ async def choose(request: Auditor) -> Response:
     seat = (await request.form()).get("seat", "")
     await asyncio.to_thread(choose_seat, request.app.store, request.cookie, seat)
     return request.go("/")
+
+
+@router.get("/signature")
+async def signature_page(request: Auditor) -> Response:
+    """Show what signing means, and the member's keys."""
+    member = request.caller.name
+
+    def values(worker: Worker) -> dict[str, Any]:
+        browser = queue.signing_data(worker, member, {})
+        return {"keys": member_keys.member_keys(worker.docket, member), "signing": browser}
+
+    return await request.show("console/signature.html", values)
+
+
+@router.post("/signature/enrol")
+async def enrol(request: Auditor) -> Response:
+    """Enrol the key of a browser, or agree to one that waits."""
+    body = read_form(member_keys.MemberKeyBody, await request.form())
+    await member_keys.enrol_member_key(body, request)
+    return _saved(request, "/signature")
+
+
+@router.post("/signature/revoke")
+async def revoke(request: Auditor) -> Response:
+    """End a key, signed by a key of the member or not."""
+    form = await request.form()
+    signature = form.get("signature") or None
+    await member_keys.revoke_member_key(form.get("key_id", ""), request, signature)
+    return _saved(request, "/signature")

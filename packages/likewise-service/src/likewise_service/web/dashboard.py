@@ -1,27 +1,38 @@
-"""The operator's dashboard: a docket in numbers, its rounds and people, its ledger as files."""
+"""The dashboard: a docket in numbers, its rounds, people and appeals, its ledger as files."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from fastapi import Query
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from likewise.learner.evidence import OneSided
 from likewise_client import responses
+from likewise_service.api import appeals as appeal_api
 from likewise_service.api import ledger, metrics, rounds
 from likewise_service.api.dependencies import LARGEST, PersonBody
 from likewise_service.api.dockets import AfterDocket, PartOfName, docket_list, docket_response
-from likewise_service.dockets.docket import Docket
+from likewise_service.dockets import appeals
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.verify import certificates
+from likewise_service.language import _
+from likewise_service.ledger import kinds
+from likewise_service.verify import certificates, packets
 from likewise_service.web import rendering
-from likewise_service.web.dependencies import PageRequest, Supervisor, file_response, page_router
+from likewise_service.web.dependencies import (
+    PageRequest,
+    Supervisor,
+    acts,
+    file_response,
+    page_router,
+)
 
 router = page_router("/dashboard")
 
-LISTED = 100
+LISTED, APPEALS = 100, 50
 
 
 async def certificate_file(request: PageRequest) -> Response:
@@ -35,7 +46,6 @@ FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
     "agreement.csv": ledger.get_agreement,
     "certificate.json": certificate_file,
     "assessment.md": ledger.get_assessment_text,
-    "assessment.html": ledger.get_assessment_page,
 }
 # The rounds that a figure counts, by its name; the others are named by their outcome.
 HAVING: dict[str, Callable[[Round], bool]] = {
@@ -65,13 +75,8 @@ async def dockets(
 
 @router.get("/{docket}/")
 async def dashboard(request: Supervisor, wrong_reports: ledger.WrongReports = 0) -> Response:
-    def certificate(docket: Docket) -> str | None:
-        if not certificates.is_certified(docket):
-            return None
-        content = certificates.certificate_content(docket.state, wrong_reports=wrong_reports)
-        return certificates.certificate_words(content)
-
     def values(worker: Worker) -> dict[str, Any]:
+        learner = worker.docket.state.learner
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
         )
@@ -79,11 +84,33 @@ async def dashboard(request: Supervisor, wrong_reports: ledger.WrongReports = 0)
             "docket": docket_response(worker.docket, all_features=True),
             "metrics": metrics.measure(worker, with_panel=True),
             "rounds": page.rounds,
-            "certificate": certificate(worker.docket),
+            "certificate": _certificate(worker, wrong_reports),
+            # How far apart chances may be for the panel, and for the policy to compare with.
+            "limits": (learner.alpha, learner.alpha - learner.eps),
             "wrong_reports": wrong_reports,
         }
 
     return await request.show("dashboard/dashboard.html", values)
+
+
+def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
+    """Return the certificate in words, also why a part of it is not there."""
+    docket, part, learner = worker.docket, worker.one_sided, worker.docket.state.learner
+    if not certificates.is_certified(docket):
+        return []
+    words = certificates.paragraphs(
+        certificates.certificate_content(docket.state, wrong_reports=wrong_reports, one_sided=part)
+    )
+    if part is not None or not learner.pricing.one_sided:
+        return words
+    if not OneSided(learner).proved:
+        return [*words, _("Nothing is proved of this learner that holds with high probability.")]
+    if worker.settings.writer:
+        return [
+            *words,
+            _("What holds with high probability is computed by the server that writes."),
+        ]
+    return [*words, _("What holds with high probability is being computed from the ledger.")]
 
 
 @router.get("/{docket}/data")
@@ -116,6 +143,7 @@ async def rounds_page(
 
 
 Name = Annotated[str, Query(min_length=1, max_length=200)]
+AppealId = Annotated[str, Query(pattern="^[0-9a-f]{12}$")]
 
 
 def _round(worker: Worker, name: str) -> responses.RoundResponse:
@@ -135,13 +163,16 @@ async def person_page(request: Supervisor, round: Name, id: Name) -> Response:
     return await _person_page(request, round, id)
 
 
-async def _person_page(request: PageRequest, name: str, person: str, packet: str = "") -> Response:
+async def _person_page(
+    request: PageRequest, name: str, person: str, packet: Mapping[str, Any] | None = None
+) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         round_ = _round(worker, name)
         decision = next((d for d in round_.decisions if d.person == person), None)
         if decision is None:
             raise ServiceError("no-person", 404, "This round has nobody of that id.")
-        return {"round": round_, "decision": decision, "packet": packet}
+        words = "" if packet is None else packets.packet_words(packet)
+        return {"round": round_, "decision": decision, "packet": words}
 
     return await request.show("dashboard/person.html", values)
 
@@ -153,7 +184,63 @@ async def give_packet(request: Supervisor) -> Response:
     # Not checked: an id that cannot be is found nowhere.
     body = PersonBody.model_construct(round=form.get("round", ""), person=form.get("person", ""))
     packet = await ledger.give_decision_packet(body, request)
-    return await _person_page(request, body.round, body.person, packet.words)
+    return await _person_page(request, body.round, body.person, packet.packet)
+
+
+@router.get("/{docket}/appeals")
+async def appeals_page(
+    request: Supervisor,
+    status: appeal_api.Status = "open",
+    after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
+) -> Response:
+    """List the appeals that wait for somebody, or those that have ended."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        page = appeal_api.appeal_list(worker.docket, status=status, after=after, limit=APPEALS)
+        waiting = worker.docket.projection.appeals.values()
+        overdue = sum(appeal.overdue for appeal in waiting)
+        return {
+            "appeals": page.appeals, "following": page.next, "listed": status,
+            "count_open": len(waiting), "count_overdue": overdue,
+        }  # fmt: skip
+
+    return await request.show("dashboard/appeals.html", values)
+
+
+@router.get("/{docket}/appeal")
+async def appeal_page(request: Supervisor, round: Name, id: AppealId) -> Response:
+    """Show an appeal: what is asked, what the policy makes of it, and what was decided."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        appeal = worker.docket.projection.round(round).appeals.get(id)
+        if appeal is None:
+            raise ServiceError("no-appeal", 404, "This round has no such appeal.")
+        return {"appeal": appeal_api.appeal_responses(worker.docket, [appeal])[0]}
+
+    return await request.show("dashboard/appeal.html", values)
+
+
+@router.post("/{docket}/appeal")
+async def act_on_appeal(request: Annotated[PageRequest, acts(kinds.AppealDecided)]) -> Response:
+    """Assign an appeal, decide on it in one's own name, or record that it was withdrawn."""
+    form, own = await request.form(), request.caller.name
+    round_id, name, act = (form.get(field, "") for field in ("round", "id", "act"))
+
+    def task(worker: Worker) -> object:
+        docket, reason = worker.docket, form.get("reason", "").strip()
+        if act == "assign":
+            return appeals.assign_appeal(docket, name, form.get("reviewer", "").strip() or own)
+        if act == "withdraw":
+            return appeals.withdraw_appeal(docket, name)
+        if act in ("approve", "reject"):
+            accepted = form.get("accepted") == "yes"
+            return appeals.decide_appeal(
+                docket, name, own, act == "approve", reason, accepted=accepted
+            )
+        raise ServiceError("wrong-form", 422, "This form says nothing to do. Load the page again.")
+
+    await request.run(task)
+    return request.go(f"/appeal?round={quote(round_id)}&id={quote(name)}")
 
 
 @router.get("/{docket}/{file}")

@@ -3,30 +3,33 @@
 import asyncio
 import hmac
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import APIRouter, Depends, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
+from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
+from likewise_service import language
 from likewise_service.api.dependencies import DOCKET_NAME, AppContext, DocketAccess, app_context
 from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
+from likewise_service.language import N_, _
 from likewise_service.ledger.kinds import MAY, Actor, Body
-from likewise_service.web import language
-from likewise_service.web.language import N_, _
 from likewise_service.web.rendering import PageContext, html
 
 SESSION, RETURN = "likewise_session", "likewise_return"
 # What a refusal says besides its words.
 HEADERS = ("retry-after", "www-authenticate", "allow")
 T = TypeVar("T")
+B = TypeVar("B", bound=BaseModel)
 
 
 def session_cookie(request: Request) -> str:
@@ -50,9 +53,9 @@ class PageRequest(DocketAccess):
     def language(self) -> str:
         return asked_language(self.request)
 
-    async def run(self, task: Callable[[Worker], T]) -> T:
+    async def run(self, task: Callable[[Worker], T], key: str | None = None) -> T:
         """Run a task in the docket's thread, in the name and the language of the reader."""
-        return await super().run(language.spoken(self.language, task))
+        return await super().run(language.spoken(self.language, task), key)
 
     @property
     def actor(self) -> Actor:
@@ -99,6 +102,15 @@ class PageRequest(DocketAccess):
 
     def go(self, path: str) -> RedirectResponse:
         return RedirectResponse(f"{self.base}{path}", 303)
+
+
+def read_form(kind: type[B], fields: Mapping[str, str], **more: Any) -> B:
+    """Return the request body that a form stands for; what is left empty is not said."""
+    filled = {name: text.strip() for name, text in fields.items() if name in kind.model_fields}
+    try:
+        return kind(**{name: text for name, text in filled.items() if text}, **more)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from error
 
 
 def asked_language(request: Request) -> str:
@@ -179,59 +191,44 @@ FOR_PEOPLE = {
     ),
     "invalid": N_("This page was asked for in a way it does not know."),
     "bad-request": N_("The browser sent something that cannot be read. Go back, and try again."),
+    "no-docket": N_("There is no such docket."),
+    "no-round": N_("There is no such round in this docket. Copy its id from the page of rounds."),
 }
-# The API's sentences are English, and name values; in other languages these stand for them.
+# The API's sentences are English; in other languages these stand for those that name values.
 BY_CODE = FOR_PEOPLE | {
     "appeal-open": N_(
         "An appeal is not decided yet. Decide on it first, or record that it was withdrawn."
     ),
     "no-appeal": N_("There is no such open appeal. It may be decided, or withdrawn."),
     "no-certificate": N_("Nothing is certified here."),
-    "no-corrections": N_("This appeal corrects nothing to accept."),
     "no-key": N_("You have no such key. Take one from your list."),
-    "no-reason": N_("Say why: the applicant has a right to the reasons."),
-    "no-reviewer": N_("Name the person who decides."),
     "not-assigned": N_("The appeal is assigned to somebody else, who has to decide."),
-    "shown-changed": N_("What you were shown is not what is shown now. Look again, and sign that."),
+    "salt-used": N_("These words were signed before. Sign them again."),
     "signature-late": N_(
         "This was signed at another time. Sign again; if that fails, set your clock."
     ),
+    "bad-practice": N_(
+        "Give the two different chances, and say in at most 400 characters what is right, and why."
+    ),
+    "no-gold": N_("Members do not practise with that pair any more."),
     "bad-key": N_("This form was sent in a way that is not known. Load the page again."),
-    "bad-limit": N_("A limit is 0 to 99 points. Load the page again."),
     "bad-signature": N_("The signature does not fit what was sent. Load the page again, and sign."),
     "busy": N_("Too many wait here already. Wait a second, and send it again."),
-    "deadline-passed": N_("The time for this round is over; nothing can be added or taken back."),
     "internal": N_("Something failed here. Tell the operator when it was."),
-    "last-operator": N_("This is the last operator’s token. Create another one first."),
     "limit-kept": N_("The two are no further apart than that limit allows. Give a lower one."),
     "loading": N_("The docket is being loaded. Ask again in a while."),
-    "no-docket": N_("There is no such docket."),
     "no-hold": N_("There is no such hold. It may be over."),
-    "no-language": N_("There is no such language here."),
     "no-member": N_("Nobody of that name sits on the panel. Add them first, or correct the name."),
     "no-pair": N_("This form names no pair. Load the page again."),
     "no-person": N_("There is nobody of that id in this round."),
-    "no-review": N_("You have no such review. Take one from your list."),
     "no-role": N_("Your organisation gives you no role here. Ask it to."),
-    "no-round": N_("There is no such round in this docket."),
-    "no-seat": N_("You have no such seat in this browser. Add it first."),
-    "no-sign-on": N_("There is no sign-on here. Sign in with the token that you have."),
     "no-token": N_("There is no such token."),
-    "no-words": N_("A comment has words. Write some."),
-    "not-asked": N_("You are not asked about these two people."),
-    "not-graded": N_("This docket takes flags without a limit. Leave the limit out."),
-    "not-meant": N_("Tick that you mean it: no pair is asked about again."),
     "not-seated": N_("You are not asked about this round."),
     "on-hold": N_("A legal hold keeps this from being erased."),
     "other-docket": N_("Your token is for another docket."),
-    "other-seat": N_(
-        "In this browser you speak for another seat by now. Choose the one you spoke for."
-    ),
-    "panel-closed": N_("The panel has closed; nothing can be added or taken back."),
-    "program": N_("This is a program’s token; it opens no page. Use your own."),
     "provider-unreachable": N_("Your organisation’s sign-on does not respond. Try again later."),
+    "read-only": N_("This server only reads. Do that where it writes."),
     "refused": N_("That was refused. Correct it, and send it again."),
-    "revoked": N_("Your access was revoked. Ask the operator."),
     "sign-on-refused": N_("Your organisation’s sign-on did not let you in. Begin again here."),
     "signature-needed": N_("You sign what you say, so nothing is taken without a signature."),
     "signed-out": N_("You are signed out. Sign in again."),
@@ -242,20 +239,17 @@ BY_CODE = FOR_PEOPLE | {
     "too-long": N_("What you wrote is too long. Shorten it."),
     "too-many": N_("No more of these are taken."),
     "too-many-requests": N_("Too many requests. Wait a moment, and send it again."),
-    "turn-over": N_("You have handed this in, and another member may be asked by now."),
     "unauthorised": N_("Your token was revoked. Ask the operator for another."),
-    "unknown-token": N_(
-        "This token is not known, or was revoked. Copy all of it, or ask the operator for another."
-    ),
     "wrong-form": N_("This form is not of your session. Load the page again."),
     "wrong-role": N_("This page is for others. Sign in with another token."),
 }
 
 
-def told(code: str, sentence: str) -> str:
-    """Return what a page says of an error, in the language in use."""
-    known = FOR_PEOPLE if language.current() == "en" else BY_CODE
-    return _(known[code]) if code in known else sentence
+def told(error: ServiceError | Problem, tongue: str) -> str:
+    """Return what a page says of an error, in a language: its own sentence, where that is known."""
+    words = FOR_PEOPLE if tongue == "en" else BY_CODE
+    with language.speaking(tongue):
+        return language.gettext(words.get(error.code, error.sentence))
 
 
 def _to_sign_in(scope: Scope) -> Response:
@@ -282,31 +276,31 @@ def error_page(scope: Scope, problem: Problem) -> Response | None:
     of_pages = path.startswith(("/console", "/dashboard", "/language"))
     if not of_pages and (path.startswith("/v1/") or "text/html" not in accept):
         return None
-    with language.speaking(asked_language(Request(scope))):
-        if of_pages and accept == "application/json":
-            return _error_data(problem)
-        return _to_sign_in(scope) if problem.code == "signed-out" else _error_html(path, problem)
-
-
-def _error_data(problem: Problem) -> Response:
-    """Return an error for a page's own script, in the words of the page."""
-    content = {"code": problem.code, "message": told(problem.code, problem.sentence)}
-    headers = {name: problem.headers[name] for name in HEADERS if name in problem.headers}
-    return JSONResponse({"error": content}, problem.status_code, headers)
-
-
-def _error_html(path: str, problem: Problem) -> Response:
-    base = "/dashboard" if path.startswith("/dashboard") else "/console"
-    way_out, label = f"{base}/", _("Back to the beginning")
-    if problem.status_code == 403:
-        way_out, label = "/console/sign-in", _("Sign in with another token")
-    page = html(
-        "problem.html", PageContext(base, language=language.current(), address=f"{base}/"),
-        problem.status_code, way_out=way_out, label=label,
-        title=_(TITLES.get(problem.status_code, N_("That did not work"))),
-        sentence=told(problem.code, problem.sentence),
-    )  # fmt: skip
+    tongue, script = asked_language(Request(scope)), accept == "application/json"
+    if problem.code == "signed-out" and not script:
+        return _to_sign_in(scope)
+    sentence = told(problem, tongue)
+    if script:
+        content = {"code": problem.code, "message": sentence}
+        page: Response = JSONResponse({"error": content}, problem.status_code)
+    else:
+        page = _error_html(path, problem.status_code, sentence, tongue)
     for name in HEADERS:
         if name in problem.headers:
             page.headers.setdefault(name, problem.headers[name])
     return page
+
+
+FAILED = N_("That did not work")
+
+
+def _error_html(path: str, status: int, sentence: str, tongue: str) -> Response:
+    base = "/dashboard" if path.startswith("/dashboard") else "/console"
+    with language.speaking(tongue):
+        way_out, label = f"{base}/", _("Back to the beginning")
+        if status == 403:
+            way_out, label = "/console/sign-in", _("Sign in with another token")
+        title = _(TITLES.get(status, FAILED))
+    page = PageContext(base, language=tongue, address=f"{base}/")
+    words = {"way_out": way_out, "label": label, "title": title, "sentence": sentence}
+    return html("problem.html", page, status, **words)

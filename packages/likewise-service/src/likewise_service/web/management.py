@@ -1,57 +1,61 @@
-"""Management of a docket by forms: its members, the tokens that open it, its legal holds.
+"""Management of a docket by forms: members, tokens, legal holds, pairs to practise with.
 
 Every act is the API's own, by the same roles.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Query
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
-from pydantic import ValidationError
 
 from likewise.errors import LikewiseError
 from likewise_client import responses
-from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets, errors, ledger, metrics
+from likewise_service.dockets import panel
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import kinds
-from likewise_service.web.dependencies import PageRequest, Supervisor, acts, page_router, told
-from likewise_service.web.language import speaking
+from likewise_service.ledger import kinds, notes
+from likewise_service.web import practice
+from likewise_service.web.dependencies import (
+    PageRequest,
+    Supervisor,
+    acts,
+    page_router,
+    read_form,
+    told,
+)
 
 router = page_router("/dashboard")
 
 LISTED = 100
 Show = Callable[..., Awaitable[Response]]
-B = TypeVar("B", bound=deps.Body)
+Act = Callable[[PageRequest, Mapping[str, str]], Awaitable[object]]
 
 TokenKeeper = Annotated[PageRequest, acts(kinds.TokenIssued)]
 Place = Annotated[str, Query(max_length=200)]
 
 
-def read_form(kind: type[B], fields: Mapping[str, str], **more: Any) -> B:
-    """Return the request body that a form stands for; what is left empty is not said."""
-    filled = {name: text.strip() for name, text in fields.items() if name in kind.model_fields}
-    try:
-        return kind(**{name: text for name, text in filled.items() if text}, **more)
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()) from error
+def _form(path: str, kind: type[kinds.Body], show: Show, act: Act) -> None:
+    """Let those who may add a kind of record do an act by a form, and go to its page again.
 
+    What is refused is said above the form; a token that was made is shown this once.
+    """
 
-async def _done(
-    request: PageRequest, act: Awaitable[object], page: str, show: Show, form: Mapping[str, str]
-) -> Response:
-    """Do what a form asks for, and go to a page; what is refused is said above the form."""
-    try:
-        await act
-    except (LikewiseError, RequestValidationError) as error:
-        problem = errors.error_response(error)
-        with speaking(request.language):
-            sentence = told(problem.code, problem.sentence)
-        return await show(request, problem=sentence, status=problem.status_code, form=form)
-    return request.go(page)
+    async def respond(request: Annotated[PageRequest, acts(kind)]) -> Response:
+        form = await request.form()
+        try:
+            result = await act(request, form)
+        except (LikewiseError, RequestValidationError) as error:
+            problem = errors.error_response(error)
+            sentence = told(problem, request.language)
+            return await show(request, problem=sentence, status=problem.status_code, form=form)
+        if isinstance(result, responses.NewToken):
+            return await show(request, made=result)
+        return request.go(f"/{path.partition('/')[0]}")
+
+    router.post(f"/{{docket}}/{path}")(respond)
 
 
 @router.get("/{docket}/members")
@@ -71,23 +75,6 @@ async def _show_members(request: PageRequest, *, after: str = "", **form: Any) -
 
 def _blank(form: Mapping[str, Any]) -> dict[str, Any]:
     return {"problem": "", "status": 200, "form": {}, **form}
-
-
-@router.post("/{docket}/members/join")
-async def add_member(request: Annotated[PageRequest, acts(kinds.MemberJoined)]) -> Response:
-    form = await request.form()
-
-    async def act() -> None:
-        await dockets.add_member(read_form(dockets.MemberBody, form), request)
-
-    return await _done(request, act(), "/members", _show_members, form)
-
-
-@router.post("/{docket}/members/leave")
-async def remove_member(request: Annotated[PageRequest, acts(kinds.MemberLeft)]) -> Response:
-    form = await request.form()
-    act = dockets.remove_member(form.get("member", ""), request)
-    return await _done(request, act, "/members", _show_members, form)
 
 
 @router.get("/{docket}/tokens")
@@ -110,30 +97,6 @@ async def _show_tokens(
     return await request.show("dashboard/tokens.html", values)
 
 
-@router.post("/{docket}/tokens/create")
-async def create_token(request: TokenKeeper) -> Response:
-    """Make a token, and show it: this once."""
-    form = await request.form()
-    docket = (
-        None if form.get("reach") == "all" or form.get("role") == "operator" else request.docket
-    )
-    made: list[responses.NewToken] = []
-
-    async def act() -> None:
-        body = read_form(dockets.TokenBody, form, docket=docket)
-        made.append(await dockets.issue_token(request.app, request.actor, body))
-
-    response = await _done(request, act(), "/tokens", _show_tokens, form)
-    return await _show_tokens(request, made=made[0]) if made else response
-
-
-@router.post("/{docket}/tokens/revoke")
-async def revoke_token(request: Annotated[PageRequest, acts(kinds.TokenEnded)]) -> Response:
-    form = await request.form()
-    act = dockets.end_token(request.app, request.actor, form.get("token", ""))
-    return await _done(request, act, "/tokens", _show_tokens, form)
-
-
 @router.get("/{docket}/holds")
 async def holds_page(request: Supervisor, round: Place = "", person: Place = "") -> Response:
     """List the legal holds in force, with a way to place one, on a person to begin with."""
@@ -147,18 +110,54 @@ async def _show_holds(request: PageRequest, **form: Any) -> Response:
     )
 
 
-@router.post("/{docket}/holds/place")
-async def place_hold(request: Annotated[PageRequest, acts(kinds.HoldPlaced)]) -> Response:
-    form = await request.form()
-
-    async def act() -> None:
-        await ledger.new_hold(read_form(ledger.HoldBody, form), request)
-
-    return await _done(request, act(), "/holds", _show_holds, form)
+@router.get("/{docket}/practice")
+async def practice_page(request: Supervisor) -> Response:
+    """List the pairs that members practise with, with a way to add one or to remove one."""
+    return await _show_practice(request)
 
 
-@router.post("/{docket}/holds/lift")
-async def lift_hold(request: Annotated[PageRequest, acts(kinds.HoldLifted)]) -> Response:
-    form = await request.form()
-    act = ledger.end_hold(form.get("hold", ""), request)
-    return await _done(request, act, "/holds", _show_holds, form)
+async def _show_practice(request: PageRequest, **form: Any) -> Response:
+    def values(worker: Worker) -> dict[str, Any]:
+        features, pairs = worker.docket.schema.features, worker.docket.projection.practice
+        review = practice.practice_review(features, pairs)
+        golds = practice.gold_pairs(pairs) if pairs else []
+        own = [(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)]
+        fields = practice.form_fields(features)
+        return {"review": review, "own": own, "fields": fields, **_blank(form)}
+
+    return await request.show("dashboard/practice.html", values)
+
+
+async def _create_token(request: PageRequest, form: Mapping[str, str]) -> responses.NewToken:
+    everywhere = form.get("reach") == "all" or form.get("role") == "operator"
+    docket = None if everywhere else request.docket
+    body = read_form(dockets.TokenBody, form, docket=docket)
+    return await dockets.issue_token(request.app, request.actor, body)
+
+
+async def _add_gold(request: PageRequest, form: Mapping[str, str]) -> notes.Checkpoint:
+    def task(worker: Worker) -> notes.Checkpoint:
+        gold = practice.read_gold(worker.docket.schema.features, form)
+        return panel.add_gold(worker.docket, gold)
+
+    return await request.run(task)
+
+
+FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
+    ("members/join", kinds.MemberJoined, _show_members,
+     lambda r, form: dockets.add_member(read_form(dockets.MemberBody, form), r)),
+    ("members/leave", kinds.MemberLeft, _show_members,
+     lambda r, form: dockets.remove_member(form.get("member", ""), r)),
+    ("tokens/create", kinds.TokenIssued, _show_tokens, _create_token),
+    ("tokens/revoke", kinds.TokenEnded, _show_tokens,
+     lambda r, form: dockets.end_token(r.app, r.actor, form.get("token", ""))),
+    ("holds/place", kinds.HoldPlaced, _show_holds,
+     lambda r, form: ledger.new_hold(read_form(ledger.HoldBody, form), r)),
+    ("holds/lift", kinds.HoldLifted, _show_holds,
+     lambda r, form: ledger.end_hold(form.get("hold", ""), r)),
+    ("practice/add", kinds.PracticeSet, _show_practice, _add_gold),
+    ("practice/remove", kinds.PracticeSet, _show_practice,
+     lambda r, form: r.run(lambda w: panel.remove_gold(w.docket, form.get("pair", "")))),
+)  # fmt: skip
+for listed in FORMS:
+    _form(*listed)

@@ -4,16 +4,20 @@ The operator sets pairs and their right responses; until then the service's own 
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from likewise.numerics.fixed_point import from_units
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews
+from likewise_service.dockets import panel
+from likewise_service.errors import ServiceError
+from likewise_service.language import N_, _
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import features_of
-from likewise_service.web.language import N_, _
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
@@ -115,14 +119,17 @@ def practice_review(
     features: Sequence[Feature], pairs: Sequence[kinds.GoldPair] = ()
 ) -> responses.ReviewResponse:
     """Return a round to practise with: the operator's pairs, or four of the service's own."""
-    people = _people(features, pairs)
+    people = {
+        name: (chance, reviews.Described.of(features, values))
+        for name, (chance, values) in _people(features, pairs).items()
+    }
     return responses.ReviewResponse(
         id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
         shadow=False, reason_limit=2000, objections=[], outcome=None, reported=[],
         receipt=responses.ReceiptResponse("practice", 0, "", ""),
         people=[
-            responses.ReviewPerson(name, chance, reviews.facts(features, values), erased=False)
-            for name, (chance, values) in people.items()
+            responses.ReviewPerson(name, chance, reviews.facts(features, person), erased=False)
+            for name, (chance, person) in people.items()
         ],
         pairs=[
             responses.ReviewPair(
@@ -132,3 +139,58 @@ def practice_review(
             for gold in gold_pairs(pairs)
         ],
     )  # fmt: skip
+
+
+class Field(NamedTuple):
+    """A visible feature in the form for a pair, with what two people who are nearly alike have."""
+
+    column: int
+    feature: Feature
+    values: tuple[str, str]
+
+
+def form_fields(features: Sequence[Feature]) -> list[Field]:
+    """Return what is asked of two made-up people, and what the form begins with."""
+    places = [PEOPLE[name][1] for name in ("p1", "p2")]
+    return [
+        Field(column, feature, (_plain(feature, places[0]), _plain(feature, places[1])))
+        for column, feature in enumerate(features)
+        if feature.visible
+    ]
+
+
+def _plain(feature: Feature, place: float) -> str:
+    value = made_up(feature, place)
+    return feature.levels[int(value)] if feature.kind == "category" else f"{value:.10g}"
+
+
+def read_gold(features: Sequence[Feature], form: Mapping[str, str]) -> panel.Gold:
+    """Return the pair of a form, whoever is favoured first; what nobody sees is made up."""
+    people = [
+        (_chance(form.get(f"chance-{side}", "")), _values(features, form, side)) for side in (1, 2)
+    ]
+    first, second = sorted(people, key=lambda person: -person[0])
+    response = form.get("response", "")
+    if response not in ("flag", "fine"):
+        raise ServiceError("bad-practice", 422, "Say what is right: to flag the pair, or not.")
+    chances = (first[0], second[0])
+    return panel.Gold((first[1], second[1]), chances, response, form.get("why", "").strip())  # type: ignore[arg-type] # as it was checked
+
+
+def _chance(text: str) -> float:
+    """Return a chance that was written in percent; one that cannot be is refused later."""
+    return float(text) / 100 if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", text) else math.nan
+
+
+def _values(features: Sequence[Feature], form: Mapping[str, str], side: int) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for column, feature in enumerate(features):
+        text = form.get(f"value-{side}-{column}", "").strip()
+        text = text if feature.visible else _plain(feature, 0.5)
+        values[feature.name] = text
+        if not text and feature.missing is not None:
+            values[feature.name] = None
+        elif feature.kind != "category":
+            with suppress(ValueError):  # the schema refuses what is no number, in its own words
+                values[feature.name] = float(text)
+    return values

@@ -17,11 +17,11 @@ from likewise_service.dockets import signing
 from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
+from likewise_service.language import N_, difference_words
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.web import practice, rendering
-from likewise_service.web.language import difference_words, speaking
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
@@ -111,7 +111,7 @@ def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair
         id_, _, name = place.partition(".")
         pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
         if pair is None:
-            raise ServiceError("not-asked", 404, "You are not asked about these two people.")
+            raise ServiceError("not-asked", 404, N_("You are not asked about these two people."))
         pairs.append(QueuedPair(reviews[id_], pair, name in fines[id_]))
     return pairs
 
@@ -165,12 +165,7 @@ def keep_fine(
 
 
 def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
-    """Return a queue in the words of its page: what the template shows, and the script goes on."""
-    with speaking(page.language):
-        return _queue_data(queue, page)
-
-
-def _queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
+    """Return a queue in the language in use: what the template shows, and the script goes on."""
     everybody = (p for queued in queue.pairs for p in queued.review.people if not p.erased)
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
@@ -200,6 +195,7 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         "number": review.number,
         "name": name,
         "due": review.due,
+        "deadline": rendering.deadline(review.due),
         "apart": rendering.apart(both[0].chance, both[1].chance),
         "people": [rendering.person_data(person) for person in both],
         "unknown": any(person.erased for person in both),

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,12 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from likewise.panel import rule_language, rules
 from likewise.panel.agreement import MemberAgreement
 from likewise_client import responses
+from likewise_service import language
 from likewise_service.api import metrics
 from likewise_service.errors import now, seconds_between
-from likewise_service.web import language
-from likewise_service.web.language import N_, THIN, _, moment, ngettext, number, value_words
+from likewise_service.language import N_, THIN, _, moment, ngettext, number, value_words
 
 
 def rounded(chance: float) -> int:
@@ -97,17 +95,23 @@ def closes(now: str, due: str) -> str:
     seconds = seconds_between(now, due)
     if seconds <= 0:
         return _("Closes now")
-    if seconds < 3600:
-        minutes = max(1, int(seconds // 60))
-        text = ngettext("Closes in %(num)s minute", "Closes in %(num)s minutes", minutes)
-        return text % {"num": number(minutes)}
-    if seconds < 86_400:
-        hours = int(seconds // 3600)
-        text = ngettext("Closes in %(num)s hour", "Closes in %(num)s hours", hours)
-        return text % {"num": number(hours)}
-    days = int(seconds // 86_400)
-    text = ngettext("Closes in %(num)s day", "Closes in %(num)s days", days)
-    return text % {"num": number(days)}
+    unit = next((size for size in (86_400, 3600) if seconds >= size), 60)
+    amount = max(1, int(seconds // unit))
+    texts = {
+        60: ngettext("Closes in %(num)s minute", "Closes in %(num)s minutes", amount),
+        3600: ngettext("Closes in %(num)s hour", "Closes in %(num)s hours", amount),
+        86_400: ngettext("Closes in %(num)s day", "Closes in %(num)s days", amount),
+    }
+    return texts[unit] % {"num": number(amount)}
+
+
+def deadline(due: str | None) -> str:
+    """Say until when a response counts, in words that stay true while a page is open.
+
+    >>> deadline("2026-11-15T06:00:00Z"), deadline(None)
+    ('Closes 15 November 2026, 06:00 UTC.', 'No deadline.')
+    """
+    return _("No deadline.") if due is None else _("Closes %(moment)s.", moment=moment(due))
 
 
 def person_name(alias: str) -> str:
@@ -130,69 +134,6 @@ def share(value: float | None) -> str:
     ('0.346', '–')
     """
     return "–" if value is None else number(value, 3)
-
-
-def rule_words(rule: str | rules.Rule) -> str:
-    """Say when a rule reports a pair.
-
-    >>> rule_words("veto(ann) or at_least(2)")
-    'ann objects, or at least 2 members object'
-    >>> rule_words("majority(ann, bo, cy) and more_than(2/3)")
-    'more than half of ann, bo and cy object, and more than 2/3 of the members object'
-    >>> rule_words("weighted(ann: 2, bo: 1; 2)")
-    'those who object have together a weight of 2 (ann 2, bo 1)'
-    """
-    match rule_language.as_rule(rule):
-        case rules.Or(parts=parts):
-            return _joined(_("or"), parts)
-        case rules.And(parts=parts):
-            return _joined(_("and"), parts)
-        case rules.Objects(member=member):
-            return _("%(member)s objects", member=member)
-        case rules.AtLeast(votes=votes, of=names):
-            return _votes_words(votes, list(names or ()))
-        case rules.Weighted(weights=weights, threshold=threshold):
-            listed = ", ".join(f"{name} {weight}" for name, weight in weights)
-            return _(
-                "those who object have together a weight of %(threshold)s (%(listed)s)",
-                threshold=threshold, listed=listed,
-            )  # fmt: skip
-        case rules.Never():
-            return _("never")
-        case other:
-            return str(other)
-
-
-def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
-    """Join the words of parts, those that are joined themselves in brackets."""
-    listed = [rule_words(part) for part in parts]
-    nested = [isinstance(part, rules.Or | rules.And) for part in parts]
-    return f", {word} ".join(f"({w})" if n else w for w, n in zip(listed, nested, strict=True))
-
-
-def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
-    listed = ", ".join(names[:-1])
-    word = _("and")
-    people = f"{listed} {word} {names[-1]}" if len(names) > 1 else "".join(names)
-    if isinstance(votes, int):
-        return _count_words(votes, people)
-    if votes.fraction == 1:
-        return _("%(people)s object", people=people) if names else _("all members object")
-    part = _("half") if votes.fraction == Fraction(1, 2) else str(votes).replace("%", f"{THIN}%")
-    people = people or _("the members")
-    if votes.strict:
-        return _("more than %(part)s of %(people)s object", part=part, people=people)
-    return _("at least %(part)s of %(people)s object", part=part, people=people)
-
-
-def _count_words(votes: int, people: str) -> str:
-    if votes == 1 and people:
-        return _("one of %(people)s objects", people=people)
-    if votes == 1:
-        return _("one member objects")
-    if people:
-        return _("at least %(votes)s of %(people)s object", votes=votes, people=people)
-    return _("at least %(votes)s members object", votes=votes)
 
 
 SEATS = {
@@ -347,8 +288,8 @@ def environment() -> Environment:
     )
     filters = (
         agreed_words, agreement_words, by_id, interval, language.difference_words,
-        metrics.evenly_spread, moment, number, pair_key, percent, person_name, rounded, rule_words,
-        seat_words, share, span, value_words,
+        metrics.evenly_spread, language.rule_words, moment, number, pair_key, percent, person_name,
+        rounded, seat_words, share, span, value_words,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     functions = (apart, closes, count, language.script_words, points)

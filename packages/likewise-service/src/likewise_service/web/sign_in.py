@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from likewise_service import language
 from likewise_service.api.dependencies import App, AppContext
 from likewise_service.auth import sign_ins
 from likewise_service.errors import ServiceError
-from likewise_service.web import dependencies, language, rendering
+from likewise_service.language import N_
+from likewise_service.web import dependencies, rendering
 
 router = dependencies.page_router()
 
@@ -62,7 +64,7 @@ async def choose_language(
     """Show the pages in another language from now on; of whoever is signed in it is kept."""
     dependencies.check_origin(request, app)
     if tongue not in language.LANGUAGES:
-        raise ServiceError("no-language", 422, "There is no such language here.")
+        raise ServiceError("no-language", 422, N_("There is no such language here."))
     cookie = dependencies.session_cookie(request)
     session = await asyncio.to_thread(sign_ins.find_session, app.store, cookie)
     if session is not None:
@@ -117,8 +119,7 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
             sign_ins.begin_session, app.store, token.strip(), seconds
         )
     except ServiceError as error:
-        with language.speaking(dependencies.asked_language(request)):
-            problem = dependencies.told(error.code, error.sentence)
+        problem = dependencies.told(error, dependencies.asked_language(request))
         return _sign_in(request, app, problem, error.status)
     address = dependencies.return_address(request, HOMES[session.identity.role])
     redirect = RedirectResponse(address, 303)
@@ -135,7 +136,7 @@ def _plain(request: Request) -> rendering.PageContext:
 
 def _provider(app: AppContext) -> sign_ins.Provider:
     if app.provider is None:
-        sentence = "There is no sign-on here. Sign in with the token that you have."
+        sentence = N_("There is no sign-on here. Sign in with the token that you have.")
         raise ServiceError("no-sign-on", 404, sentence)
     return app.provider
 

@@ -115,7 +115,8 @@
     return { ...signed, signatures: made, unsigned: false, again: "" };
   }
   const AGAIN = _("This waits for your signature.");
-  const give = (item) => (item.unsigned ? sign(item) : send());
+  // Not saved from the moment that it is said: what is signed first is not at the server either.
+  const give = (item) => { state(tries ? "again" : "saving"); return item.unsigned ? sign(item) : send(); };
   function sign(item) {
     return locked("likewise-sign", async () => {
       const key = await ownKey().catch(() => null);
@@ -135,20 +136,26 @@
     const waiting = ours().filter((item) => item.again);
     if (!waiting.length) return false;
     state("sign");
-    alarm(`${waiting.at(-1).again} ${waiting.length === 1 ? "1 response is" : `${waiting.length} responses are`} kept in this browser.`, "sending");
+    const kept = ngettext("%(num)s response is kept in this browser.", "%(num)s responses are kept in this browser.", waiting.length);
+    alarm(`${waiting.at(-1).again} ${kept}`, "sending");
     const button = Object.assign(document.createElement("button"), { type: "button", className: "button small", id: "sign-again", textContent: _("Sign, and send") });
     button.addEventListener("click", () => { button.disabled = true; signAgain(); });
     find("alarm")?.append(" ", button);
     return true;
   }
   // Hand in a review that is complete, or that the member hands in as it is.
-  async function handIn(review, content) {
+  async function handIn(review, { flags }) {
+    const finish = await signed(review, "finish", { flags });
+    await save(review, "finish", new URLSearchParams({ csrf, seat, meant: "yes", key: random(), signatures: JSON.stringify({ finish }) }));
+  }
+  async function signed(review, act, content) {
     const key = await ownKey();
     if (!key) throw new Error(_("This browser has no key that signs for you. See “Your signature”."));
-    const { signature } = await likewiseSigning.sign(key, signing, review, "finish", { flags: content.flags });
-    const form = new URLSearchParams({ csrf, seat, meant: "yes", key: random(), signatures: JSON.stringify({ finish: signature }) });
-    const response = await fetch(`/console/rounds/${review}/finish`, { method: "POST", body: form, headers: { Accept: "application/json" }, credentials: "same-origin" });
-    if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error?.message ?? _("That was not saved. Try again."));
+    return (await likewiseSigning.sign(key, signing, review, act, content)).signature;
+  }
+  async function save(review, act, body) {
+    const response = await fetch(`/console/rounds/${review}/${act}`, { method: "POST", body, headers: { Accept: "application/json" }, credentials: "same-origin" }).catch(() => null);
+    if (!response?.ok) throw new Error((await response?.json().catch(() => ({})))?.error?.message ?? _("That was not saved. Try again."));
   }
 
   // ── Sending: one request at a time, in order, again and again until it is saved ────────────────
@@ -305,10 +312,25 @@
     try {
       for (const review of reviews) await handIn(review, signing.reviews[review]);
       location.assign("/console/");
-    } catch (error) {
-      (find("alarm") ?? find("unsent")).hidden = false;
-      (find("alarm") ?? find("unsent")).textContent = error.message;
-    }
+    } catch (error) { alarm(error.message, "sending"); }
+  }
+  // A comment is kept while it is written, signed where the member signs, and gone once it is saved.
+  const comment = find("comment"), commentDraft = `likewise-draft:${find("comment-form")?.dataset.review}.comment`;
+  async function sendComment(event) {
+    event.preventDefault();
+    const { review } = event.target.dataset, form = new URLSearchParams(new FormData(event.target)), reason = comment.value.trim();
+    try {
+      form.set("comment", reason);
+      if (signs()) form.set("signatures", JSON.stringify({ comment: await signed(review, "comment", { reason }) }));
+      await save(review, "comment", form);
+      store(commentDraft, "");
+      location.reload();
+    } catch (error) { alarm(error.message, "sending"); }
+  }
+  if (comment) {
+    comment.value ||= stored(commentDraft) ?? "";
+    comment.addEventListener("input", () => store(commentDraft, comment.value));
+    find("comment-form").addEventListener("submit", sendComment);
   }
   if (signs()) {
     find("finish")?.addEventListener("submit", (event) => handInAll(event, Object.keys(signing.reviews)));
@@ -339,7 +361,7 @@
       if (key || !find("signature")) return;
       find("signature").firstChild.textContent = _("You sign what you say, and this browser has no key that signs for you: nothing can be said from here.") + " ";
       find("signature").className = "problem";
-      find("said").after(find("signature"));
+      find("said")?.after(find("signature"));
     });
   }
   if (seat && ours().length) send();
@@ -404,7 +426,8 @@
       find("why").open = Boolean(words) || pair.limit >= 0;
       drawLimit(pair);
     }
-    const link = find("round-link");
+    const link = find("round-link"), due = pair.due && new Date(pair.due);
+    if (link) text(find("deadline"), due ? _("Closes %(moment)s.", { moment: clock.format(due).replace(" at ", ", ") }) : pair.deadline);
     if (link) { link.href = `${data.url}/${pair.review}`; text(link.querySelector("[data-number]"), pair.number); }
   }
 

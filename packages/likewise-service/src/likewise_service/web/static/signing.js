@@ -115,11 +115,11 @@ const likewiseSigning = (() => {
       revoked: _("The key of this browser was revoked. You can make another one."),
       none: who.signs ? _("This browser has no key that signs for you, so nothing can be said from here.") : _("This browser has no key."),
     };
-    element("browser-state").textContent = why ? `${why} What you say in it is not signed: it rests on the word of whoever runs this server.` : words[state];
+    element("browser-state").textContent = why ? `${why} ${_("What you say in it is not signed: it rests on the word of whoever runs this server.")}` : words[state];
     const lost = state === "waits" && !who.keys.length;
     element("enrol").hidden = Boolean(why) || state === "signs" || (state === "waits" && !lost);
     element("enrol-words").hidden = element("enrol").hidden && !why;
-    if (state === "waits") item.querySelector("[data-revoke] button").textContent = "Give it up";
+    if (state === "waits") item.querySelector("[data-revoke] button").textContent = _("Give it up");
     element("enrol").addEventListener("submit", async (event) => {
       event.preventDefault();
       const made = lost ? key : await create(who);

@@ -1,4 +1,4 @@
-"""The languages of the pages: their catalogues, whose turn it is to choose, numbers and dates.
+"""The languages that people read: catalogues, whose turn it is to choose, numbers and dates.
 
 Texts are English where they are written, and looked up in the catalogue of the language in use.
 """
@@ -8,12 +8,11 @@ from __future__ import annotations
 import gettext as gnu
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 from babel.dates import format_date
@@ -22,7 +21,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
-from likewise_service.errors import parse
+from likewise.panel import rule_language, rules
+from likewise_service.errors import Scoped, parse
 from likewise_service.ledger import database as db
 from likewise_service.ledger.store import Store
 
@@ -33,34 +33,8 @@ FOLDER = Path(__file__).parent
 CATALOGUES = FOLDER / "catalogues"
 THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
 _LOCALES = {"en": "en_GB", "de": "de", "fr": "fr"}
-_CURRENT: ContextVar[str] = ContextVar("likewise_language", default="en")
-
-T = TypeVar("T")
-W = TypeVar("W")
-
-
-def current() -> str:
-    return _CURRENT.get()
-
-
-@contextmanager
-def speaking(language: str) -> Iterator[None]:
-    """Use a language within the block."""
-    before = _CURRENT.set(language)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(before)
-
-
-def spoken(language: str, task: Callable[[W], T]) -> Callable[[W], T]:
-    """Return the same task, done in a language, in whatever thread it is called."""
-
-    def act(worker: W) -> T:
-        with speaking(language):
-            return task(worker)
-
-    return act
+_LANGUAGE = Scoped("likewise_language", "en")
+current, speaking, spoken = _LANGUAGE.get, _LANGUAGE.within, _LANGUAGE.during
 
 
 @cache
@@ -146,7 +120,7 @@ def difference_words(text: str) -> str:
 
     >>> with speaking("de"):
     ...     difference_words("2 apart, under 1\\u202f% of the range").replace(THIN, " ")
-    '2 Unterschied, unter 1 % der Spanne'
+    '2 auseinander, unter 1 % der Spanne'
     """
     apart = _APART.fullmatch(text)
     if apart is None:
@@ -196,13 +170,76 @@ def kept(store: Store, owner: str) -> str | None:
     return language if language in LANGUAGES else None
 
 
+def rule_words(rule: str | rules.Rule) -> str:
+    """Say when a rule reports a pair.
+
+    >>> rule_words("veto(ann) or at_least(2)")
+    'ann objects, or at least 2 members object'
+    >>> rule_words("majority(ann, bo, cy) and more_than(2/3)")
+    'more than half of ann, bo and cy object, and more than 2/3 of the members object'
+    >>> rule_words("weighted(ann: 2, bo: 1; 2)")
+    'those who object have together a weight of 2 (ann 2, bo 1)'
+    """
+    match rule_language.as_rule(rule):
+        case rules.Or(parts=parts):
+            return _joined(_("or"), parts)
+        case rules.And(parts=parts):
+            return _joined(_("and"), parts)
+        case rules.Objects(member=member):
+            return _("%(member)s objects", member=member)
+        case rules.AtLeast(votes=votes, of=names):
+            return _votes_words(votes, list(names or ()))
+        case rules.Weighted(weights=weights, threshold=threshold):
+            listed = ", ".join(f"{name} {weight}" for name, weight in weights)
+            return _(
+                "those who object have together a weight of %(threshold)s (%(listed)s)",
+                threshold=threshold, listed=listed,
+            )  # fmt: skip
+        case rules.Never():
+            return _("never")
+        case other:
+            return str(other)
+
+
+def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
+    """Join the words of parts, those that are joined themselves in brackets."""
+    listed = [rule_words(part) for part in parts]
+    nested = [isinstance(part, rules.Or | rules.And) for part in parts]
+    return f", {word} ".join(f"({w})" if n else w for w, n in zip(listed, nested, strict=True))
+
+
+def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
+    listed = ", ".join(names[:-1])
+    word = _("and")
+    people = f"{listed} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+    if isinstance(votes, int):
+        return _count_words(votes, people)
+    if votes.fraction == 1:
+        return _("%(people)s object", people=people) if names else _("all members object")
+    part = _("half") if votes.fraction == Fraction(1, 2) else str(votes).replace("%", f"{THIN}%")
+    people = people or _("the members")
+    if votes.strict:
+        return _("more than %(part)s of %(people)s object", part=part, people=people)
+    return _("at least %(part)s of %(people)s object", part=part, people=people)
+
+
+def _count_words(votes: int, people: str) -> str:
+    if votes == 1 and people:
+        return _("one of %(people)s objects", people=people)
+    if votes == 1:
+        return _("one member objects")
+    if people:
+        return _("at least %(votes)s of %(people)s object", votes=votes, people=people)
+    return _("at least %(votes)s members object", votes=votes)
+
+
 METHODS = {
-    "templates/**.html": "jinja2", "static/vendor/**": "ignore", "static/**.js": "javascript",
-    "**.py": "python",
+    "web/templates/**.html": "jinja2", "web/static/vendor/**": "ignore",
+    "web/static/**.js": "javascript", "**.py": "python",
 }  # fmt: skip
 OPTIONS = {
-    "templates/**.html": {"trimmed": "true", "newstyle_gettext": "true"},
-    "static/**.js": {"parse_template_string": "true"},
+    "web/templates/**.html": {"trimmed": "true", "newstyle_gettext": "true"},
+    "web/static/**.js": {"parse_template_string": "true"},
 }
 KEYWORDS: dict[str, Any] = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}
 Message = str | tuple[str, ...]
@@ -210,12 +247,12 @@ Message = str | tuple[str, ...]
 
 @cache
 def messages(kind: str = "") -> dict[Message, list[str]]:
-    """Return every text of the pages, or of files of one kind, with the files that have it."""
+    """Return every text that people read, or of files of one kind, with the files that have it."""
     found: dict[Message, list[str]] = {}
-    extracted = extract_from_dir(FOLDER, list(METHODS.items()), OPTIONS, KEYWORDS)
+    methods = [(p, m) for p, m in METHODS.items() if p.endswith(kind) or m == "ignore"]
+    extracted = extract_from_dir(FOLDER, methods, OPTIONS, KEYWORDS)
     for file, _line, message, _comments, _context in extracted:
-        if file.endswith(kind):
-            found.setdefault(message, []).append(file)
+        found.setdefault(message, []).append(file)
     return found
 
 
