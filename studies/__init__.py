@@ -16,9 +16,7 @@ register(
         "compas-judged": "studies.people.compas:CompasJudged",
         "compas-fitted": "studies.people.compas:CompasFitted",
         "phd-admissions": "studies.people.phd:PhdAdmissions",
-        "taiwan-credit": "studies.people.credit:TaiwanCredit",
-        "german-credit": "studies.people.credit:GermanCredit",
-        "law-school": "studies.people.credit:LawSchool",
+        "recidivism-fitted": "studies.people.recidivism:RecidivismFitted",
     },
 )
 register(

@@ -50,25 +50,34 @@ class Cluster:
             )
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """Yield function(*task) for every task, in the order in which they finish."""
-        distributed = _distributed()
-        client = self._client(distributed)
+        """Yield function(*task) for every task, in the order in which they finish.
+
+        Errors of a task are raised unchanged, those of Dask as ours.
+        """
+        try:
+            distributed: Any = import_module("distributed")
+        except ImportError as error:
+            raise LikewiseError(
+                f"--cluster needs distributed ({error}). Install it with: pip install distributed"
+            ) from error
+        try:
+            client = distributed.Client(self.address, timeout=self.connect_seconds)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise self._refused(
+                f"cannot be reached ({error}). Start one with `dask scheduler` and `dask worker "
+                f"{self.address}`, or leave --cluster out"
+            ) from error
         try:
             self._check_workers(client)
-            futures = {client.submit(quietly, function, *task, pure=False): task for task in tasks}
-            yield from self._gathered(distributed, client, list(futures))
+            futures = {client.submit(quietly, function, *task, pure=False) for task in tasks}
+            for future in self._finished(distributed, client, futures):
+                yield future.result()
+        except distributed.KilledWorker as error:
+            raise self._refused(f"has lost one worker after another by a run: {error}") from error
+        except (distributed.CancelledError, OSError) as error:
+            raise self._refused("was lost") from error
         finally:
             client.close()
-
-    def _client(self, distributed: Any) -> Any:
-        try:
-            return distributed.Client(self.address, timeout=self.connect_seconds)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise LikewiseError(
-                f"The cluster at {self.address!r} cannot be reached ({error}). Start one with "
-                f"`dask scheduler` and `dask worker {self.address}`, or leave --cluster out. "
-                f"Results so far are kept."
-            ) from error
 
     def _check_workers(self, client: Any) -> None:
         """Refuse a cluster without workers, or with one of another version."""
@@ -79,66 +88,44 @@ class Cluster:
         try:
             versions = client.run(version)
         except Exception as error:  # whatever importing Likewise does over there
-            raise LikewiseError(
-                f"A worker of the cluster at {self.address!r} has no Likewise "
-                f"({type(error).__name__}: {error}). Install version {__version__} on all of them."
+            raise self._refused(
+                f"has a worker without Likewise ({type(error).__name__}: {error}). Install version "
+                f"{__version__} on all of them"
             ) from error
         for worker, installed in versions.items():
             if installed != __version__:
-                raise LikewiseError(
-                    f"The worker {worker} has version {installed} of Likewise, and here it is "
-                    f"{__version__}. Results must not depend on who plays: install the same one."
+                raise self._refused(
+                    f"has the worker {worker} with version {installed}, and here it is "
+                    f"{__version__}. Results must not depend on who plays: install the same one"
                 )
 
-    def _no_workers(self) -> LikewiseError:
-        return LikewiseError(
-            f"The cluster at {self.address!r} has had no worker for {self.workers_seconds:.0f} "
-            f"seconds. Start one with `dask worker {self.address}`. Results so far are kept."
-        )
-
-    def _gathered(self, distributed: Any, client: Any, waiting: list[Any]) -> Iterator[Any]:
-        """Yield results as they come; raise errors of a task unchanged, those of Dask as ours."""
+    def _finished(self, distributed: Any, client: Any, pending: set[Any]) -> Iterator[Any]:
+        """Yield futures as they finish, as long as there are workers now and then."""
         last_sign = time.monotonic()
-        pending = set(waiting)
         while pending:
             try:
-                finished = distributed.wait(
+                done = distributed.wait(
                     list(pending), timeout=POLL_SECONDS, return_when="FIRST_COMPLETED"
                 ).done
             except TimeoutError:
-                finished = set()
+                done = set()
             if client.status != "running":
-                raise self._lost()
-            if finished or client.scheduler_info()["workers"]:
+                raise self._refused("was lost")
+            if done or client.scheduler_info()["workers"]:
                 last_sign = time.monotonic()
             elif time.monotonic() - last_sign > self.workers_seconds:
                 raise self._no_workers()
-            for future in finished:
-                pending.discard(future)
-                yield self._result(distributed, future)
+            pending -= done
+            yield from done
 
-    def _result(self, distributed: Any, future: Any) -> Any:
-        try:
-            return future.result()
-        except distributed.KilledWorker as error:
-            raise LikewiseError(
-                f"The same run has ended one worker of the cluster after another: {error}. "
-                f"Results so far are kept."
-            ) from error
-        except (distributed.CancelledError, OSError) as error:
-            raise self._lost() from error
-
-    def _lost(self) -> LikewiseError:
-        return LikewiseError(
-            f"The cluster at {self.address!r} was lost. Results so far are kept; run the same "
-            f"command again to go on."
+    def _no_workers(self) -> LikewiseError:
+        return self._refused(
+            f"has had no worker for {self.workers_seconds:.0f} seconds. Start one with `dask "
+            f"worker {self.address}`"
         )
 
-
-def _distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ImportError as error:
-        raise LikewiseError(
-            f"--cluster needs distributed ({error}). Install it with: pip install distributed"
-        ) from error
+    def _refused(self, what: str) -> LikewiseError:
+        return LikewiseError(
+            f"The cluster at {self.address!r} {what}. Results so far are kept; the same command "
+            f"goes on from there."
+        )

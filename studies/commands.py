@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from likewise.cli.main import AT_LEAST_ONE, CONTEXT, Group, is_pipe, note, progress_bar, write_text
-from likewise.cli.options import JOBS, JSON, WORLD_SETTINGS, game_of, game_options, option_group
+from likewise.cli.options import (
+    JOBS,
+    WORLD_SETTINGS,
+    OutputFile,
+    game_of,
+    game_options,
+    option_group,
+)
+from studies.pages import as_json, keep, write_between_marks
 
 if TYPE_CHECKING:
     from likewise.simulate.parallel import Workers
@@ -31,7 +39,10 @@ GPU_FIGURES = Path("studies/results/performance-gpu.json")
 @main.command(short_help="Measure the speed of this machine (minutes).")
 @click.argument("rows", nargs=-1)
 @click.option("--quick", is_flag=True, help="Small shapes: shows that it runs, and no more.")
-@JSON
+@click.option(
+    "--json", "json_path", metavar="FILE", type=OutputFile("-"),
+    help="Write one JSON object; - for standard output.",
+)  # fmt: skip
 @click.option(
     "--write",
     is_flag=True,
@@ -49,26 +60,18 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         _check_here(PAGE)
     if absent("fast"):
         raise missing("The benchmark", "numba", "fast")
-    from studies.benchmark.items import markdown, plain
+    from studies.benchmark.items import markdown
     from studies.benchmark.run import merged, run_benchmark
 
     report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
     if json_path is not None:
-        write_text(json_path, _as_json(report))
+        write_text(json_path, as_json(report))
     if not is_pipe(json_path):
-        click.echo(plain(report))
+        click.echo(markdown(report))
     if write:
-        from studies.sweep.tables import write_between_marks
-
-        if FIGURES.is_file():
-            report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)
-        write_text(FIGURES, _as_json(report))
-        write_between_marks(PAGE, "benchmark", markdown(report))
+        report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)
+        keep(report, FIGURES, PAGE, "benchmark", markdown(report))
         write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
-
-
-def _as_json(report: Any) -> str:
-    return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
 
 
 TABLES = ("points", "summary", "frontier", "rates", "calls")
@@ -262,26 +265,6 @@ def _compare(
         click.echo(sweep_markdown(sweep, rows, table) + "\n")
 
 
-@main.command(short_help="The same stream under different rules: agreement, decisive members.")
-@game_options("world")
-@click.option(
-    "--rule", "rules", multiple=True, default=("majority", "at_least(80%)", "any"),
-    show_default=True, help="A rule; may be given several times.",
-)  # fmt: skip
-@WORLD_SETTINGS
-@game_options("alpha", "rounds", "seed")
-def panels(rules: tuple[str, ...], **options: Any) -> None:
-    """Play the same rounds under several rules, and say how far the members agree.
-
-    \b
-    For example
-      python -m studies panels --world compas-judged --rule majority --rule any
-    """
-    from studies.comparing import panel_markdown, panel_study
-
-    click.echo(panel_markdown(panel_study(game_of(**options), rules)))
-
-
 @main.command(short_help="Make the figures and tables of docs/paper anew, from stored rows.")
 def paper() -> None:
     """Draw the figures of the paper, and put its tables into its page; nothing is played."""
@@ -305,7 +288,8 @@ def people(sets: tuple[str, ...], write: bool) -> None:
     """
     from likewise.simulate.world import MissingDataError
     from studies.people.benchmark import PAGE as PEOPLE_PAGE
-    from studies.people.benchmark import keep, markdown, row_of
+    from studies.people.benchmark import markdown, row_of
+    from studies.people.benchmark import write as write_rows
     from studies.people.judgements import SETS, load
 
     if write:
@@ -321,20 +305,8 @@ def people(sets: tuple[str, ...], write: bool) -> None:
     if not rows:
         raise click.UsageError("No set of judgements is here, so there is nothing to measure.")
     if write:
-        keep(rows)
+        write_rows(rows)
     click.echo(markdown(rows))
-
-
-@main.command(short_help="The shape of the code in numbers.")
-def shape() -> None:
-    """Print what a newcomer has to walk through: lines, imports, names, files of a round."""
-    from tempfile import TemporaryDirectory
-
-    from studies.shape import shape_lines
-
-    with TemporaryDirectory() as folder:
-        for line in shape_lines(Path(folder)):
-            click.echo(line)
 
 
 @main.command(short_help="Walk through what has to hold before a version is tagged.")

@@ -26,11 +26,12 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
+from studies.pages import keep, table
 from studies.people.compas import CompasJudged
 from studies.people.phd import PhdAdmissions
-from studies.sweep.tables import write_between_marks
 
 ALPHA, SITTING = 0.2, 25
+TEXTS = ("case", "needed")
 ROWS, PAGE = Path("studies/results/elicitation.json"), Path("docs/research/results.md")
 
 
@@ -166,28 +167,23 @@ def _covered(case: Case, fitted: Elicited) -> dict[str, int]:
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of the page."""
-    lines = [
-        "| case | judgements a member | pairs reported by the true panel | F1, mean (worst seed) | "
-        "F1 of even weights | distances known to | nine in ten were within | proposed alpha | "
-        "within what is known | within alpha | weights within 90 % |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    heads = (
+        "case", "judgements a member", "pairs reported by the true panel", "F1, mean (worst seed)",
+        "F1 of even weights", "distances known to", "nine in ten were within", "proposed alpha",
+        "within what is known", "within alpha", "weights within 90 %",
+    )  # fmt: skip
+    lines = []
     for case, count in dict.fromkeys((row["case"], row["judgements"]) for row in rows):
         chosen = [r for r in rows if (r["case"], r["judgements"]) == (case, count)]
-
-        def mean(key: str, rows: list[dict[str, Any]] = chosen) -> float:
-            return float(np.mean([row[key] for row in rows]))
-
+        mean = {k: float(np.mean([r[k] for r in chosen])) for k in chosen[0] if k not in TEXTS}
         worst = min(row["f1"] for row in chosen)
-        lines.append(
-            f"| {case} | {count} | {100 * mean('base_rate'):.1f} % | "
-            f"{mean('f1'):.2f} ({worst:.2f}) | "
-            f"{mean('f1_even'):.2f} | {mean('known_to'):.2f} | {mean('off'):.2f} | "
-            f"{mean('alpha'):.2f} | {100 * mean('within_known'):.0f} % | "
-            f"{100 * mean('within_alpha'):.0f} % | {_share(chosen)} |"
-        )
-    return "\n".join(lines)
+        lines.append((
+            case, str(count), f"{100 * mean['base_rate']:.1f} %", f"{mean['f1']:.2f} ({worst:.2f})",
+            *(f"{mean[key]:.2f}" for key in ("f1_even", "known_to", "off", "alpha")),
+            *(f"{100 * mean[key]:.0f} %" for key in ("within_known", "within_alpha")),
+            _share(chosen),
+        ))  # fmt: skip
+    return table(heads, lines)
 
 
 def _share(rows: Sequence[dict[str, Any]]) -> str:
@@ -211,12 +207,9 @@ def main(cases: Sequence[str], seeds: int, write: bool) -> None:
             continue
         click.echo(markdown(rows))
         kept = [row for row in kept if row["case"] != case] + rows
+        kept.sort(key=lambda row: list(CASES).index(row["case"]))
         if write:
-            ROWS.write_text(json.dumps(kept, indent=0) + "\n")
-    kept.sort(key=lambda row: list(CASES).index(row["case"]))
-    if write:
-        ROWS.write_text(json.dumps(kept, indent=0) + "\n")
-        write_between_marks(PAGE, "elicitation", markdown(kept))
+            keep(kept, ROWS, PAGE, "elicitation", markdown(kept))
 
 
 if __name__ == "__main__":

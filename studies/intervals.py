@@ -7,9 +7,9 @@ writes ``studies/results/intervals.json`` and the table of the documentation (a 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits.comparison import rate_of_pairs
 from likewise.numerics.intervals import Interval, share
 from likewise.panel import WeightedL1
-from studies.sweep.tables import table_lines, write_between_marks
+from studies.pages import keep, table
 
 ROWS, PAGE = Path("studies/results/intervals.json"), Path("docs/research/results.md")
 SHARES = (0.5, 0.01, 0.999)
@@ -50,44 +50,28 @@ def _both(successes: float, trials: int, truth: float) -> tuple[Coverage, Covera
     return ours, other
 
 
-def of_draws(p: float, n: int) -> Trial:
+def of_draws(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Coverage]:
     """The share of draws: pairs, or decisions about a group."""
-
-    def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        return _both(int(rng.binomial(n, p)), n, p)
-
-    return trial
+    return _both(int(rng.binomial(n, p)), n, p)
 
 
-def of_people(p: float, n: int, population: int = 2000) -> Trial:
-    """The share of people touched, from some who are drawn without being put back."""
-    touched = round(p * population)
-
-    def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        drawn = int(rng.hypergeometric(touched, population - touched, n))
-        return _both(drawn, n, touched / population)
-
-    return trial
+def of_people(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Coverage]:
+    """The share of 2,000 people touched, from some who are drawn without being put back."""
+    touched = round(p * 2000)
+    drawn = int(rng.hypergeometric(touched, 2000 - touched, n))
+    return _both(drawn, n, touched / 2000)
 
 
-def of_scores(p: float, n: int, strength: float) -> Trial:
+def of_scores(rng: np.random.Generator, p: float, n: int, strength: float) -> tuple[Coverage, None]:
     """The mean of scores within [0, 1]: the rate of a group whose scores are chances."""
-
-    def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        x = float(rng.beta(strength * p, strength * (1 - p), n).sum())
-        return coverage(share(x, n), p), None
-
-    return trial
+    x = float(rng.beta(strength * p, strength * (1 - p), n).sum())
+    return coverage(share(x, n), p), None
 
 
-def of_change(p: float, n: int) -> Trial:
+def of_change(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, None]:
     """The change of a rate between two groups of people."""
-
-    def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        before, after = (share(int(rng.binomial(n, p)), n) for _ in range(2))
-        return coverage(after.minus(before), 0.0), None
-
-    return trial
+    before, after = (share(int(rng.binomial(n, p)), n) for _ in range(2))
+    return coverage(after.minus(before), 0.0), None
 
 
 SCHEMA = FeatureSchema((Feature("income", low=0, high=100),))
@@ -122,27 +106,25 @@ def of_audits(p: float, band: bool, k: int = 2000) -> Trial:
     return trial
 
 
-def of_months(p: float, k: int = 100) -> Trial:
+def of_months(rng: np.random.Generator, p: float, k: int) -> tuple[Coverage, None]:
     """Two months of different people, audited in full: the change of the share of pairs."""
     alpha = 1 - math.sqrt(p)
-
-    def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        months = [rate_of_pairs(_audited(rng.random(k), alpha, 1, k, [alpha])) for _ in range(2)]
-        return coverage(months[1].minus(months[0]), 0.0), None
-
-    return trial
+    months = [rate_of_pairs(_audited(rng.random(k), alpha, 1, k, [alpha])) for _ in range(2)]
+    return coverage(months[1].minus(months[0]), 0.0), None
 
 
 KINDS: dict[str, Callable[[float], Trial]] = {
-    "a group's rate, 30 decisions": lambda p: of_draws(p, 30),
-    "a group's rate, 1,000 decisions": lambda p: of_draws(p, 1000),
-    "a group's rate, 100 scores near 0 and 1": lambda p: of_scores(p, 100, 0.2),
-    "a group's rate, 100 scores in between": lambda p: of_scores(p, 100, 5.0),
-    "people touched, 64 of 2,000 drawn": lambda p: of_people(p, 64),
+    "a group's rate, 30 decisions": lambda p: partial(of_draws, p=p, n=30),
+    "a group's rate, 1,000 decisions": lambda p: partial(of_draws, p=p, n=1000),
+    "a group's rate, 100 scores near 0 and 1": lambda p: partial(
+        of_scores, p=p, n=100, strength=0.2
+    ),
+    "a group's rate, 100 scores in between": lambda p: partial(of_scores, p=p, n=100, strength=5.0),
+    "people touched, 64 of 2,000 drawn": lambda p: partial(of_people, p=p, n=64),
     "pairs reported, 1,000 drawn": lambda p: of_audits(p, band=False),
     "the curve, at all alphas at once": lambda p: of_audits(p, band=True),
-    "change of a rate, 200 decisions each": lambda p: of_change(p, 200),
-    "change of pairs reported, two months of 100 people": of_months,
+    "change of a rate, 200 decisions each": lambda p: partial(of_change, p=p, n=200),
+    "change of pairs reported, two months of 100 people": lambda p: partial(of_months, p=p, k=100),
 }
 
 
@@ -174,14 +156,13 @@ def markdown(rows: list[dict[str, Any]]) -> str:
             if row["kind"] == kind
         ]
         lines.append((kind, *cells))
-    return "\n".join(table_lines(("interval", *(f"at {p}" for p in SHARES)), lines))
+    return table(("interval", *(f"at {p}" for p in SHARES)), lines)
 
 
 def main() -> None:
     """Measure everything, keep the rows, and write the table."""
     rows = [measured(kind, p) for kind in KINDS for p in SHARES]
-    ROWS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    write_between_marks(PAGE, "intervals", markdown(rows))
+    keep(rows, ROWS, PAGE, "intervals", markdown(rows))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ logistic function of the bureau's score; a steeper one has twice the share of re
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,7 @@ from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Panel
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
-from studies.sweep.tables import write_between_marks
+from studies.pages import keep, table
 
 ALPHA, FLAT = 0.2, 60.0
 PANEL = Panel(five_auditors(1.0), "majority")
@@ -62,7 +61,6 @@ def steep() -> float:
 
 
 def monitors(seed: int) -> dict[str, Monitor]:
-    """A monitor for every baseline."""
     stated = share(FLAT)
     return {
         "stated": Monitor(PANEL, ALPHA, stated, seed=seed),
@@ -111,25 +109,25 @@ def measured(streams: int, delays: int) -> Iterator[dict[str, Any]]:
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:
-    """The two tables of the page."""
-    quiet = [row for row in rows if row["kind"] == "no change"]
     shares = rows[0]
-    lines = [
+    quiet = (
+        (r["baseline"], str(r["batches"]), str(r["size"]), f"{r['streams']:,}",
+         f"{100 * r['alarms'] / r['streams']:.1f} %")
+        for r in rows if r["kind"] == "no change"
+    )  # fmt: skip
+    doubled = (
+        (r["baseline"], str(r["size"]), f"{r['streams']:,}",
+         f"{100 * r['alarms'] / r['streams']:.1f} %", f"{r['delay']:g} ({r['delay_90']:g})")
+        for r in rows if r["kind"] == "doubling"
+    )  # fmt: skip
+    return "\n\n".join([
         f"Share of reported pairs: {100 * shares['before']:.2f} %; after the change "
         f"{100 * shares['after']:.2f} %.",
-        "",
-        "| baseline | batches | people a batch | streams without change | with an alarm |",
-        "|---|---|---|---|---|",
-        *(f"| {r['baseline']} | {r['batches']} | {r['size']} | {r['streams']:,} | "
-          f"{100 * r['alarms'] / r['streams']:.1f} % |" for r in quiet), "",
-        "| baseline | people a batch | streams that double after batch 20 | alarm by batch 60 | "
-        "delay in batches, median (nine in ten) |",
-        "|---|---|---|---|---|",
-        *(f"| {r['baseline']} | {r['size']} | {r['streams']:,} | "
-          f"{100 * r['alarms'] / r['streams']:.1f} % | "
-          f"{r['delay']:g} ({r['delay_90']:g}) |" for r in rows if r["kind"] == "doubling"),
-    ]  # fmt: skip
-    return "\n".join(lines)
+        table(("baseline", "batches", "people a batch", "streams without change", "with an alarm"),
+              quiet),
+        table(("baseline", "people a batch", "streams that double after batch 20",
+               "alarm by batch 60", "delay in batches, median (nine in ten)"), doubled),
+    ])  # fmt: skip
 
 
 @click.command()
@@ -141,8 +139,7 @@ def main(streams: int, delays: int, write: bool) -> None:
     rows = list(measured(streams, delays))
     click.echo(markdown(rows))
     if write:
-        ROWS.write_text(json.dumps(rows, indent=0) + "\n")
-        write_between_marks(PAGE, "monitoring", markdown(rows))
+        keep(rows, ROWS, PAGE, "monitoring", markdown(rows))
 
 
 if __name__ == "__main__":

@@ -84,7 +84,6 @@ def bill_of_materials(name: str) -> str:
 
 
 def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

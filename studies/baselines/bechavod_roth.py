@@ -11,14 +11,14 @@ log|H|/w + w·K·T/2 over w.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from likewise.errors import ParameterError
-from likewise.hypotheses.base import HypothesisClass, Points, score
+from likewise.hypotheses.base import GibbsPolicy, HypothesisClass, Points
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import ExponentialWeights, Perturbed
@@ -27,14 +27,16 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import VIEW_DRAWS
-from likewise.validation import choice, real
+from likewise.validation import choice, within
 from studies.baselines.encoding import (
+    OWN,
     EncodedPredecessor,
     Round,
-    check_divisor,
+    WeightedPredecessor,
     exact_weights,
     horizon_of,
     power_of,
+    scores_of,
 )
 
 
@@ -53,7 +55,7 @@ class PerturbedPredecessor(EncodedPredecessor):
     engine: str = "compiled"
 
     def __post_init__(self) -> None:
-        check_divisor("noise_divisor", self.noise_divisor, 1e12)
+        within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
         choice("engine", self.engine, ENGINES, "They all agree.")
         # Labels are one-sided for those that resample.
         self.feedback = "one-sided" if self.redraws else "full"
@@ -79,14 +81,6 @@ class PerturbedPredecessor(EncodedPredecessor):
         """R + M, whatever the round; the draw that decides is one of the R."""
         return float(self.elicited + self.redraws)
 
-    @property
-    def constants(self) -> dict[str, Any]:
-        """C, R, M and the noise."""
-        return {
-            "copies": self.copies, "draws": self.elicited, "redraws": self.redraws,
-            "scale": self.scale,
-        }  # fmt: skip
-
     def _law(self) -> Perturbed:
         scales = np.array([self.scale])
         return Perturbed(self.hypotheses, self.costs, scales, self.dimension, self.engine)
@@ -97,7 +91,7 @@ class PerturbedPredecessor(EncodedPredecessor):
         stream = Stream(self.seed, Purpose.ELICIT, self.number)
         approvals = law.approvals(points, stream, first_draw=0, draws=self.elicited)
         counts = approvals.sum(axis=0, dtype=np.int64).tolist()
-        scores = np.array([score(n, self.elicited) for n in counts], dtype=np.int64)
+        scores = scores_of((n, self.elicited) for n in counts)
         chosen = Stream(self.seed, Purpose.DECIDE, self.number).below(self.elicited)
         approved = approvals[chosen].astype(bool)
         self._calls += self.elicited + self.redraws
@@ -116,7 +110,7 @@ class PerturbedPredecessor(EncodedPredecessor):
         points = self.hypotheses.locate(people)
         approvals = self._law().approvals(points, stream, first_draw=0, draws=VIEW_DRAWS)
         counts = approvals.sum(axis=0, dtype=np.int64).tolist()
-        return np.array([score(n, VIEW_DRAWS) for n in counts], dtype=np.int64)
+        return scores_of((n, VIEW_DRAWS) for n in counts)
 
 
 Power = tuple[int, int]
@@ -131,7 +125,7 @@ def perturbed(
         hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
         rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
     ) -> PerturbedPredecessor:  # fmt: skip
-        """Context-FTPL on the encoded stream."""
+        """Context-FTPL on reports as copies, tuned to the horizon."""
         horizon = horizon_of(rounds, name)
         return PerturbedPredecessor(
             name, hypotheses, k, alpha, eps, seed, horizon,
@@ -160,7 +154,7 @@ def exp2(
 
 
 @dataclass(eq=False)
-class Exp2(EncodedPredecessor):
+class Exp2(WeightedPredecessor):
     """Exponential weights with a flat prior, at a temperature that the horizon fixes."""
 
     rounds: int
@@ -169,7 +163,7 @@ class Exp2(EncodedPredecessor):
     feedback = "one-sided"
 
     def __post_init__(self) -> None:
-        check_divisor("noise_divisor", self.noise_divisor, 1e12)
+        within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
         remedy = "bechavod-roth needs an oracle alone."
         self._flat = exact_weights(self.hypotheses, self.name, remedy).with_prior("flat")
         self.begin(self.copies)
@@ -181,29 +175,17 @@ class Exp2(EncodedPredecessor):
         log_size = max(self.hypotheses.log_size, 1.0)
         return math.sqrt(dimension * self.rounds / (2.0 * log_size)) / self.noise_divisor
 
-    @property
-    def constants(self) -> dict[str, Any]:
-        """C and 1/w."""
-        return {"copies": self.copies, "temperature": self.temperature}
+    def weigh(self) -> GibbsPolicy:
+        return self._flat.weigh(self.costs, self.temperature * ONE)
 
-    def play(self, points: Points) -> Round:
-        """The weights themselves, one draw of them, and one over the chance of what was chosen."""
-        policy = self._flat.weigh(self.costs, self.temperature * ONE)
-        weights = policy.approval(points)
-        scores = np.array([score(w, total) for w, total in weights], dtype=np.int64)
-        stream = Stream(self.seed, Purpose.DECIDE, self.number)
-        approved = policy.draw(points, stream, 0).astype(bool)
-        inverse = [
+    def weights_of(
+        self, weights: Sequence[tuple[int, int]], approved: npt.NDArray[np.bool_]
+    ) -> list[int]:
+        """One over the chance of what was chosen."""
+        return [
             (total * ONE) // (weight if yes else total - weight)
             for (weight, total), yes in zip(weights, approved.tolist(), strict=True)
         ]
-        return Round(scores, approved, inverse)
-
-    def chances(self, people: People) -> IntArray:
-        """Exactly."""
-        points = self.hypotheses.locate(people)
-        weights = self._flat.weigh(self.costs, self.temperature * ONE).approval(points)
-        return np.array([score(w, total) for w, total in weights], dtype=np.int64)
 
 
 bechavod_jung_wu = baseline(
@@ -222,47 +204,27 @@ def fixed_trade_off(
 
 
 @dataclass(eq=False)
-class FixedTradeOff(EncodedPredecessor):
+class FixedTradeOff(WeightedPredecessor):
     """Exponential weights on Σ error/k + lam·Σ reports, where lam is the fixed ``price``."""
 
     price: float
 
     def __post_init__(self) -> None:
-        price = real("lam", self.price, "It is the price of a report.")
-        if not 0 <= price <= 1000:
-            rule = "must be in [0, 1000]"
-            raise ParameterError("lam", rule, price, "It is the price of a report.")
+        within("lam", self.price, 0, 1000, "It is the price of a report.")
         self._exact = exact_weights(self.hypotheses, self.name)
         self._x = ExponentialWeights().default_x(self.hypotheses)
         self._squares = 0.0
         self.begin(copies=1)
 
     @property
-    def constants(self) -> dict[str, Any]:
-        """The price."""
-        return {"lam": self.price}
-
-    @property
     def lam(self) -> float:
         """The price, always the same."""
         return self.price
 
-    def _scale(self) -> float:
+    def weigh(self) -> GibbsPolicy:
         largest = 1.0 + 2.0 * self.price
-        return self._x * math.sqrt(largest * largest + self._squares) * ONE
-
-    def play(self, points: Points) -> Round:
-        """The weights themselves, and one draw of them."""
-        policy = self._exact.weigh(self.costs, self._scale())
-        scores = np.array([score(w, total) for w, total in policy.approval(points)], dtype=np.int64)
-        stream = Stream(self.seed, Purpose.DECIDE, self.number)
-        return Round(scores, policy.draw(points, stream, 0).astype(bool), [ONE] * len(scores))
-
-    def chances(self, people: People) -> IntArray:
-        """Exactly."""
-        points = self.hypotheses.locate(people)
-        weights = self._exact.weigh(self.costs, self._scale()).approval(points)
-        return np.array([score(w, total) for w, total in weights], dtype=np.int64)
+        scale = self._x * math.sqrt(largest * largest + self._squares) * ONE
+        return self._exact.weigh(self.costs, scale)
 
     def hear(self, event: Audited | Labelled | Any) -> None:
         """Charge lam for a report, and 1/k for an error."""

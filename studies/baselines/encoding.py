@@ -13,20 +13,25 @@ and J′ are numbers of redraws until somebody is approved, or rejected. The cop
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, LikewiseError, ParameterError
-from likewise.hypotheses.base import ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.base import ExactWeights, GibbsPolicy, HypothesisClass, Points, score
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.rounds import Deployment
 from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
 from likewise.simulate.rounds import Algorithm, Feedback
-from likewise.validation import integer, real
+from likewise.validation import integer
+
+OWN = "1 is the predecessor's own."
+"""What to do about a divisor of its noise or widths that makes no sense."""
 
 
 def horizon_of(rounds: int | None, name: str) -> int:
@@ -34,13 +39,6 @@ def horizon_of(rounds: int | None, name: str) -> int:
     if rounds is None:
         raise ParameterError("rounds", f"must be given for {name}", rounds, "Its constants need T.")
     return integer("rounds", rounds, 1, 1 << 32, "It is T.")
-
-
-def check_divisor(name: str, value: float, most: float) -> None:
-    """Check a divisor of a predecessor's own noise or widths: above 0 and below the most."""
-    divisor = real(name, value, "1 is the predecessor's own.")
-    if not 0 < divisor < most:
-        raise ParameterError(name, f"must be in (0, {most:,.0f})", divisor, "Try 1.")
 
 
 def exact_weights(hypotheses: HypothesisClass, name: str, instead: str = "") -> ExactWeights:
@@ -80,17 +78,15 @@ class Predecessor(Algorithm):
         """None, whatever the horizon."""
         return 0.0
 
-    @property
-    @abstractmethod
-    def constants(self) -> dict[str, Any]:
-        """Its own settings and what follows from them, by name."""
-
     def settings(self) -> dict[str, Any]:
         """The settings that all have, and its own."""
-        return {
-            "algorithm": self.name, "hypotheses": self.hypotheses.spec(), "k": self.k,
-            "alpha": self.alpha, "eps": self.eps, "seed": self.seed, **self.constants,
-        }  # fmt: skip
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**values, "hypotheses": self.hypotheses.spec()}
+
+
+def scores_of(weights: Iterable[tuple[int, int]]) -> IntArray:
+    """Scores in units from the weight of those that approve, and that of all."""
+    return np.array([score(*pair) for pair in weights], dtype=np.int64)
 
 
 def power_of(rounds: int, numerator: int, denominator: int) -> int:
@@ -211,3 +207,30 @@ class EncodedPredecessor(Predecessor):
         if self._points is None or self._round is None:
             raise LikewiseError("There is no round before somebody has been deployed to.")
         return self._points, self._round
+
+
+@dataclass(eq=False)
+class WeightedPredecessor(EncodedPredecessor):
+    """Exponential weights on the costs: it needs no oracle, and its scores are exact."""
+
+    @abstractmethod
+    def weigh(self) -> GibbsPolicy:
+        """The policy that the costs so far make."""
+
+    def weights_of(
+        self, weights: Sequence[tuple[int, int]], approved: npt.NDArray[np.bool_]  # noqa: ARG002
+    ) -> list[int]:  # fmt: skip
+        """J of the decided, in units: 1 with full information."""
+        return [ONE] * len(weights)
+
+    def play(self, points: Points) -> Round:
+        """The weights themselves, and one draw of them."""
+        policy = self.weigh()
+        weights = policy.approval(points)
+        stream = Stream(self.seed, Purpose.DECIDE, self.number)
+        approved = policy.draw(points, stream, 0).astype(bool)
+        return Round(scores_of(weights), approved, self.weights_of(weights, approved))
+
+    def chances(self, people: People) -> IntArray:
+        """Exactly."""
+        return scores_of(self.weigh().approval(self.hypotheses.locate(people)))

@@ -18,7 +18,6 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,8 @@ from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
 from likewise.simulate.world import Encounter, Steady, numbered, setting
-from studies.baselines.encoding import Predecessor, check_divisor, horizon_of
+from likewise.validation import within
+from studies.baselines.encoding import OWN, Predecessor, horizon_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,9 @@ class Ellipsoid:
 
     @classmethod
     def ball(cls, dimension: int, radius: float) -> Ellipsoid:
-        """A ball around 0."""
         return cls(np.zeros(dimension), np.eye(dimension) * radius * radius)
 
     def guess(self, features: FloatArray) -> float:
-        """⟨centre, features⟩."""
         return float(_dot(self.centre, features))
 
     def width(self, features: FloatArray) -> float:
@@ -80,7 +78,6 @@ class Ellipsoid:
         return Ellipsoid(centre, shape * (n * n / (n * n - 1.0)))
 
     def contains(self, w: FloatArray, slack: float = 1e-9) -> bool:
-        """Test whether some parameters are inside."""
         apart = w - self.centre
         solved: FloatArray = np.linalg.solve(self.shape, apart).astype(np.float64)
         return _dot(apart, solved) <= 1 + slack
@@ -114,7 +111,7 @@ def gillen(
 
 @dataclass(eq=False)
 class Gillen(Predecessor):
-    """The algorithm: estimates of the rewards and of the distances, and a program a round."""
+    """The algorithm: estimates of rewards and distances, and a program of k variables a round."""
 
     rounds: int
     width_divisor: float
@@ -122,7 +119,7 @@ class Gillen(Predecessor):
     selection = AllPairs()
 
     def __post_init__(self) -> None:
-        check_divisor("width_divisor", self.width_divisor, 1e6)
+        within("width_divisor", self.width_divisor, 0, 1e6, OWN, ends="()")
         if self.hypotheses.schema.names != WORLD:
             raise LikewiseError(
                 f"gillen is defined in the world linear alone, whose features are "
@@ -142,11 +139,6 @@ class Gillen(Predecessor):
     def sensitivity(self) -> int:
         """0: the auditor names every pair whose gap exceeds the distance."""
         return 0
-
-    @property
-    def constants(self) -> dict[str, Any]:
-        """The horizon and the divisor; it solves one linear program of k variables a round."""
-        return {"rounds": self.rounds, "width_divisor": self.width_divisor}
 
     def _solved(self, people: People) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Normed people, their p, and the distances that it was made with."""
@@ -177,7 +169,6 @@ class Gillen(Predecessor):
         return Deployment(f"r{self.number}", people.ids, self._scores, coins < p)
 
     def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
-        """p itself."""
         return self._scores
 
     def hear(self, event: Feedback) -> None:
@@ -264,7 +255,6 @@ class Linear(Steady):
 
     @cached_property
     def panel(self) -> Panel:
-        """One auditor."""
         distance = Mahalanobis(SCHEMA.names, MATRIX, scale=1.0 / self.leniency)
         return Panel([MetricAuditor("auditor", distance)], "any")
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,8 +32,8 @@ from likewise.panel.reports import LargestGap
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from studies.baselines.encoding import Predecessor, check_divisor, exact_weights
-from studies.baselines.sinha_vaze import share_of
+from likewise.validation import within
+from studies.baselines.encoding import OWN, Predecessor, exact_weights
 
 # M begins as START times the unit matrix: with none, gaps that tell nothing are all it would play.
 START, SHARPNESS = 0.05, 10.0
@@ -134,10 +133,10 @@ class LearntMetric(Predecessor):
     selection = LargestGap()
 
     def __post_init__(self) -> None:
-        check_divisor("rate", self.rate, 1e6)
-        check_divisor("caution", self.caution, 1e6)
-        share_of("margin_share", self.margin_share)
-        share_of("kappa_share", self.kappa_share)
+        within("rate", self.rate, 0, 1e6, OWN, ends="()")
+        within("caution", self.caution, 0, 1e6, OWN, ends="()")
+        within("margin_share", self.margin_share, 0, 1, "It is a share.")
+        within("kappa_share", self.kappa_share, 0, 1, "It is a share.")
         self._exact = exact_weights(self.hypotheses, self.name)
         schema = self.hypotheses.schema
         self._names = tuple(name.strip() for name in self.columns.split(",") if name.strip())
@@ -155,16 +154,7 @@ class LearntMetric(Predecessor):
 
     @property
     def sensitivity(self) -> int:
-        """alpha − kappa_share·eps."""
         return to_units(self.alpha - self.kappa_share * self.eps)
-
-    @property
-    def constants(self) -> dict[str, Any]:
-        """Its own settings."""
-        return {
-            "rate": self.rate, "caution": self.caution, "margin_share": self.margin_share,
-            "kappa_share": self.kappa_share, "columns": self.columns,
-        }  # fmt: skip
 
     def chances(self, people: People) -> IntArray:
         """The fair choice for these people, by what is known now."""
@@ -198,7 +188,6 @@ class LearntMetric(Predecessor):
         return Deployment(f"r{self.number}", people.ids, self._scores, approved)
 
     def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
-        """The scores themselves."""
         return self._scores
 
     def hear(self, event: Feedback) -> None:

@@ -17,24 +17,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from likewise.errors import ParameterError
-from likewise.hypotheses.base import GibbsPolicy, HypothesisClass, Points, score
+from likewise.hypotheses.base import GibbsPolicy, HypothesisClass
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import engine_for
-from likewise.numerics.fixed_point import ONE, IntArray, exp_of_negative, to_units
-from likewise.numerics.randomness import Purpose, Stream
-from likewise.people.schema import People
+from likewise.numerics.fixed_point import ONE, exp_of_negative, to_units
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from likewise.validation import real
+from likewise.validation import within
 from studies.baselines.encoding import (
-    EncodedPredecessor,
-    Round,
-    check_divisor,
+    OWN,
+    WeightedPredecessor,
     exact_weights,
     horizon_of,
     power_of,
@@ -61,20 +54,8 @@ def sinha_vaze(
     )  # fmt: skip
 
 
-def share_of(name: str, value: float) -> float:
-    """Check a number in [0, 1].
-
-    >>> share_of("beta", 0.5)
-    0.5
-    """
-    share = real(name, value, "It is a share.")
-    if not 0 <= share <= 1:
-        raise ParameterError(name, "must be in [0, 1]", share, "It is a share.")
-    return share
-
-
 @dataclass(eq=False)
-class SinhaVaze(EncodedPredecessor):
+class SinhaVaze(WeightedPredecessor):
     """Exponential weights at a temperature of its own losses, and Q, the violations so far."""
 
     rounds: int
@@ -85,10 +66,10 @@ class SinhaVaze(EncodedPredecessor):
     prior: str
 
     def __post_init__(self) -> None:
-        check_divisor("steepness", self.steepness, 1e12)
-        check_divisor("noise_divisor", self.noise_divisor, 1e12)
-        share_of("beta", self.beta)
-        share_of("kappa_share", self.kappa_share)
+        within("steepness", self.steepness, 0, 1e12, OWN, ends="()")
+        within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
+        within("beta", self.beta, 0, 1, "It is a share.")
+        within("kappa_share", self.kappa_share, 0, 1, "It is a share.")
         self._exact = exact_weights(self.hypotheses, self.name).with_prior(self.prior)
         self._log_size = max(self._exact.log_inverse_prior, 1.0)
         # T^(1 − beta) to six digits, the same on every machine.
@@ -100,17 +81,7 @@ class SinhaVaze(EncodedPredecessor):
 
     @property
     def sensitivity(self) -> int:
-        """alpha − kappa_share·eps."""
         return to_units(self.alpha - self.kappa_share * self.eps)
-
-    @property
-    def constants(self) -> dict[str, Any]:
-        """Its settings, and lam of the potential."""
-        return {
-            "rounds": self.rounds, "beta": self.beta, "steepness": self.steepness,
-            "noise_divisor": self.noise_divisor, "kappa_share": self.kappa_share,
-            "prior": self.prior, "growth": self.growth,
-        }  # fmt: skip
 
     @property
     def lam(self) -> float:
@@ -118,23 +89,11 @@ class SinhaVaze(EncodedPredecessor):
         exponent = min(self.growth * self.excess, LARGEST_EXPONENT)
         return self.growth / exp_of_negative(exponent)
 
-    def _policy(self) -> GibbsPolicy:
+    def weigh(self) -> GibbsPolicy:
         largest = 1.0 + self.lam
         scale = math.sqrt(largest * largest + largest * self._incurred / self._log_size)
         engine = engine_for("compiled", self.hypotheses)
         return engine.weigh(self._exact, self.costs, scale / self.noise_divisor * ONE)
-
-    def play(self, points: Points) -> Round:
-        """The weights themselves, and one draw of them."""
-        policy = self._policy()
-        scores = np.array([score(w, total) for w, total in policy.approval(points)], dtype=np.int64)
-        stream = Stream(self.seed, Purpose.DECIDE, self.number)
-        return Round(scores, policy.draw(points, stream, 0).astype(bool), [ONE] * len(scores))
-
-    def chances(self, people: People) -> IntArray:
-        """Exactly."""
-        weights = self._policy().approval(self.hypotheses.locate(people))
-        return np.array([score(w, total) for w, total in weights], dtype=np.int64)
 
     def hear(self, event: Feedback) -> None:
         """Charge 1/k for an error; for a report, first add its violation to Q, then charge Φ′."""

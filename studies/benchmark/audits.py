@@ -1,4 +1,4 @@
-"""Audits of many people: time beside that of an earlier commit, and the most memory they take.
+"""Audits of many people: their time, and the most memory they take.
 
 ``python -m studies.benchmark.audits --write`` measures all rows anew, each in a process of its own.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -24,11 +23,10 @@ from pyarrow import parquet
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.panel import WeightedL1
+from studies.pages import keep, table
 
 ROOT = Path(__file__).parents[2]
 FIGURES, PAGE = ROOT / "studies/results/audits.json", ROOT / "docs/research/performance.md"
-BEFORE = "3e28142"
-"""The commit whose scan of all pairs is the reference."""
 KINDS, BLOCK = 10_000, 1 << 17
 
 SCHEMA = FeatureSchema(
@@ -123,68 +121,38 @@ def measured(work: Callable[[], Any]) -> dict[str, Any]:
 
 
 def one(name: str, people: int, discrete: bool, path: Path) -> dict[str, Any]:
-    """The figures of one audit, in this process."""
     if name == "memory":
         return measured(lambda: in_memory(people))
     scan = SCHEMA.scan(_source(name, people, discrete, path), ids="id")
     return measured(lambda: audit(scan, "score", PANEL, alpha=0.1))
 
 
-def _apart(source: Path, *arguments: str) -> dict[str, Any]:
-    """The figures of an audit in a process of its own, with the library in some folder."""
-    paths = os.pathsep.join([str(source), str(ROOT)])
+def _apart(*arguments: str) -> dict[str, Any]:
+    """The figures of an audit in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "studies.benchmark.audits", "--one", *arguments],
-        env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=True,
+        capture_output=True, text=True, check=True,
     )  # fmt: skip
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
 
-def race(people: int, turns: int) -> dict[str, Any]:
-    """All pairs of people in memory, by this commit and by the earlier one, in turns."""
-    now = ROOT / "packages/likewise/src"
-    with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(
-            ["git", "archive", BEFORE, "packages/likewise/src"],
-            cwd=ROOT, capture_output=True, check=True,
-        )  # fmt: skip
-        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        before = Path(folder) / "packages/likewise/src"
-        _apart(now, "memory", str(people))  # compiles
-        runs = [
-            (_apart(now, "memory", str(people)), _apart(before, "memory", str(people)))
-            for _ in range(turns)
-        ]
-    ours, reference = (
-        min(pair, key=lambda run: run["seconds"]) for pair in zip(*runs, strict=True)
-    )
-    least = [min(run[who]["processor_seconds"] for run in runs) for who in (0, 1)]
-    return {
-        **ours, "name": "all pairs in memory", "people": people, "kinds": None, "turns": turns,
-        "processor_seconds": least[0], "reference_seconds": reference["seconds"],
-        "reference_processor_seconds": least[1],
-        "same": all(ours[key] == reference[key] for key in ("pairs", "looked_at", "reported")),
-    }  # fmt: skip
-
-
 SOURCES = ("parquet", "duckdb", "polars", "generated")
 
 
-def rows(
-    names: Sequence[str], sizes: Mapping[str, int], turns: int, folder: Path
-) -> Iterator[dict[str, Any]]:
-    """Figures by name: a race, Parquet files by some engines, and rows that are generated."""
+def rows(names: Sequence[str], sizes: Mapping[str, int], folder: Path) -> Iterator[dict[str, Any]]:
+    """Figures by name: people in memory, Parquet files by some engines, and generated rows."""
     if "memory" in names:
-        yield race(sizes["memory"], turns)
+        people = sizes["memory"]
+        run = _apart("memory", str(people))
+        yield {"name": "all pairs in memory", "people": people, "kinds": None, **run}
     for discrete in (True, False):
         path = folder / f"{discrete}.parquet"
         if {*names} & {*SOURCES} - {"generated"}:
             write_parquet(path, sizes["parquet"], discrete)
         for name in (name for name in SOURCES if name in names):
             people = sizes["generated" if name == "generated" else "parquet"]
-            now = ROOT / "packages/likewise/src"
-            run = _apart(now, name, str(people), str(discrete), str(path))
+            run = _apart(name, str(people), str(discrete), str(path))
             yield {"name": name, "people": people, "kinds": KINDS if discrete else None, **run}
 
 
@@ -199,34 +167,14 @@ def merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict
 
 
 def markdown(figures: list[dict[str, Any]]) -> str:
-    """The figures as a table."""
-    lines = [
-        "| audit | people | kinds | pairs looked at | processor | most memory |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in figures:
-        every = row["looked_at"] == row["pairs"]
-        cells = (
-            row["name"], f"{row['people']:,}", f"{row['kinds']:,}" if row["kinds"] else "–",
-            f"all {row['pairs']:.2g}" if every else f"{row['looked_at']:,}",
-            f"{row['processor_seconds']:.3g} s", f"{row['gigabytes']:.2f} GB",
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    for row in (row for row in figures if "reference_seconds" in row):
-        ratio = row["reference_processor_seconds"] / row["processor_seconds"]
-        clock = row["reference_seconds"] / row["seconds"]
-        turns = row.get("turns", 1)
-        how = (
-            f"in {turns} turns, the least of each"
-            if turns > 1
-            else "one after the other, once each"
-        )
-        lines += [
-            "",
-            f"Commit `{BEFORE}`, which counted all pairs by numpy, takes {ratio:.1f} times the "
-            f"processor time and {clock:.1f} times the time by the clock, in the same run, {how}.",
-        ]
-    return "\n".join(lines)
+    heads = ("audit", "people", "kinds", "pairs looked at", "processor", "most memory")
+    cells = (
+        (row["name"], f"{row['people']:,}", f"{row['kinds']:,}" if row["kinds"] else "–",
+         f"all {row['pairs']:.2g}" if row["looked_at"] == row["pairs"] else f"{row['looked_at']:,}",
+         f"{row['processor_seconds']:.3g} s", f"{row['gigabytes']:.2f} GB")
+        for row in figures
+    )  # fmt: skip
+    return table(heads, cells)
 
 
 def main() -> None:
@@ -238,7 +186,6 @@ def main() -> None:
     parser.add_argument("--memory", type=int, default=20_000)
     parser.add_argument("--parquet", type=int, default=10**7)
     parser.add_argument("--generated", type=int, default=10**8)
-    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="keep the figures, and show them")
     asked = parser.parse_args()
     if asked.one:
@@ -247,20 +194,11 @@ def main() -> None:
         return
     sizes = {name: getattr(asked, name) for name in ("memory", "parquet", "generated")}
     with tempfile.TemporaryDirectory() as folder:
-        figures = list(rows(asked.only, sizes, asked.turns, Path(folder)))
+        figures = list(rows(asked.only, sizes, Path(folder)))
     print(markdown(figures))
     if asked.write:
-        keep(figures)
-
-
-def keep(figures: list[dict[str, Any]]) -> None:
-    """Store figures, and show them on the page."""
-    from studies.sweep.tables import write_between_marks
-
-    before = json.loads(FIGURES.read_text()) if FIGURES.exists() else []
-    figures = merged(before, figures)
-    FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
-    write_between_marks(PAGE, "audits", markdown(figures))
+        figures = merged(json.loads(FIGURES.read_text()), figures)
+        keep(figures, FIGURES, PAGE, "audits", markdown(figures))
 
 
 if __name__ == "__main__":

@@ -124,19 +124,20 @@ def staircase_draws(quick: bool) -> Item:
 
 def segment_draws(quick: bool) -> Item:
     """Segments: draws for everybody against the noise alone, both by the compiled engine."""
-    from likewise.learner.compiled.noise import NoiseOfDraws
+    from likewise.learner.compiled.noise import LANES, fill, source_of
     from likewise.learner.compiled.vectors import pieces, share_out
 
     count, bins, draws = (6, 8, 1000) if quick else (50, 20, 5000)
     lender = segments(count, bins)
     costs = np.random.default_rng(4).integers(-ONE, ONE, lender.separators)
     points = np.arange(count) * bins + bins // 2
-    source = NoiseOfDraws.of(NOISE, 0)
+    source = source_of(NOISE, 0)
 
     def noise(start: int, size: int) -> None:
         numbers = np.empty((bins, size), dtype=np.int64)
+        words = np.empty((4, LANES), dtype=np.uint64)
         for segment in range(count):
-            source.fill(segment * bins, start, numbers)
+            fill(source, segment * bins, start, words, numbers)
 
     parts = pieces(draws, 1536, 256)
     seconds, alone = race(

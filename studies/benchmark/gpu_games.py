@@ -445,7 +445,6 @@ class DeviceGame:
             self._replay()
 
     def played(self) -> Played:
-        """The rounds played so far, on the host."""
         rounds = int(self.clock.item()) - 1
         return Played(
             self.scores_of[:rounds].cpu().numpy(), self.approved_of[:rounds].cpu().numpy(),

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import metadata
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from likewise import __version__
 from likewise.errors import LikewiseError
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.lists import Listed
@@ -22,7 +18,7 @@ from likewise.hypotheses.staircases import Staircases
 from likewise.numerics.fixed_point import IntArray
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.parallel import all_cores
+from studies.pages import table
 
 Kind = Literal["times faster", "times its time", "seconds", "a second"]
 
@@ -151,12 +147,13 @@ def amount(seconds: float | None) -> str:
     return f"{seconds / 1e-6:.3g} µs"
 
 
-def _kept(item: Mapping[str, Any]) -> str:
-    return {True: "yes", False: "no", None: "–"}[item["met"]]
-
-
 def _ratio(item: Mapping[str, Any]) -> str:
     return "–" if item["ratio"] is None else f"{item['ratio']:.3g}"
+
+
+def _reference(item: Mapping[str, Any]) -> str:
+    words = f" ({item['reference']})" if item["reference"] else ""
+    return amount(item["reference_seconds"]) + words
 
 
 def _limit(item: Mapping[str, Any]) -> str:
@@ -167,13 +164,12 @@ def _limit(item: Mapping[str, Any]) -> str:
     return f"{amount(limit)} ({item['details']['limit']}), {item['seconds'] / limit:.3g} times that"
 
 
-def where(report: Mapping[str, Any]) -> str:
-    """The machine in a sentence."""
-    m = report["machine"]
+def _where(machine: Mapping[str, Any]) -> str:
     libraries = ("python", "numpy", "numba", "torch", "triton")
-    versions = [f"{name} {m[name]}" for name in libraries if m[name]]
-    parts = [part for part in (m["processor"], f"{m['cores']} cores", m["gpu"]) if part]
-    return f"{', '.join(parts)}; {', '.join(versions)}."
+    versions = [f"{name} {machine[name]}" for name in libraries if machine[name]]
+    cores = f"{machine['cores']} cores"
+    parts = [part for part in (machine["processor"], cores, machine["gpu"]) if part]
+    return f"Measured on: {', '.join(parts)}; {', '.join(versions)}."
 
 
 def _checks(report: Mapping[str, Any]) -> str:
@@ -190,21 +186,14 @@ def _checks(report: Mapping[str, Any]) -> str:
 
 def markdown(report: Mapping[str, Any]) -> str:
     """The items as a table, and the machine below it."""
-    lines = [
-        "| what | shape | ours | reference | ratio | asked | kept | limit |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for item in report["items"]:
-        reference = amount(item["reference_seconds"])
-        if item["reference"]:
-            reference += f" ({item['reference']})"
-        cells = (
-            f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\|"),
-            amount(item["seconds"]), reference, _ratio(item), item["asked"] or "–", _kept(item),
-            _limit(item),
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", f"Measured on: {where(report)}", *filter(None, [_checks(report)])]
+    heads = ("what", "shape", "ours", "reference", "ratio", "asked", "kept", "limit")
+    rows = (
+        (f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\|"),
+         amount(item["seconds"]), _reference(item), _ratio(item), item["asked"] or "–",
+         {True: "yes", False: "no", None: "–"}[item["met"]], _limit(item))
+        for item in report["items"]
+    )  # fmt: skip
+    lines = [table(heads, rows), "", _where(report["machine"]), _checks(report)]
     for item in report["items"]:
         processor = item["details"].get("processor_seconds")
         if processor is not None:
@@ -215,65 +204,7 @@ def markdown(report: Mapping[str, Any]) -> str:
     lines += [
         f"Not measured there: `{row['name']}` ({row['why']})." for row in report["skipped"][:1]
     ]
-    return "\n".join(lines)
-
-
-def plain(report: Mapping[str, Any]) -> str:
-    """The items in columns, for a terminal."""
-    rows = [("", "ours", "reference", "ratio", "asked", "kept")]
-    rows += [
-        (
-            item["name"], amount(item["seconds"]), amount(item["reference_seconds"]),
-            _ratio(item), item["asked"] or "–", _kept(item),
-        )
-        for item in report["items"]
-    ]  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    lines += [f"{row['name']}: not measured, {row['why']}" for row in report["skipped"]]
-    return "\n".join([where(report), *lines])
-
-
-def _processor() -> str:
-    """The processor's name, as Linux gives it, or whatever Python knows."""
-    listing = Path("/proc/cpuinfo")
-    if listing.exists():
-        for line in listing.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def _version(library: str) -> str | None:
-    try:
-        return metadata.version(library)
-    except metadata.PackageNotFoundError:
-        return None
-
-
-def machine() -> dict[str, str | int | None]:
-    """Processor, cores, and the versions of what does the work.
-
-    >>> sorted(machine())[:3]
-    ['cores', 'gpu', 'likewise']
-    """
-    from studies.benchmark.gpu import gpu_name
-
-    return {
-        "processor": _processor(),
-        "cores": all_cores(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "numba": _version("numba"),
-        "torch": _version("torch"),
-        "triton": _version("triton"),
-        "gpu": gpu_name(),
-        "likewise": __version__,
-    }
+    return "\n".join(line for n, line in enumerate(lines) if line or n == 1)
 
 
 class Kinds(Listed):

@@ -2,14 +2,65 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
-from likewise.errors import ParameterError
+import numpy as np
+
+from likewise import __version__
+from likewise.errors import LikewiseError, MissingGpuError, MissingLibraryError, ParameterError
 from likewise.learner.oracle import compile_at_once
-from studies.benchmark import draws, gpu, rounds
-from studies.benchmark.items import Item, Skipped, machine
+from likewise.simulate.parallel import all_cores
+from studies.benchmark import draws, rounds
+from studies.benchmark.items import Item, Skipped
+
+GPU_ROWS = ("gpu-draws", "gpu-draws-of-a-short-list", "gpu-exponential-weights", "gpu-game")
+
+
+def missing_gpu() -> LikewiseError | None:
+    """The reason why the GPU engine cannot work here; None where it can."""
+    try:
+        import likewise.learner.gpu  # noqa: F401 # it looks for its libraries and a GPU
+    except (MissingLibraryError, MissingGpuError) as error:
+        return error
+    return None
+
+
+def gpu_name() -> str | None:
+    """The name of the GPU that the GPU engine works on, if any."""
+    if missing_gpu() is not None:
+        return None
+    import torch
+
+    from likewise.learner.gpu import device
+
+    if device().type == "cpu":
+        return "none: kernels are interpreted on the CPU"
+    return str(torch.cuda.get_device_name(device()))
+
+
+def gpu_rows(quick: bool) -> list[Item | Skipped]:
+    reason = missing_gpu()
+    if reason is not None:
+        return [Skipped(row, str(reason)) for row in GPU_ROWS]
+    from studies.benchmark import gpu_measurements
+
+    long, short = ((40, 14, 3000), (40, 9, 200)) if quick else (
+        (20_000, 64, 1 << 20), (20_000, 32, 4096)
+    )  # fmt: skip
+    return [
+        gpu_measurements.draws(GPU_ROWS[0], *long, times=6.0, most=0.017),
+        gpu_measurements.draws(GPU_ROWS[1], *short, times=1.5),
+        gpu_measurements.weights(GPU_ROWS[2], *((3000, 3, 4) if quick else (1 << 20, 8, 20_000))),
+        gpu_measurements.game(GPU_ROWS[3], (64, 6, 10), 3, 2, eps=0.9, delta=0.9, rule="tight")
+        if quick
+        else gpu_measurements.game(GPU_ROWS[3], (4096, 32, 224), 8, 100_000, eps=0.3, delta=0.05),
+    ]
+
 
 Row = Callable[[bool], Item | list[Item] | list[Item | Skipped]]
 
@@ -24,8 +75,45 @@ ROWS: Mapping[str, Row] = {
     "state": rounds.state_growth,
     "simulate": rounds.games,
     "start": rounds.start_up,
-    "gpu": gpu.rows,
+    "gpu": gpu_rows,
 }
+
+
+def _processor() -> str:
+    """The processor's name, as Linux gives it, or whatever Python knows."""
+    listing = Path("/proc/cpuinfo")
+    if listing.exists():
+        for line in listing.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _version(library: str) -> str | None:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def machine() -> dict[str, str | int | None]:
+    """Processor, cores, and the versions of what does the work.
+
+    >>> sorted(machine())[:3]
+    ['cores', 'gpu', 'likewise']
+    """
+    return {
+        "processor": _processor(),
+        "cores": all_cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": _version("numba"),
+        "torch": _version("torch"),
+        "triton": _version("triton"),
+        "gpu": gpu_name(),
+        "likewise": __version__,
+    }
 
 
 def merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -22,17 +22,38 @@ import numpy as np
 
 from likewise.learner.attention import SCALE, VARIANCE
 from likewise.numerics.fixed_point import FloatArray
+from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
-from studies.people.judgements import Judged, Judgement
+from studies.pages import keep, table
+from studies.people.judgements import SETS, Judged, Judgement
 
 ROWS, PAGE = Path("studies/results/judgements.json"), Path("docs/research/results.md")
-GAMES = ("rivals-people", "predecessors-people", "people")
+GAMES = ("rivals-people", "predecessors-people", "people", "people-fitted")
+PLAYED: Mapping[str, str] = {
+    "compas-judged": "compas-judged",
+    "phd-admissions": "phd-admissions",
+    "recidivism-predictions, df": "recidivism-fitted",
+    "recidivism-predictions, df_violent": "recidivism-fitted, violent",
+}
+"""The world that a set makes, for those who judged the same people or can be fitted."""
+_IMAGINED = "its people are made up, so that no decision about them turns out right or wrong"
+_HIDDEN = "the defendants' features are not public, so that a learner has nothing to go by"
+NOT_PLAYED: Mapping[str, str] = {
+    "effi_user_study1": "the files do not have what became of these loans",
+    "effi_user_study2": "few judgements a person, of decisions; a model that is fitted to them "
+    "predicts less of them than their frequency does, so that it would be nobody's panel",
+    "fairness_perceptions_aies": _IMAGINED,
+    "Preference-Instability, study 1": _IMAGINED,
+    "Preference-Instability, study 2": _IMAGINED,
+    "recidivism-predictions, lsi_balanced_br": _HIDDEN,
+    "recidivism-predictions, lsi_low_br": _HIDDEN,
+}
+"""Why there is no game before the others."""
 FOLDS, MOST = 5, 10_000
 """Parts of the people, each held out once; and the most judgements of a set that are predicted."""
 
 
 def row_of(name: str, judged: Judged) -> dict[str, Any]:
-    """The figures of a set."""
     said = judged.judgements
     return {
         "set": name, "question": judged.question, "judgements": len(said),
@@ -57,24 +78,6 @@ def _alpha(said: Sequence[Judgement]) -> float | None:
     for judgement in said:
         units[judgement.subject].setdefault(judgement.respondent, judgement.value)
     return krippendorff_alpha([values for values in units.values() if len(values) > 1])
-
-
-class NewtonModel:
-    """The model of a panel: logistic regression with a normal posterior, a step a judgement."""
-
-    def __init__(self, size: int) -> None:
-        self.mean, self.covariance = np.zeros(size), VARIANCE * np.eye(size)
-
-    def learn(self, row: FloatArray, value: bool) -> None:
-        direction = self.covariance @ row
-        chance = 1 / (1 + np.exp(-np.clip(row @ self.mean, -30, 30)))
-        curvature = chance * (1 - chance)
-        gain = 1 + curvature * (row @ direction)
-        self.covariance -= np.outer(direction, direction) * (curvature / gain)
-        self.mean += direction * ((value - chance) / gain)
-
-    def chances(self, rows: FloatArray) -> FloatArray:
-        return np.asarray(1 / (1 + np.exp(-np.clip(rows @ self.mean, -30, 30))))
 
 
 def _predicted(judged: Judged) -> dict[str, Any]:
@@ -104,10 +107,10 @@ def _scores(judged: Judged, train: list[Judgement], test: list[Judgement]) -> li
     x, z = (_inputs(judged, part) for part in (train, test))
     y, truth = (np.array([j.value for j in part], dtype=float) for part in (train, test))
     base = (y.sum() + 1) / (len(y) + 2)
-    model = NewtonModel(x.shape[1])
-    for row, value in zip(x, y, strict=True):
-        model.learn(row, value)
-    chances = model.chances(z)
+    model = Logistic.start(x.shape[1], VARIANCE)
+    for row, value in zip(x.tolist(), y.tolist(), strict=True):
+        model = model.after(row, value)
+    chances = 1 / (1 + np.exp(-np.clip(z @ model.mean, -30, 30)))
     nearest = _nearest(x, y, z)
     return [
         *(float(((guess >= 0.5) == truth).mean()) for guess in (base, nearest, chances)),
@@ -142,56 +145,51 @@ def _number(value: float | None) -> str:
 
 
 def markdown(rows: Sequence[dict[str, Any]], results: Path = ROWS.parent) -> str:
-    """Both tables: of people, and of learners before them."""
-    lines = [
-        "| set | question | people who judge | judgements | said again | alpha | more frequent "
-        "value | nearest | panel model | log loss |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    """The tables: of people, of the games that there are, and of learners before them."""
+    heads = (
+        "set", "question", "people who judge", "judgements", "said again", "alpha",
+        "more frequent value", "nearest", "panel model", "log loss",
+    )  # fmt: skip
+    lines = []
     for row in rows:
         losses = f"{_number(row['base_loss'])} → {_number(row['model_loss'])}"
-        cells = (
+        lines.append((
             row["set"], row["question"], f"{row['respondents']:,}", f"{row['judgements']:,}",
             f"{_share(row['same'])} of {row['repeats']:,}" if row["repeats"] else "–",
             _number(row["alpha"]), *(_share(row[name]) for name in ("base", "nearest", "model")),
             losses if row["base_loss"] is not None else "–",
-        )  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *_games(rows, results)])
+        ))  # fmt: skip
+    names = [row["set"] for row in rows]
+    games = {n: f"`{PLAYED[n]}`" if n in PLAYED else f"none: {NOT_PLAYED[n]}" for n in names}
+    worlds = {PLAYED[name] for name in names if name in PLAYED}
+    learners = (
+        "world", "learner", "rounds", "seeds", "error", "rounds in violation", "reports", "looks",
+    )  # fmt: skip
+    return "\n\n".join([
+        table(heads, lines), table(("set", "game"), games.items()),
+        table(learners, _games(worlds, results)),
+    ])  # fmt: skip
 
 
-def _games(rows: Sequence[dict[str, Any]], results: Path) -> list[str]:
-    """The four counts of every learner in the stored games before these people."""
-    lines = [
-        "| world | learner | rounds | seeds | error | rounds in violation | reports | looks |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    names = {row["set"] for row in rows}
+def _games(worlds: Collection[str], results: Path) -> Iterator[Sequence[str]]:
+    """The four counts of every learner in the stored games of some worlds, means over seeds."""
     games: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
     for study in GAMES:
         with (results / f"{study}.csv").open(encoding="utf-8", newline="") as file:
-            for game in csv.DictReader(file):
-                if game["world"] in names and game["scenario"] == game["world"]:
-                    games[game["world"], game["rounds"], game["configuration"]].append(game)
+            for row in csv.DictReader(file):
+                if row["scenario"] in worlds:
+                    games[row["scenario"], row["rounds"], row["configuration"]].append(row)
     for (world, rounds, configuration), played in sorted(games.items()):
-        means = [np.mean([float(game[n] or 0) for game in played])
-                 for n in ("error_rate", "violations", "reports", "looks")]  # fmt: skip
+        error, *counts = (np.mean([float(game[n] or 0) for game in played])
+                          for n in ("error_rate", "violations", "reports", "looks"))  # fmt: skip
         learner = played[0]["learner"]
         title = configuration if learner in configuration else f"{learner}, {configuration}"
-        lines.append(
-            f"| {world} | {title} | {int(rounds):,} | {len(played)} | {means[0]:.3f} | "
-            f"{means[1]:,.0f} | {means[2]:,.0f} | {means[3]:,.0f} |"
-        )
-    return lines
+        yield (world, title, f"{int(rounds):,}", str(len(played)), f"{error:.3f}",
+               *(f"{count:,.0f}" for count in counts))  # fmt: skip
 
 
-def keep(rows: Sequence[dict[str, Any]]) -> None:
+def write(rows: Sequence[dict[str, Any]]) -> None:
     """Store the rows, in place of earlier ones of the same sets, and show all."""
-    from studies.people.judgements import SETS
-    from studies.sweep.tables import write_between_marks
-
-    before = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.is_file() else []
-    stored = {row["set"]: row for row in (*before, *rows)}
+    stored = {row["set"]: row for row in (*json.loads(ROWS.read_text(encoding="utf-8")), *rows)}
     ordered = [stored[name] for name in SETS if name in stored]
-    ROWS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
-    write_between_marks(PAGE, "judgements", markdown(ordered))
+    keep(ordered, ROWS, PAGE, "judgements", markdown(ordered))

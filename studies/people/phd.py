@@ -17,25 +17,14 @@ import numpy as np
 from likewise.errors import LikewiseError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import IntArray
-from likewise.panel.panels import Panel
-from likewise.panel.rules import Rule
 from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+from likewise.people.schema import People
 from likewise.people.tables import read_table
-from likewise.simulate.world import (
-    Encounter,
-    Steady,
-    draw_round,
-    encounter_of,
-    pool_of_cuts,
-    setting,
-)
-from studies.people.files import check_paths, panel_file
-from studies.people.surveys import Survey
+from likewise.simulate.world import Encounter, pool_of_cuts, setting
+from studies.people.files import Rated, panel_file
 
 ORIGIN = "github.com/hil-se/RelativeFairnessTesting"
 EVALUATORS = ("Eval 1", "Eval 2", "Eval 3")
-SURVEY = Survey(EVALUATORS)
 YEARS = ("2022", "2023")
 # Columns that both years have, with what an empty cell counts as.
 _NUMBERS = {"BS GPA": 0.0, "GRE Quan": 130.0, "GRE Ver": 130.0, "Research Experience": 0.0,
@@ -52,35 +41,25 @@ _FEATURES = (
 
 
 @dataclass(frozen=True)
-class PhdAdmissions(Steady):
+class PhdAdmissions(Rated):
     """k applicants a round: of the first year for ``turn`` rounds, then of the second."""
 
-    seed: int
     k: int = setting(4, "the number of people a round", low=1, high=100)
-    rule: Rule | str = setting("majority", "when objections make a report")
     turn: int = setting(500, "the round after which the second year begins", low=1, high=10**9)
-    folder: str = setting("", "the folder with panel-phd; LIKEWISE_PANELS where it is empty")
     name = "phd-admissions"
     summary = "PhD applicants of two years before three committee members; needs their files"
     classes = ("pool",)
-
-    def __post_init__(self) -> None:
-        check_paths(folder=self.folder)
-        super().__post_init__()
-        self.years  # noqa: B018 - refuse a missing file now
+    features = _FEATURES
+    respondents = EVALUATORS
 
     @cached_property
     def years(self) -> list[tuple[People, IntArray]]:
         return [self._year(year) for year in YEARS]
 
     @cached_property
-    def schema(self) -> FeatureSchema:
-        """Six features, their sum, and the three scores, which are hidden from auditors."""
-        return FeatureSchema((*_FEATURES, *SURVEY.features()))
-
-    @cached_property
-    def panel(self) -> Panel:
-        return SURVEY.panel(self.rule)
+    def everybody(self) -> tuple[People, IntArray]:
+        (first, labels), (second, more) = self.years
+        return first.with_more(second), np.concatenate([labels, more])
 
     def _year(self, year: str) -> tuple[People, IntArray]:
         path = panel_file(self.folder, f"panel-phd/phd_{year}.csv", ORIGIN)
@@ -103,10 +82,9 @@ class PhdAdmissions(Steady):
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Cuts on grades, both tests and the sum of the file's parts."""
         self.class_name(name)
-        x = np.concatenate([people.x for people, _ in self.years])
-        return pool_of_cuts(self.schema, x, ("file", "grades", "quantitative", "verbal"), 25)
+        columns = ("file", "grades", "quantitative", "verbal")
+        return pool_of_cuts(self.schema, self.everybody[0].x, columns, 25)
 
     def encounter(self, t: int) -> Encounter:
-        people, labels = self.years[int(t > self.turn)]
-        positions = draw_round(self.seed, t, len(people), self.k)
-        return encounter_of(t, people, labels, positions, self.panel)
+        """Draw k different people of the year."""
+        return self.drawn(t, *self.years[int(t > self.turn)])

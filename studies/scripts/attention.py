@@ -10,9 +10,9 @@ responds at random costs, and how hidden repeats find them. The tables of
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,6 +27,7 @@ from likewise.simulate.counts import MemberLooks
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import FoldedLearner, Moment, play, shown_pairs
 from likewise.simulate.world import Encounter
+from studies.pages import as_json
 from studies.panels_that_change import CarelessLoans
 
 SECONDS_A_PAIR = 4
@@ -174,7 +175,6 @@ def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def measured(games: int = 200) -> dict[str, Any]:
-    """All of it."""
     return {"intervals": intervals(games), "hours": hours(), "careless": careless(),
             "repeats": repeats()}  # fmt: skip
 
@@ -217,16 +217,13 @@ def as_tables(report: Mapping[str, Any]) -> str:
 
 @click.command()
 @click.option("--games", type=int, default=200, help="How many games the intervals are tried in.")
-@click.option(
-    "--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too."
-)
-def main(games: int, path: str | None) -> None:
+@click.option("--json", "path", type=click.Path(path_type=Path), help="Write the numbers here too.")
+def main(games: int, path: Path | None) -> None:
     """Print what attention costs people, and what is not seen."""
     report = measured(games)
     print(as_tables(report))
     if path:
-        with click.open_file(path, "w") as file:
-            file.write(json.dumps(report, indent=2) + "\n")
+        path.write_text(as_json(report), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import io
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from likewise_service.web import language
+from likewise_service import language
 
 HEADER = """# The texts of the pages; python -m studies.scripts.catalogues keeps them up to date.
 msgid ""

@@ -1,13 +1,11 @@
-"""Frames, pools and audits in one run: `python studies/scripts/frames.py [--people 20000]`.
+"""Frames and pools in one run: `python studies/scripts/frames.py`.
 
 Processor seconds, so that neighbours on the machine do not count; the wall clock beside them.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import resource
 import time
 import warnings
 from collections.abc import Callable
@@ -18,10 +16,9 @@ import numpy as np
 import pandas as pd
 from sklearn.preprocessing import OrdinalEncoder
 
-from likewise import Feature, FeatureSchema, MetricAuditor, Panel, Pool, audit
+from likewise import Feature, FeatureSchema, Pool
 from likewise.errors import MergedHypotheses
 from likewise.hypotheses import class_from_spec
-from likewise.panel import WeightedL1
 
 
 def timed(what: str, work: Callable[[], Any], times: int = 1) -> Any:
@@ -78,45 +75,6 @@ def pools() -> None:
         print(f"  {pool.size:,} members differ; {read.separators:,} separating rows")
 
 
-def audits(people: int) -> None:
-    """Five metric auditors, majority."""
-    rng = np.random.default_rng(3)
-    schema = FeatureSchema(
-        (
-            Feature("income", low=0, high=100),
-            Feature("age", "integer", 18, 90),
-            Feature("debt", low=0, high=1),
-            Feature("purpose", "category", levels=("car", "home", "boat")),
-            Feature("owner", "flag"),
-        )
-    )
-    x = np.column_stack([
-        rng.uniform(0, 100, people), rng.integers(18, 90, people), rng.random(people),
-        rng.integers(0, 3, people), rng.integers(0, 2, people),
-    ])  # fmt: skip
-    weights = [
-        {"income": 0.6, "debt": 0.4}, {"income": 0.8, "age": 0.2}, {"income": 0.5, "purpose": 0.5},
-        {"debt": 0.7, "owner": 0.3}, {"income": 0.3, "debt": 0.4, "age": 0.3},
-    ]  # fmt: skip
-    panel = Panel(
-        [MetricAuditor(f"j{i}", WeightedL1(w)) for i, w in enumerate(weights)], "majority"
-    )
-    scores = np.clip(0.5 * x[:, 0] / 100 + 0.3 * x[:, 2] + 0.2 * rng.random(people), 0, 1)
-    somebody = schema.encoded(x)
-    report = timed(f"audit of {people:,} people", lambda: audit(somebody, scores, panel, alpha=0.1))
-    print(f"  {report.looked_at:,} pairs looked at; {report.reported} reported")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", type=int, nargs="*", default=[20_000, 1_000_000])
-    asked = parser.parse_args()
+if __name__ == "__main__":
     encoding()
     pools()
-    for people in asked.people:
-        audits(people)
-    print(f"most memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
-
-
-if __name__ == "__main__":
-    main()

@@ -223,10 +223,7 @@ def measure(name: str, path: str) -> None:
     scores, facts = LIBRARIES[name](data)
     version = "" if name in ("everybody", "plain") else importlib.metadata.version(name)
     chances = None if scores is None else [float(score) for score in scores]
-    about = {"library": name, "version": version}
-    chances = None if scores is None else [float(score) for score in scores]
-    about = {"library": name, "version": version}
-    print(json.dumps({**about, "scores": chances, **facts}))
+    print(json.dumps({"library": name, "version": version, "scores": chances, **facts}))
 
 
 HEADS = ("", "error of its chances", "mean chance, larger group less the other", "pairs reported",

@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -95,16 +96,13 @@ def as_table(report: Mapping[str, Any]) -> str:
 
 @click.command()
 @click.option("--rounds", multiple=True, type=int, default=(1000, 10_000, 100_000))
-@click.option(
-    "--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too."
-)
-def main(rounds: Sequence[int], path: str | None) -> None:
+@click.option("--json", "path", type=click.Path(path_type=Path), help="Write the numbers here too.")
+def main(rounds: Sequence[int], path: Path | None) -> None:
     """Print the reports of every dual player where only constants are fair."""
     report = measured(sorted(rounds))
     print(as_table(report))
     if path:
-        with click.open_file(path, "w") as file:
-            file.write(json.dumps(report, indent=2) + "\n")
+        path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

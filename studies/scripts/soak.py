@@ -10,26 +10,19 @@ server is compared with what it was at the end of that.
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-import httpx
+from itertools import cycle
 
 from likewise_client.client import Client
 from likewise_client.errors import ApiError
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.store import Store
-from likewise_service.server import listening
+from studies.scripts.http_load import Server
 from tests.service.live import small_spec
 
 PEOPLE = 4
@@ -48,38 +41,6 @@ def furnish(store: Store, dockets: int, members: int) -> dict[str, list[str]]:
     return tokens
 
 
-@contextmanager
-def serving(database: str) -> Iterator[tuple[str, int]]:
-    """A server in a process of its own: its address, and its number."""
-    with listening("127.0.0.1", 0) as listener:
-        port = listener.getsockname()[1]
-    limits = {f"LIKEWISE_{name}": "1000000" for name in ("RATE", "BURST", "ANONYMOUS_RATE")}
-    command = [sys.executable, "-m", "likewise", "serve", "--port", str(port)]
-    with (
-        tempfile.TemporaryFile() as log,
-        subprocess.Popen(
-            [*command, "--database", database], env={**os.environ, **limits}, stdout=log, stderr=log
-        ) as process,
-    ):
-        address = f"http://127.0.0.1:{port}"
-        try:
-            while True:
-                try:
-                    httpx.get(f"{address}/readyz").raise_for_status()
-                    break
-                except httpx.HTTPError:
-                    time.sleep(0.5)
-            yield address, process.pid
-        finally:
-            process.terminate()
-
-
-def memory(process: int) -> float:
-    """The resident memory of a process, in megabytes."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
 class Load:
     """Somebody who does one thing after another in one docket after another."""
 
@@ -87,11 +48,14 @@ class Load:
         self.address, self.tokens = address, tokens
         self.random, self.number, self.done = random.Random(seed), 0, Counter[str]()
         self.seed = seed
+        # All of them, from another one on: so that none is opened late.
+        names = list(tokens)
+        self.dockets = cycle([*names[seed * 25 % len(names) :], *names[: seed * 25 % len(names)]])
 
     def go(self, stop: threading.Event) -> None:
         while not stop.is_set():
             try:
-                self._live(self.random.choice(list(self.tokens)))
+                self._live(next(self.dockets))
             except ApiError as error:
                 self.done[f"refused: {error.code}"] += 1
 
@@ -134,24 +98,28 @@ def main() -> None:
         store = Store.open(database)
         tokens = furnish(store, options.dockets, options.members)
         store.close()
-        with serving(database) as (address, process):
-            measured, loads = watch(address, process, tokens, options)
+        server = Server(database, 1, {"LIKEWISE_ANONYMOUS_RATE": "1e6"})
+        server.start()
+        try:
+            measured, loads = watch(server, tokens, options)
+        finally:
+            server.kill()
     report(measured, loads, options)
 
 
 def watch(
-    address: str, process: int, tokens: dict[str, list[str]], options: argparse.Namespace
+    server: Server, tokens: dict[str, list[str]], options: argparse.Namespace
 ) -> tuple[list[float], list[Load]]:
     """Let the load run; return the memory of the server every few seconds."""
     stop, measured = threading.Event(), []
-    loads = [Load(address, tokens, seed) for seed in range(options.threads)]
+    loads = [Load(server.address, tokens, seed) for seed in range(options.threads)]
     threads = [threading.Thread(target=load.go, args=(stop,)) for load in loads]
     for thread in threads:
         thread.start()
     ends, printed = time.monotonic() + 60 * options.minutes, 0
     while time.monotonic() < ends:
         time.sleep(5)
-        measured.append(memory(process))
+        measured.append(server.megabytes())
         if len(measured) // 12 > printed:
             printed += 1
             done = sum(load.done["rounds"] for load in loads)

@@ -2,9 +2,10 @@
 
     python -m studies.scripts.turns --json studies/results/turns.json
 
-Outcomes are those of the whole panel in every row. *By counts* is what a docket does: those who
-object least come first. *Predicted* asks whoever is most likely to say what the others will: a
-model of every member, learnt from what they said before, of gaps and features. *Nobody can do
+Outcomes are those of the whole panel in every row. *In turn* is what a docket does: whoever is
+most likely to say what the others will comes first, by a model of every member, of gaps and
+features. *With all at once* counts the rounds, one in twenty, that a docket puts before all members
+by lot. *Without features* the models know how often members object, and no more. *Nobody can do
 better* knows all votes beforehand: for each round the sets of members whose words settle it, mixed
 so that nobody is asked more than 1.3 times the mean (a linear program).
 """
@@ -22,15 +23,17 @@ import click
 import numpy as np
 from scipy.optimize import linprog
 
-from likewise.learner.attention import BoolArray, Possible
-from likewise.learner.events import Person
-from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.learner.attention import BoolArray
+from likewise.numerics.fixed_point import FloatArray
 from likewise.panel.rules import Rule
-from likewise.panel.turns import MOST_ASKED, Turns, ask_in_turn, settled
+from likewise.panel.turns import Turns, ask_in_turn, settled
+from likewise.simulate.counts import votes_on
 from likewise.simulate.game import Game
-from likewise.simulate.rounds import Moment, shown_pairs
+from likewise.simulate.rounds import Moment
 
 FAIR = 1.3
+# The share of rounds that a docket puts before all members at once, by default.
+TOGETHER = 0.05
 STREAMS: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "loans, possible": ({}, "possible"),
     "loans, model": ({}, "model"),
@@ -53,82 +56,27 @@ def stream(name: str, rounds: int, seed: int) -> list[Shown]:
     settings, attention = STREAMS[name]
     game = Game("loans", "exact", rounds, seed, attention=attention, world_settings=settings)
     prepared, seen = game.prepare(), list[Shown]()
-    schema = prepared.learner.hypotheses.schema
 
     def see(moment: Moment) -> None:
-        people, units = moment.encounter.people, moment.deployment.units
-        gaps, least = units[:, None] - units, moment.asking.sensitivity
-        shown = shown_pairs(moment.asking, people.ids) & (gaps > least)
-        if not shown.any():
-            return
-        everybody = zip(people.ids, people.x.tolist(), strict=True)
-        persons = tuple(Person(name, tuple(row)) for name, row in everybody)
-        over, under = np.nonzero(shown)
-        pairs = Possible(schema, persons, over, under, gaps[shown], least)
-        gap, one = (gaps[shown] / ONE)[:, None], np.ones((int(shown.sum()), 1))
-        inputs = np.concatenate([4 * gap, 4 * pairs.differences, one], axis=1)
-        votes = gaps[shown] > moment.encounter.distances[:, shown] + least
-        panel = moment.encounter.panel
-        seen.append(Shown(panel.rule, panel.members, votes, inputs))
+        pairs, votes = votes_on(moment)
+        if len(pairs):
+            panel = moment.encounter.panel
+            seen.append(Shown(panel.rule, panel.members, votes, pairs.inputs))
 
     prepared.play(progress=see)
     return seen
 
 
-def by_counts(rounds: Sequence[Shown]) -> Counter[str]:
-    """How often each member is asked, as a docket asks them."""
+def in_turn(rounds: Sequence[Shown], *, features: bool = True) -> Counter[str]:
+    """How often each member is asked; everybody's words are checked to give the same outcome."""
     turns = Turns()
     for shown in rounds:
-        turns = ask_in_turn(shown.rule, shown.members, shown.votes, turns).turns
+        inputs = shown.inputs if features else None
+        heard = ask_in_turn(shown.rule, shown.members, shown.votes, turns, inputs)
+        if (heard.reported != shown.rule.fires(shown.votes, shown.members)).any():
+            raise ArithmeticError(f"{heard.asked} settled a round otherwise than all members.")
+        turns = heard.turns
     return Counter(turns.asked)
-
-
-class Views:
-    """A member's model: logistic regression of their votes, a Newton step a vote."""
-
-    def __init__(self, width: int) -> None:
-        self.mean, self.covariance = np.zeros(width), np.eye(width)
-
-    def chances(self, inputs: FloatArray) -> FloatArray:
-        return np.asarray(1 / (1 + np.exp(-np.clip(inputs @ self.mean, -30, 30))))
-
-    def learn(self, inputs: FloatArray, votes: BoolArray) -> None:
-        for row, vote in zip(inputs, votes, strict=True):
-            direction, (chance,) = self.covariance @ row, self.chances(row[None])
-            curvature = chance * (1 - chance)
-            gain = 1 + curvature * (row @ direction)
-            self.covariance -= np.outer(direction, direction) * (curvature / gain)
-            self.mean += direction * ((vote - chance) / gain)
-
-
-def predicted(rounds: Sequence[Shown]) -> Counter[str]:
-    """How often each member is asked, if whoever is likely to settle it comes first."""
-    asked, views = Counter[str](), dict[str, Views]()
-    for shown in rounds:
-        for name in shown.members:
-            views.setdefault(name, Views(shown.inputs.shape[1]))
-        _predict(shown, views, asked)
-    return asked
-
-
-def _predict(shown: Shown, views: Mapping[str, Views], asked: Counter[str]) -> None:
-    members, votes = shown.members, shown.votes
-    chances = np.array([views[name].chances(shown.inputs) for name in members])
-    heard, mean = np.zeros(votes.shape, dtype=np.bool_), max(asked.total() / len(members), 1)
-    left = set(range(len(members)))
-    done, _ = settled(shown.rule, votes, heard, members)
-    while not done.all():
-        guess = np.where(heard, votes, chances > 0.5)
-        outcome = shown.rule.fires(guess, members)[~done]
-        agrees = np.where(outcome, chances[:, ~done], 1 - chances[:, ~done])
-        likely = np.log(np.maximum(agrees, 1e-3)).sum(axis=1)
-        shares = {place: asked[members[place]] / mean for place in left}
-        place = min(left, key=lambda i: (shares[i] > MOST_ASKED, shares[i] - likely[i], i))
-        views[members[place]].learn(shown.inputs[~done], votes[place, ~done])
-        heard[place] = ~done
-        asked[members[place]] += 1
-        left.remove(place)
-        done, _ = settled(shown.rule, votes, heard, members)
 
 
 def fewest(rounds: Sequence[Shown], fair: float = FAIR) -> float:
@@ -156,27 +104,39 @@ def _settling(shown: Shown) -> tuple[tuple[int, ...], ...]:
     return tuple(groups)
 
 
-def measured(rounds: int = 1000, seed: int = 1) -> list[dict[str, Any]]:
-    """Every stream in numbers: members a round, and the most asked beside the mean."""
+TITLES: Mapping[str, bool] = {"without features": False, "in turn": True}
+
+
+def measured(rounds: int = 1000, seeds: Sequence[int] = (1, 2, 3)) -> list[dict[str, Any]]:
+    """Every stream in numbers: members a round, and the most asked beside the mean, at worst.
+
+    >>> row = measured(60, seeds=[1])[0]
+    >>> row["fewest"] <= row["in turn"] <= 5
+    True
+    """
     rows = []
     for name in STREAMS:
-        seen = stream(name, rounds, seed)
-        row: dict[str, Any] = {"stream": name, "rounds": len(seen)}
-        for title, asked in (("by counts", by_counts(seen)), ("predicted", predicted(seen))):
-            row[title] = asked.total() / len(seen)
-            row[f"{title}, most"] = max(asked.values()) * len(asked) / asked.total()
-        rows.append({**row, "fewest": fewest(seen)})
+        streams = [stream(name, rounds, seed) for seed in seeds]
+        row: dict[str, Any] = {"stream": name, "rounds": sum(map(len, streams))}
+        for title, features in TITLES.items():
+            counts = [in_turn(seen, features=features) for seen in streams]
+            row[title] = sum(asked.total() for asked in counts) / row["rounds"]
+            row[f"{title}, most"] = max(
+                max(asked.values()) * len(asked) / asked.total() for asked in counts
+            )
+        row["with all at once"] = (1 - TOGETHER) * row["in turn"] + TOGETHER * 5
+        row["fewest"] = sum(fewest(seen) * len(seen) for seen in streams) / row["rounds"]
+        rows.append(row)
     return rows
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = ["```text", f"{'members a round':<26}{'rounds':>7}{'by counts':>18}{'predicted':>18}"
-             f"{'nobody can do better':>22}"]  # fmt: skip
+    lines = ["```text", f"{'members a round':<26}{'rounds':>7}{'without features':>18}"
+             f"{'in turn':>18}{'with all at once':>18}{'nobody can do better':>22}"]  # fmt: skip
     for row in rows:
-        cells = (f"{row[t]:.2f} (most {row[f'{t}, most']:.2f})" for t in ("by counts", "predicted"))
-        counts, models = cells
-        lines.append(f"{row['stream']:<26}{row['rounds']:>7,}{counts:>18}{models:>18}"
-                     f"{row['fewest']:>22.2f}")  # fmt: skip
+        cells = [f"{row[title]:.2f} (most {row[f'{title}, most']:.2f})" for title in TITLES]
+        lines.append(f"{row['stream']:<26}{row['rounds']:>7,}{cells[0]:>18}{cells[1]:>18}"
+                     f"{row['with all at once']:>18.2f}{row['fewest']:>22.2f}")  # fmt: skip
     return "\n".join([*lines, "```"])
 
 

@@ -59,7 +59,6 @@ def mean(values: Iterable[float]) -> float:
 
 
 def points_of(sweep: Sweep, rows: Sequence[Row]) -> list[Point]:
-    """All points of a sweep, in its order."""
     by_run: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         by_run.setdefault((row.run, row.rounds), []).append(row)

@@ -60,16 +60,20 @@ class Row:
     error_rate: float
     realised_error_rate: float
     violations: int
-    reports: int
-    looks: int
-    pairs_shown: int | None
-    violations_per_1000_last_quarter: float
-    largest_gap_last_quarter: float
-    oracle_calls: int
-    regret: float | None
-    at_alpha_less_eps: float | None
-    at_alpha_less_kappa: float | None
-    at_alpha: float | None
+    reports: int = 0
+    looks: int = 0
+    pairs_shown: int | None = 0
+    violations_per_1000_last_quarter: float = 0.0
+    largest_gap_last_quarter: float = 0.0
+    oracle_calls: int = 0
+    regret: float | None = None
+    at_alpha_less_eps: float | None = None
+    at_alpha_less_kappa: float | None = None
+    at_alpha: float | None = None
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+_TYPES = get_type_hints(Row)
 
 
 def refuse_early(sweep: Sweep) -> None:
@@ -127,7 +131,6 @@ class _Stage:
 
     @property
     def faced(self) -> list[Faced]:
-        """The rounds of a steady world."""
         if not self._faced and isinstance(self.world, Recorded):
             rounds = range(1, self._rounds + 1)
             self._faced = faced_rounds(map(self.world.encounter, rounds), self.hypotheses)
@@ -205,20 +208,13 @@ def _comparators(
 
 
 def _row(run: Run, summary: Summary) -> Row:
+    counted = COLUMNS[COLUMNS.index("rounds") : COLUMNS.index("regret")]
+    counts = {name: getattr(summary, name) for name in counted}
+    regret = None if summary.regret is None else round(summary.regret, 3)
     fixed = summary.comparators
-    return Row(
-        **_about(run), rounds=summary.rounds, people=summary.people,
-        error_rate=summary.error_rate, realised_error_rate=summary.realised_error_rate,
-        violations=summary.violations, reports=summary.reports, looks=summary.looks,
-        pairs_shown=summary.pairs_shown,
-        violations_per_1000_last_quarter=summary.violations_per_1000_last_quarter,
-        largest_gap_last_quarter=summary.largest_gap_last_quarter,
-        oracle_calls=summary.oracle_calls,
-        regret=None if summary.regret is None else round(summary.regret, 3),
-        at_alpha_less_eps=None if fixed is None else round(fixed.at_alpha_less_eps, 6),
-        at_alpha_less_kappa=None if fixed is None else round(fixed.at_alpha_less_kappa, 6),
-        at_alpha=None if fixed is None else round(fixed.at_alpha, 6),
-    )  # fmt: skip
+    names = ("at_alpha_less_eps", "at_alpha_less_kappa", "at_alpha")
+    best = {} if fixed is None else {name: round(getattr(fixed, name), 6) for name in names}
+    return Row(**_about(run), **counts, regret=regret, **best)
 
 
 def _about(run: Run) -> dict[str, Any]:
@@ -243,9 +239,6 @@ def _in_hindsight(run: Run, price: float, stage: _Stage) -> Iterator[Row]:
         yield Row(
             **_about(run), rounds=rounds, people=sum(len(round_.labels) for round_ in faced),
             error_rate=error_rate, realised_error_rate=error_rate, violations=policy.violations,
-            reports=0, looks=0, pairs_shown=0, violations_per_1000_last_quarter=0.0,
-            largest_gap_last_quarter=0.0, oracle_calls=0, regret=None, at_alpha_less_eps=None,
-            at_alpha_less_kappa=None, at_alpha=None,
         )  # fmt: skip
 
 
@@ -253,9 +246,6 @@ try:
     import fcntl
 except ImportError:  # not on this system: two processes must not share a folder there
     fcntl = None  # type: ignore[assignment]
-
-COLUMNS = tuple(field.name for field in fields(Row))
-_TYPES = get_type_hints(Row)
 
 
 class Results:
@@ -275,12 +265,10 @@ class Results:
 
     @property
     def csv(self) -> Path:
-        """The file of all rows."""
         return self.folder / "results.csv"
 
     @property
     def finished(self) -> set[str]:
-        """The digests of the runs that have finished."""
         return {row.run for row in self.rows}
 
     def _claim(self) -> None:
@@ -358,7 +346,6 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """All rows as a file of results."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _replace(path, _as_csv(rows))
 

@@ -17,11 +17,19 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.learner.attention import attention_named
 from likewise.learner.schedules import KAPPA_SHARE, SelfTuned
 from likewise.learner.settings import ALGORITHM
-from likewise.simulate.game import Game, fraction
+from likewise.simulate.game import Game
 from likewise.simulate.learners import OURS, checked_settings
 from likewise.simulate.rounds import EVALUATION_DRAWS, Delay, Delays
-from likewise.validation import flag, integer, items, members, real, reals, text
+from likewise.validation import flag, integer, items, members, real, reals, text, within
 from studies.environments import environments
+
+
+def fraction(value: float) -> str:
+    """A setting such as eta as people write it."""
+    near = Fraction(value).limit_denominator(1024)
+    power_of_two = near.denominator & (near.denominator - 1) == 0
+    short = power_of_two or float(f"{value:g}") != value
+    return str(near) if short and float(near) == value else f"{value:g}"
 
 
 def setting_title(name: str, value: Any) -> str:
@@ -116,17 +124,14 @@ class Entry:
 
     @property
     def learner(self) -> str:
-        """The name of the learner."""
         return self.game.learner if self.price is None else HINDSIGHT
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The settings of the learner."""
         return self.game.learner_settings if self.price is None else {"price": self.price}
 
     @property
     def ours(self) -> bool:
-        """True for the learners of this project."""
         return self.learner in OURS
 
     @property
@@ -171,7 +176,6 @@ class Run:
 
     @property
     def game(self) -> Game:
-        """The game, with its seed and its longest horizon."""
         return replace(self.entry.game, seed=self.seed, rounds=max(self.horizons))
 
     @property
@@ -185,7 +189,6 @@ class Run:
 
     @property
     def title(self) -> str:
-        """A line about it."""
         return f"{self.entry.scenario}; {self.entry.title}; seed {self.seed}"
 
 
@@ -343,19 +346,12 @@ def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
         _seeds(table["seeds"]),
         horizons,
         text("about", table.get("about", ""), "A sentence about it."),
-        _level(table.get("level", 0.95)),
+        within("level", table.get("level", 0.95), 0, 1, "0.95 is the default.", ends="()"),
         integer("evaluation_draws", table.get("evaluation_draws", EVALUATION_DRAWS), 1, 10**9, ""),
         flag("comparators", table.get("comparators", True), "Say which."),
         tuple(_document(entry) for entry in items("document", table.get("document", []), _REMEDY)),
         None if "figure" not in table else text("figure", table["figure"], _REMEDY),
     )
-
-
-def _level(value: Any) -> float:
-    level = real("level", value, "0.95 is the default.")
-    if not 0 < level < 1:
-        raise ParameterError("level", "must be in (0, 1)", value, "0.95 is the default.")
-    return level
 
 
 def _document(table: Any) -> Document:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import ParameterError
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
@@ -19,7 +19,7 @@ from likewise.simulate.counts import Outcome
 from likewise.simulate.learners import OURS
 from likewise.validation import reals, within
 from studies.baselines.encoding import Predecessor
-from studies.baselines.rates import PROVED, Rates
+from studies.pages import RESULTS, table, write_between_marks
 from studies.sweep.points import (
     Kappas,
     Point,
@@ -35,17 +35,6 @@ from studies.sweep.points import (
 )
 from studies.sweep.runs import Row, write_rows
 from studies.sweep.spec import Sweep
-
-
-def table_lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """A table of Markdown.
-
-    >>> table_lines(["a", "b"], [["1", "2"]])
-    ['| a | b |', '|---|---|', '| 1 | 2 |']
-    """
-    above, *below = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
-    return [above, "|---" * len(heads) + "|", *below]
-
 
 COMPUTED_AT = 10_000
 """A horizon at which some methods would take more than an hour."""
@@ -68,7 +57,7 @@ def calls_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         learner = game.make_learner(game.make_hypotheses(world), world.k, COMPUTED_AT)
         computed = cast(Learner | Predecessor, learner).calls_a_round(COMPUTED_AT)
         rows.append((point.title, f"{counted:,.0f}", f"{computed:,.0f}"))
-    return "\n".join([about, "", *table_lines(heads, rows)])
+    return f"{about}\n\n{table(heads, rows)}"
 
 
 RESAMPLES = 2000
@@ -93,9 +82,7 @@ def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
         )  # fmt: skip
     if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
         return math.nan
-    x, y = np.log(np.array(horizons)), np.log(np.array(counted))
-    x, y = x - x.mean(), y - y.mean()
-    return float((x * y).sum() / (x * x).sum())
+    return float(_slopes(np.array(horizons), np.array([counted]))[0])
 
 
 def growth(
@@ -111,12 +98,12 @@ def growth(
     >>> round(power.value, 2), power.low < 0.5 < power.high
     (0.5, True)
     """
-    table = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
+    by_seed = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
     level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
-    exponent = growth_exponent(rounds, table.mean(axis=0).tolist())
-    if math.isnan(exponent) or len(table) < 2:
+    exponent = growth_exponent(rounds, by_seed.mean(axis=0).tolist())
+    if math.isnan(exponent) or len(by_seed) < 2:
         return Interval(exponent, math.nan, math.nan)
-    means = np.stack([table[seeds].mean(axis=0) for seeds in _resamples(len(table))])
+    means = np.stack([by_seed[seeds].mean(axis=0) for seeds in _resamples(len(by_seed))])
     slopes = _slopes(np.array(rounds, dtype=np.float64), means[(means > 0).all(axis=1)])
     if len(slopes) < 0.9 * RESAMPLES:
         return Interval(exponent, math.nan, math.nan)
@@ -137,6 +124,20 @@ def _slopes(rounds: FloatArray, means: FloatArray) -> FloatArray:
     return np.asarray(np.log(means) @ x / (x @ x), dtype=np.float64)
 
 
+class Rates(NamedTuple):
+    """Proved rates of growth, as powers of T."""
+
+    regret: str
+    violations: str
+
+
+# Those of the predecessors, by name and feedback.
+PROVED = {
+    ("bechavod-roth", "one-sided"): Rates("T^41/45", "T^41/45"),
+    ("exp2", "one-sided"): Rates("T^4/5", "T^4/5"),
+    ("bechavod-jung-wu", "full"): Rates("T^7/9", "T^7/9"),
+    ("gillen", "one-sided"): Rates("T^1/2", "log T"),
+}
 # Regret against each of the three comparators: errors less theirs.
 _REGRETS = {
     "regret, alpha − eps": "at_alpha_less_eps",
@@ -154,15 +155,15 @@ def growth_of(point: Point, name: str, level: float) -> Interval:
 
 def _regret(point: Point, comparator: str) -> list[list[float]]:
     """Errors less those of a comparator, by seed and horizon; NaN where it was not found."""
-    table = []
+    by_seed = []
     for seed in range(len(point.rows[0])):
         rows = [rows[seed] for rows in point.rows]
         fixed = [getattr(row, comparator) for row in rows]
-        table.append([
+        by_seed.append([
             math.nan if best is None else row.people * (row.error_rate - best)
             for row, best in zip(rows, fixed, strict=True)
         ])  # fmt: skip
-    return table
+    return by_seed
 
 
 def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
@@ -179,7 +180,7 @@ def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     heads = ["learner", *_REGRETS, "violations", "reports", "proved: regret, violations"]
     for scenario, together in by_scenario(points).items():
         rows = (_row(point, sweep.level) for point in together if point.plays)
-        lines += ["", f"**{scenario}**", "", *table_lines(heads, rows)]
+        lines += ["", f"**{scenario}**", "", table(heads, rows)]
     return "\n".join(lines)
 
 
@@ -224,7 +225,7 @@ def _rates_of_ours(settings: Mapping[str, Any], feedback: str) -> Rates:
     """The rates of the theorems of docs/research/theory.md, by the dual player."""
     reports = {"additive": "T^1/2", "geometric": "log T"}.get(settings.get("dual", ""), "T^3/4")
     regret = "T^2/3" if feedback == "one-sided" else "T^1/2"
-    return Rates(regret, reports, reports, "docs/research/theory.md")
+    return Rates(regret, reports)
 
 
 def _rates_of_paper(settings: Mapping[str, Any], feedback: str) -> Rates:
@@ -233,11 +234,7 @@ def _rates_of_paper(settings: Mapping[str, Any], feedback: str) -> Rates:
     powers = (2 / 3 + 2 * b, 5 / 6 - b) if feedback == "one-sided" else (1 / 2 + 2 * b, 3 / 4 - b)
     names = {2 / 3: "2/3", 5 / 6: "5/6", 1 / 2: "1/2", 3 / 4: "3/4"}
     regret, violations = (f"T^{names.get(power, f'{power:.3g}')}" for power in powers)
-    return Rates(regret, violations, violations, "the paper")
-
-
-RESULTS = Path("studies/results")
-"""The rows behind the tables of the documentation, in the project's folder."""
+    return Rates(regret, violations)
 
 
 def cell(outcome: Outcome) -> str:
@@ -279,7 +276,7 @@ def _scenario_lines(sweep: Sweep, scenario: str, together: Sequence[Point]) -> I
         if not point.plays:
             cells = [text.rpartition(" / ")[0] for text in cells]
         rows.append([point.title, *cells])
-    yield from table_lines(heads, rows)
+    yield table(heads, rows)
     if near := [point for point in together if is_near_constant(point)]:
         yield ""
         yield near_constant_line(near)
@@ -307,11 +304,11 @@ def frontier_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         f"{sweep.horizons[-1]:,}; means of {len(sweep.seeds)} seeds."
     ]
     for scenario, together in by_scenario(points).items():
-        best = sorted(on_the_frontier(together), key=lambda point: point.at().all)
+        best = sorted(on_the_frontier(together), key=Point.at)
         playing = sum(point.plays for point in together)
         rows = ([point.title, *cell(point.at()).split(" / ")] for point in best)
         lines += ["", f"**{scenario}**: {len(best)} of {playing} points{fixed_words(together)}", ""]
-        lines += table_lines(("learner", "error", "violations", "reports"), rows)
+        lines.append(table(("learner", "error", "violations", "reports"), rows))
     return "\n".join(lines)
 
 
@@ -331,7 +328,7 @@ def summary_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         by_title = {point.title: point for point in together}
         cells = [_summary_cell(by_title[t], several) if t in by_title else "–" for t in titles]
         rows.append([scenario, _fixed_cell(together, kappas), *cells])
-    lines = [about, "", *table_lines(["scenario", fixed, *titles], rows)]
+    lines = [about, "", table(["scenario", fixed, *titles], rows)]
     if near:
         lines += ["", f"° {near_constant_line(near, with_scenario=True)}"]
     return "\n".join(lines)
@@ -362,25 +359,23 @@ def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         fixed = fixed_of(together, kappas_of(points))
         best = "–" if fixed is None else f"{fixed.at_alpha:.3f}"
         rows.append([scenario, best, *cell(together[0].at()).split(" / ")])
-    return "\n".join(table_lines(heads, rows))
+    return table(heads, rows)
 
 
 def looks_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """Looks of the panel: error, violations, reports, rounds and pairs, a line a learner."""
     seeds = f"means of {len(sweep.seeds)} seeds" if len(sweep.seeds) > 1 else "one seed"
-    lines = [
-        f"T = {sweep.horizons[-1]:,}, {seeds}.", "",
-        "| world | attention | error | rounds in violation | reports | rounds looked at | pairs |",
-        "|---" * 7 + "|",
-    ]  # fmt: skip
-    for scenario, together in by_scenario(points).items():
-        for point in together:
-            at, looks, pairs = point.at(), point.mean_of("looks"), point.mean_of("pairs_shown")
-            lines.append(
-                f"| {scenario} | {point.title} | {at.error:.4f} | {at.violations:.1f} | "
-                f"{at.reports:.0f} | {looks:,.0f} | {pairs:,.0f} |"
-            )
-    return "\n".join(lines)
+    heads = (
+        "world", "attention", "error", "rounds in violation", "reports", "rounds looked at",
+        "pairs",
+    )  # fmt: skip
+    rows = (
+        (scenario, point.title, f"{at.error:.4f}", f"{at.violations:.1f}", f"{at.reports:.0f}",
+         *(f"{point.mean_of(name):,.0f}" for name in ("looks", "pairs_shown")))
+        for scenario, together in by_scenario(points).items()
+        for point, at in ((point, point.at()) for point in together)
+    )  # fmt: skip
+    return f"T = {sweep.horizons[-1]:,}, {seeds}.\n\n{table(heads, rows)}"
 
 
 Table = Callable[[Sweep, Sequence[Point]], str]
@@ -395,10 +390,10 @@ TABLES: Mapping[str, Table] = {
 }
 
 
-def sweep_markdown(sweep: Sweep, rows: Sequence[Row], table: str = "points") -> str:
-    if table not in TABLES:
-        raise ParameterError("table", f"must be one of {', '.join(TABLES)}", table, "Choose one.")
-    return TABLES[table](sweep, points_of(sweep, rows))
+def sweep_markdown(sweep: Sweep, rows: Sequence[Row], kind: str = "points") -> str:
+    if kind not in TABLES:
+        raise ParameterError("table", f"must be one of {', '.join(TABLES)}", kind, "Choose one.")
+    return TABLES[kind](sweep, points_of(sweep, rows))
 
 
 def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
@@ -411,17 +406,3 @@ def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
         from studies.sweep.figures import write_figure
 
         write_figure(Path(sweep.figure), points_of(sweep, rows))
-
-
-def write_between_marks(path: Path, mark: str, text: str) -> None:
-    """Replace what stands between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
-    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
-    document = path.read_text(encoding="utf-8") if path.exists() else ""
-    if document.count(begin) != 1 or document.count(end) != 1:
-        raise LikewiseError(
-            f"{path} must contain {begin!r} and {end!r} once each, for the tables to go between. "
-            f"Run this in the project's folder."
-        )
-    before, rest = document.split(begin)
-    after = rest.split(end)[1]
-    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")
