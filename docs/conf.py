@@ -18,12 +18,12 @@ release = version = __version__
 extensions = [
     "myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
     "sphinx_copybutton", "screens", "sphinx_gallery.gen_gallery",
-    "api_pages", "formulae", "llms", "access",
+    "api_pages", "formulae", "llms", "access", "browser",
 ]  # fmt: skip
 # Examples are run by every build: seconds each, and none of them is older than the code.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-for name in ("likewise", "uvicorn", "distributed"):
-    logging.getLogger(name).setLevel(logging.WARNING)
+os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "warning")
+logging.basicConfig(level=logging.WARNING)  # before a package of the theme asks for everything
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
@@ -45,7 +45,14 @@ autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"
 autosummary_generate = False
 copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. |\$ ", True
-exclude_patterns = ["_templates", "_ext", "figures", "examples", "gallery/sg_execution_times.rst"]
+exclude_patterns = [
+    "_templates",
+    "_ext",
+    "figures",
+    "examples",
+    "paper/joss",
+    "gallery/sg_execution_times.rst",
+]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]

@@ -18,12 +18,16 @@ REPAIRS = (
     (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
     (r'<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
     (r'<th class="head"><p></p></th>', "<td></td>"),
+    # The empty line that ends an example in Markdown is no part of it.
+    (r"\n\s*\n</pre>", "\n</pre>"),
     # The gallery's links lie over its pictures, and their text is hidden.
     (
         r'<a class="reference internal" href="([^"]+)"><span class="doc">([^<]+)</span></a>',
         r'<a class="reference internal" href="\1" aria-label="\2"><span class="doc">\2</span></a>',
     ),
 )
+# The name of a module may be broken after a dot, where it heads a page on a phone.
+MODULE = re.compile(r"(?<=<h1>)likewise[\w.]+(?=<a )")
 OF_THE_GALLERY = re.compile(r"\s*<(?:link|script)\b[^>]*/sg[_-][^>]*>(?:</script>)?")
 
 
@@ -35,6 +39,7 @@ def repair(app: Any, error: Exception | None) -> None:
         text = repaired = path.read_text(encoding="utf-8")
         for pattern, better in REPAIRS:
             repaired = re.sub(pattern, better, repaired)
+        repaired = MODULE.sub(lambda name: name[0].replace(".", ".<wbr>"), repaired)
         if "gallery" not in path.relative_to(app.outdir).parts:
             repaired = OF_THE_GALLERY.sub("", repaired)
         if repaired != text:

@@ -44,14 +44,13 @@ NAMES = {
 def page(package: str) -> str:
     """One page: what the room is for, an index of its public names, and each of them in full."""
     module = import_module(package)
-    first = (inspect.getdoc(module) or package).split("\n\n")[0].replace("\n", " ")
     places = {name: _place(package, name) for name in NAMES.get(package) or module.__all__}
     names = sorted(places, key=str.lower)
     lines = [
         package,
         "=" * len(package),
         "",
-        first,
+        _first(module),
         "",
         ".. autosummary::",
         "   :nosignatures:",
@@ -63,6 +62,11 @@ def page(package: str) -> str:
         if places[name] == f"{package}.{name}":
             lines += [name, "-" * len(name), "", *_entry(places[name]), ""]
     return "\n".join(lines)
+
+
+def _first(module: Any) -> str:
+    """The first sentence of a module's docstring, in one line."""
+    return (inspect.getdoc(module) or "").split("\n\n")[0].replace("\n", " ")
 
 
 def _place(package: str, name: str) -> str:
@@ -118,8 +122,14 @@ def write_pages(app: Any) -> None:
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     listed = [package.replace(".", "-") for package in PACKAGES]
-    toctree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *listed, "```"])
-    pages = {"index.md": f"# API reference\n\nEvery public name.\n\n{toctree}\n"}
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *listed, "```"])
+    rows = [
+        f"| [`{package}`]({name}.rst) | {_first(import_module(package)).replace('``', '`')} |"
+        for name, package in zip(listed, PACKAGES, strict=True)
+    ]
+    table = "\n".join(["| module | what it is for |", "|---|---|", *rows])
+    text = "Every public name, with its parameters and an example."
+    pages = {"index.md": f"# API reference\n\n{text}\n\n{table}\n\n{toctree}\n"}
     pages |= {f"{name}.rst": page(package) for name, package in zip(listed, PACKAGES, strict=True)}
     for name, text in pages.items():
         path = folder / name

@@ -1,8 +1,10 @@
 """Formulae as pages write them (``Σ_t f_t(π^t) ≤ C·sqrt(max S)``), set as MathML by the build.
 
 Pages of theory stay readable as text; every current browser renders MathML by itself, so that the
-site needs no script, no font and no address for it. Indented blocks are displayed, and in sentences
-whatever has an index, a power, a Greek name or a sign of mathematics.
+site needs no script, no font and no address for it. On those pages indented blocks are displayed,
+and in sentences whatever has an index, a power, a Greek name or a sign of mathematics. On others
+only an index, a power, a sum or a root counts, since ``alpha`` is the name of a parameter there;
+docstrings and examples stay as they are written.
 """
 
 from __future__ import annotations
@@ -15,19 +17,24 @@ from typing import Any
 
 from docutils import nodes
 
-PAGES = ("research/theory", "research/paper-map", "paper/index")
+THEORY = ("research/theory", "research/paper-map", "paper/index")
+RAISED = re.compile(r"[\^_Σ²³]|sqrt")
 GREEK = {
-    "alpha": "α", "beta": "β", "delta": "δ", "eps": "ε", "eta": "η", "kappa": "κ", "lam": "λ",
-    "mu": "μ", "omega": "ω", "phi": "φ", "pi": "π", "psi": "ψ", "sigma": "σ", "tau": "τ",
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "eta": "η", "kappa": "κ",
+    "lam": "λ", "mu": "μ", "nu": "ν", "omega": "ω", "phi": "φ", "pi": "π", "psi": "ψ",
+    "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ",
 }  # fmt: skip
 FUNCTIONS = ("argmax", "argmin", "ceil", "exp", "inf", "ln", "log", "max", "min", "sqrt", "sup")
 LARGE = ("Σ", "Π", "max", "min", "argmin", "argmax", "inf", "sup")
 POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−", strict=True))
 ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯"}
 CLOSING = {"(": ")", "[": "]", "{": "}", "⌊": "⌋", "⌈": "⌉"}
+# Typographers turn the prime of b'_i into the apostrophe of a word.
+PRIME = r"(?:[′']|’(?!\w|$)|’(?=_))*"
+PRIMES = "′'’"
 LETTER = r"[^\W\d_⁰¹²³⁴⁵⁶⁷⁸⁹½¼¾][\u0300-\u036f]*"
 TOKEN = re.compile(
-    rf"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?|(?:{LETTER})+[′']*|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+|_|\^|.", flags=re.DOTALL
+    rf"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?|(?:{LETTER})+{PRIME}|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+|_|\^|.", flags=re.DOTALL
 )
 RELATIONS = "=≠≤≥<>∈∼∝→≪≫"
 SIGNS = set(f"+−·/×{RELATIONS}")
@@ -91,6 +98,14 @@ class Formula:
                 f'<mo stretchy="false">{sign}</mo>' for sign in (token, CLOSING[token])
             )
             return f"<mrow>{opening}{inside}{closing}</mrow>"
+        if token == "|" and self._bar_closes():
+            inside = self._row("|")
+            self.place += 1
+            opening, closing = (
+                f'<mo fence="true" form="{form}" stretchy="false">|</mo>'
+                for form in ("prefix", "postfix")
+            )
+            return f"<mrow>{opening}{inside}{closing}</mrow>"
         if token == "sqrt" and self.tokens[self.place : self.place + 1] == ["("]:
             self.place += 1
             inside = self._row(")")
@@ -101,6 +116,27 @@ class Formula:
         if token[0].isalpha() and token[0] not in "ΣΠ":
             return _name(token)
         return f"<mo>{escape(token)}</mo>"
+
+    def _bar_closes(self) -> bool:
+        """Test whether a bar that was read has its second one before the bracket around it ends.
+
+        A bar between spaces says "given": E[a | b].
+        """
+        depth = 0
+        if self._between_spaces(self.place - 1):
+            return False
+        for place in range(self.place, len(self.tokens)):
+            token = self.tokens[place]
+            depth += (token in CLOSING) - (token in CLOSING.values())
+            if depth < 0:
+                return False
+            if token == "|" and depth == 0 and not self._between_spaces(place):
+                return True
+        return False
+
+    def _between_spaces(self, place: int) -> bool:
+        around = self.tokens[max(place - 1, 0) : place] + self.tokens[place + 1 : place + 2]
+        return len(around) == 2 and all(token.isspace() for token in around)
 
     def _script(self) -> str:
         token = self.tokens[self.place]
@@ -117,7 +153,7 @@ class Formula:
 
 
 def _name(token: str) -> str:
-    plain = token.rstrip("′'")
+    plain = token.rstrip(PRIMES)
     primes = "′" * (len(token) - len(plain))
     letter, *accents = unicodedata.normalize("NFD", GREEK.get(plain, plain))
     if len(accents) == 1 and accents[0] in ACCENTS:
@@ -191,8 +227,8 @@ class _Reader:
                 or (token in ",…" and depth)
                 or ((token in LEADING or token in FUNCTIONS) and (glued or not operand))
             ):
-                operand = False
-            elif _is_operand(token) and (glued or not operand):
+                operand = token in ("E", "P") and self._token(place + 1) == "_"
+            elif self._is_operand(place) and (glued or not operand):
                 operand = True
             elif token == "|" and (bar := self._bar(place)):
                 place, operand = bar, True
@@ -201,6 +237,12 @@ class _Reader:
             place = self._scripts(place + 1)
             end = place if operand and not depth else end
         return end
+
+    def _is_operand(self, place: int) -> bool:
+        """Test for a letter or a number; a word is one with a letter as its index: Error_t."""
+        token, indexed = self._token(place), self._token(place + 1) == "_"
+        word = token[0].isalpha() and indexed and len(self._token(place + 2)) == 1
+        return word or _is_operand(token)
 
     def _scripts(self, place: int) -> int:
         """The place after indices, powers and primes."""
@@ -223,7 +265,7 @@ class _Reader:
 
 
 def _is_operand(token: str) -> bool:
-    plain = token.rstrip("′'")
+    plain = token.rstrip(PRIMES)
     letters = re.sub(r"[\u0300-\u036f]", "", plain)
     return (
         plain in GREEK
@@ -241,10 +283,11 @@ def _is_formula(text: str) -> bool:
 
 def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     """Replace formulae of a page by MathML."""
-    if page not in PAGES or app.builder.format != "html":
+    if app.builder.format != "html" or page.startswith(("api/", "gallery/")):
         return
+    theory = page in THEORY
     for block in list(doctree.findall(nodes.literal_block)):
-        if block.get("language", "none") in ("none", "default"):
+        if theory and block.get("language", "none") in ("none", "default"):
             lines = [
                 Formula(line, display=True).mathml()
                 for line in block.astext().splitlines()
@@ -258,12 +301,14 @@ def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
             text.parent,
             (nodes.literal, nodes.literal_block, nodes.title, nodes.raw, nodes.reference),
         ):
-            _set_in(text)
+            _set_in(text, everything=theory)
 
 
-def _set_in(text: nodes.Text) -> None:
+def _set_in(text: nodes.Text, *, everything: bool) -> None:
     said, parts, place = text.astext(), [], 0
     for start, end in formulae_in(said):
+        if not everything and not RAISED.search(said[start:end]):
+            continue
         parts += [nodes.Text(said[place:start])] if start > place else []
         parts.append(nodes.raw("", Formula(said[start:end]).mathml(), format="html"))
         place = end

@@ -15,7 +15,7 @@ from typing import Any
 
 CHROMIUM = Path("/usr/bin/chromium")
 NAMES = ("report", "console", "dashboard")
-SIZE = {"width": 1000, "height": 760}
+SIZE = {"width": 1000, "height": 810}
 
 
 def take_pictures(app: Any) -> None:
@@ -58,6 +58,7 @@ def _take(folder: Path) -> None:
                 page.wait_for_url(lambda url: "sign-in" not in url)
                 page.goto(f"{address}/{name}/")
                 page.wait_for_load_state("networkidle")
+                page.evaluate("scrollTo(0, 0)")  # the console brings the pair to the top
                 page.screenshot(path=folder / f"{name}.png")
         browser.close()
 

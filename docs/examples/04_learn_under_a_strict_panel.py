@@ -3,7 +3,7 @@ Learn under a strict panel
 ==========================
 
 A lender meets eight applicants a round before five auditors, of whom one objection suffices. The
-learner becomes accurate while rounds in violation become rare; one that ignores the panel does not.
+learner keeps violations rare and pays with wrong decisions; one that ignores it does neither.
 """
 
 import matplotlib.pyplot as plt
@@ -21,14 +21,14 @@ games = {
 }
 
 # %%
-# Rounds so far in which some pair was treated too differently, and the error of the policy.
+# Rounds so far in which some pair was treated too differently, and the share of wrong decisions.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2))
 for name, game in games.items():
     left.plot(np.cumsum(game.violation), label=name)
-    right.plot(np.cumsum(game.error) / np.arange(1, 601), label=name)
+    right.plot(np.cumsum(game.error) / np.arange(8, 4801, 8), label=name)
 left.set(xlabel="round", title="rounds in violation")
-right.set(xlabel="round", title="error so far")
+right.set(xlabel="round", title="wrong decisions, share so far", ylim=(0, None))
 left.legend(frameon=False)
 figure.tight_layout()
 print(games["with the panel"].state.reports, "reports of 600 rounds")

@@ -18,6 +18,9 @@ people = schema.people(rng.uniform(0, 100, (3000, 1)))
 scores = rng.random(3000)
 panel = Panel([MetricAuditor("banker", WeightedL1({"income": 1.0}))], "any")
 
+# %%
+# All pairs are counted twice: in this process, and by the workers.
+
 here = audit(people, scores, panel, alpha=0.2)
 with (
     LocalCluster(n_workers=2, processes=False, dashboard_address=None) as cluster,
