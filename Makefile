@@ -9,7 +9,7 @@ SHARES   := --dist worksteal
 PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 
 .DEFAULT_GOAL := help
-.PHONY: help docs setup demo test check lint types imports doctests tests study lock release clean
+.PHONY: help browser docs setup demo test check lint types imports doctests tests study lock release clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -17,9 +17,9 @@ help: ## List the commands
 # The demo needs a few of the locked packages: a minute less to wait for the first impression.
 SHOWN := click editables hatchling jinja2 matplotlib numba numpy rich scipy
 # One line that says how far it is, and errors.
-TELL := awk '/^(ERROR|    )/ { print > "/dev/stderr" } \
+TELL = awk -v total=$$(grep -c == $(VENV)/demo.txt) '/^(ERROR|    )/ { print > "/dev/stderr" } /^Ignoring/ { --total } \
 	/^ *(Collecting|Processing)/ { split($$2, parts, "/"); name = parts[length(parts)]; sub(/[-=<>].*/, "", name); \
-	printf "\r  %2d packages: %-24s", ++n, name; fflush() } END { print "" }'
+	printf "\r  package %d of %d: %-24s", ++n, total, name; fflush() } END { print "" }'
 
 # The stamp is newer than what it was made from exactly when the environment is up to date.
 $(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml) | python
@@ -78,6 +78,9 @@ check: $(READY) ## The tests that take longer (under twenty minutes more)
 study: $(READY) ## Measure the tables of the documentation anew and write them there (hours)
 	@for sweep in $$($(BIN)/python -m studies sweep list | cut -d' ' -f1); do \
 	  $(BIN)/python -m studies sweep $$sweep --write || exit 1; done
+
+browser: ## Bring what the first examples need to run in a reader's browser (npm); then: make docs
+	@$(PYTHON) docs/_ext/browser.py
 
 docs: $(READY) ## Build the documentation site into build/docs, offline and strict
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -136,3 +139,66 @@ def test_every_target_of_the_makefile_that_the_readme_names_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
     for target in set(re.findall(r"(?:`|^)make ([a-z]+)", (ROOT / "README.md").read_text(), re.M)):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def _fenced(page: str, start: str) -> str:
+    """The block of a page that begins so."""
+    pattern = rf"^```\w*\n({re.escape(start)}.*?)^```"
+    [block] = re.findall(pattern, (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    return str(block)
+
+
+def _pasted(script: str, folder: Path) -> str:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], cwd=folder, capture_output=True, text=True,
+        timeout=240, env={**os.environ, "PATH": path}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_files_of_the_readme_give_the_audit_that_it_shows(tmp_path: Path) -> None:
+    rows = _fenced("README.md", "person,income,score")
+    (tmp_path / "scores.csv").write_text(rows)
+    (tmp_path / "panel.toml").write_text(_fenced("README.md", "rule = "))
+    text = (ROOT / "README.md").read_text()
+    [command] = re.findall(r"`(likewise audit scores\.csv --ids [^`]+)`", text)
+    assert _fenced("README.md", "- bo is").strip() in _pasted(command, tmp_path)
+    head, *people = rows.splitlines()
+    mine = [f"{head},repaid", *(f"{person},{i % 2}" for i, person in enumerate(people))]
+    (tmp_path / "my.csv").write_text("\n".join(mine) + "\n")
+    (tmp_path / "panel.toml").unlink()  # the next block writes one
+    _pasted(_fenced("README.md", "likewise init my.csv"), tmp_path)
+    assert "bo" in (tmp_path / "audit.html").read_text()
+
+
+@pytest.mark.long
+def test_commands_that_need_files_run_when_pasted(tmp_path: Path) -> None:
+    """Beside the files that the pages name, with the columns that their options name."""
+    people = [
+        (f"c{i}", 13 * i % 100, 7 * i % 40, "fm"[i % 2], i % 10 / 10, i % 2) for i in range(40)
+    ]
+    lines = [",".join(map(str, person)) for person in people]
+    (tmp_path / "scores.csv").write_text(
+        "\n".join(["customer,income,debt,sex,score,repaid", *lines]) + "\n"
+    )
+    short = [f"{name},{income},{debt},0.5" for name, income, debt, *_ in people]  # no alarm
+    table = "\n".join(["customer,income,debt,score", *short]) + "\n"
+    (tmp_path / "months").mkdir()
+    for path in ("people.csv", *(f"months/{month}.csv" for month in range(1, 9))):
+        (tmp_path / path).write_text(table)
+    responses = ("alike", "a little different", "very different")
+    judged = [f"ann,c{i},c{i + 1},{responses[i % 3]}" for i in range(30)]
+    (tmp_path / "judgements-ann.csv").write_text(
+        "\n".join(["member,person,other,response", *judged]) + "\n"
+    )
+    page = "docs/auditing-a-model.md"
+    panel = _fenced(page, "rule = ")
+    (tmp_path / "panel.toml").write_text(panel)
+    _pasted(_fenced(page, "likewise audit scores.csv"), tmp_path)
+    (tmp_path / "panel.toml").unlink()
+    _pasted(_fenced("docs/choosing.md", "likewise init people.csv"), tmp_path)
+    (tmp_path / "panel.toml").write_text(panel)
+    _pasted(_fenced(page, "likewise audit months/"), tmp_path)
+    assert {"audit.html", "audit.xlsx", "judge.html", "watch.html"} <= set(os.listdir(tmp_path))

@@ -14,10 +14,11 @@ from likewise.learner import SelfTuned
 from likewise.simulate.counts import Outcome, beats
 from likewise.simulate.world import MissingDataError
 from studies import intervals, paper
+from studies.pages import RESULTS
 from studies.sweep.points import Point, by_scenario, fixed_words, points_of
 from studies.sweep.runs import play_run, read_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
-from studies.sweep.tables import RESULTS, growth_of, sweep_markdown
+from studies.sweep.tables import growth_of, sweep_markdown
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -26,7 +27,9 @@ ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
 
 # Marks of tables that are written by other studies than sweeps, and have tests of their own.
-OTHERS = ("audits", "benchmark", "elicitation", "gpu", "intervals", "judgements", "monitoring")
+OTHERS = (
+    "audits", "benchmark", "elicitation", "gpu", "intervals", "judgements", "lives", "monitoring"
+)  # fmt: skip
 
 
 def between(text: str, mark: str) -> str:

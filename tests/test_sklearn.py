@@ -238,9 +238,9 @@ def test_what_fit_has_not_seen_is_said_or_refused() -> None:
     with pytest.warns(UnseenValues) as caught:
         chances = model.predict_proba(frame)
     said = " ".join(str(warning.message) for warning in caught)
-    assert "'purpose': 1 value that fit has not seen ('yacht') counts as missing" in said
-    assert "'age': 1 missing value, of which fit saw none, is replaced by the median" in said
-    assert "'owner': 1 missing value" in said
+    assert "'purpose': 1 unseen by fit ('yacht'), counted as missing" in said
+    assert "'age': 1 missing where fit saw none, replaced by the median" in said
+    assert "'owner': 1 missing where fit saw none" in said
     known = model.predict_proba(seen)
     assert (chances[seen.index] == known).all()
     strict = LikewiseClassifier(k=8, unseen="refuse").fit(seen, labels[seen.index])
@@ -320,7 +320,7 @@ def test_a_column_that_is_no_feature_is_named_with_the_reason(
 def test_rows_are_read_once_and_an_index_is_not_read(table: tuple[Any, Any]) -> None:
     frame, labels = table
     marked = frame.assign(grade=["NA", "1", "2"] * 40).rename_axis("customer")
-    with pytest.warns(SchemaAdvice, match="40 cells are read as missing") as caught:
+    with pytest.warns(SchemaAdvice, match="is read as a missing value") as caught:
         LikewiseClassifier().fit(marked, labels)
     assert len(caught) == 1
     with pytest.raises(LikewiseError, match="lazy"):

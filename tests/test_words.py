@@ -33,7 +33,7 @@ PRIVATE = {
 }
 # Where the private word is the right one: (file, word), with the reason.
 ALLOWED: dict[tuple[str, str], str] = {
-    ("packages/likewise/src/likewise/audits/tables.py", "office"): "addresses of Office Open XML",
+    ("packages/likewise/src/likewise/audits/formats.py", "office"): "addresses of Office Open XML",
     ("studies/people/judgements.py", "answer"): "a column of its authors' file",
 }
 

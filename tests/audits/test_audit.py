@@ -17,7 +17,8 @@ import pytest
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits import Audit, Interval, Survey
-from likewise.audits.pairs import Question, all_pairs, scan, threshold
+from likewise.audits.counting import all_pairs, scan
+from likewise.audits.pairs import Question, threshold
 from likewise.errors import AuditError, LikewiseError, PeopleError
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel import (

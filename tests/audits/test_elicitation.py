@@ -175,7 +175,7 @@ def test_the_panel_is_a_file_that_audits(people: People, tmp_path: Path) -> None
         ("ann,p1,p2,p2,p2\n", "different people"),
         ("ann,p1,p2,p3,p1\n", "must be one of p2, p3"),
         (",p1,p2,,alike\n", "Judgement.member must not be empty"),
-        ("ann,p1,p99,,alike\n", "'p99', who is not among the people"),
+        ("ann,p1,p99,,alike\n", "'p99' is not among the people"),
         ("ann,p1,p2,,\n", "no judgement"),
     ],
 )

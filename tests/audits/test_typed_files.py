@@ -102,7 +102,7 @@ def run(path: Path, *more: str) -> Result:
     words = ["audit", str(path), "--panel", str(path.parent / "panel.toml"), "--ids", "id"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        done = CliRunner().invoke(main, [*words, "--json", "-", *more])
+        done = CliRunner().invoke(main, [*words, "--out", "-", *more])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     return done
 

@@ -55,7 +55,7 @@ def run(folder: Path, *arguments: str) -> Result:
 def test_a_file_becomes_findings_a_page_and_json(folder: Path) -> None:
     common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--label", "repaid")
     page, data = folder / "page.html", folder / "audit.json"
-    done = run(folder, *common, "--group", "sex", "--out", str(page), "--json", str(data))
+    done = run(folder, *common, "--group", "sex", "--out", str(page), "--out", str(data))
     assert done.exit_code == 0, done.output
     assert "reported pairs" in done.output
     assert "sex: f" in done.output
@@ -64,7 +64,7 @@ def test_a_file_becomes_findings_a_page_and_json(folder: Path) -> None:
     assert found["price"]["people"] == 60
     assert found["worst"][0]["over"].startswith("00")
     assert "<svg" in page.read_text()
-    piped = run(folder, *common, "--json", "-")
+    piped = run(folder, *common, "--out", "-")
     assert json.loads(piped.stdout)["pairs"] == 60 * 59 // 2
 
 
@@ -85,7 +85,7 @@ def test_a_survey_takes_the_place_of_a_panel(folder: Path) -> None:
         (("--panel", "{panel}", "--label", "sex"), "line 2: sex must be 0 or 1; got"),
         (("--panel", "{panel}", "--alpha", "2"), "alpha must be in [0, 1]"),
         (("--panel", "{panel}", "--schema", "{survey}"), "No schema was read"),
-        (("--survey", "{survey}"), "'000', who is not among the people"),
+        (("--survey", "{survey}"), "'000' is not among the people"),
     ],
 )
 def test_what_cannot_be_read_is_said(folder: Path, arguments: tuple[str, ...], says: str) -> None:
@@ -125,7 +125,7 @@ def test_a_group_that_the_panel_looks_at_stays_a_feature(folder: Path) -> None:
 
 
 def test_the_proposed_schema_can_be_written_and_given_again(folder: Path) -> None:
-    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--json", "-")
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--out", "-")
     schema = folder / "schema.json"
     first = run(folder, *common, "--leave-out", "repaid")
     assert first.exit_code == 0, first.output
@@ -175,7 +175,7 @@ def test_marks_and_words_are_read_and_said(folder: Path) -> None:
         for i, line in enumerate(lines[1:])
     ]
     (folder / "scores.csv").write_text("\n".join(rows) + "\n")
-    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--json", "-")
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--out", "-")
     odd = run(folder, *common, "--label", "paid", "--category", "kind")
     assert odd.exit_code == 1
     assert "line 2: paid must be 0 or 1; got 'bad'" in odd.output
@@ -217,7 +217,7 @@ def same_result(done: Result) -> dict[str, object]:
 
 def test_parquet_and_arrow_files_are_audited_as_the_csv_file_is(folder: Path) -> None:
     common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--label", "repaid",
-              "--group", "sex", "--json", "-")  # fmt: skip
+              "--group", "sex", "--out", "-")  # fmt: skip
     typed = as_parquet(folder / "scores.csv")
     expected = same_result(run(folder, *common))
     (folder / "spark").mkdir()
@@ -232,7 +232,7 @@ def test_a_parquet_file_of_more_than_a_block_is_scanned(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--label", "repaid",
-              "--group", "sex", "--json", "-")  # fmt: skip
+              "--group", "sex", "--out", "-")  # fmt: skip
     typed = as_parquet(folder / "scores.csv")
     expected = same_result(run(folder, *common))
     monkeypatch.setattr("likewise.people.scans.BLOCK", 50)
@@ -277,7 +277,7 @@ def test_decisions_may_be_words_and_labels_truth_values(folder: Path) -> None:
         "customer",
         "--label",
         "repaid",
-        "--json",
+        "--out",
         "-",
     )
     refused = run(folder, *common)
@@ -325,7 +325,7 @@ def test_lines_without_a_score_are_refused_or_counted(folder: Path) -> None:
     refused = run(folder, *common)
     assert refused.exit_code == 1
     assert "line 4: score must be a number" in refused.output
-    done = run(folder, *common, "--scored-only", "--json", "-")
+    done = run(folder, *common, "--scored-only", "--out", "-")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
     assert found["basis"]["left_out"] == {"no score": 2, "no repaid": 1}

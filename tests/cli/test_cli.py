@@ -36,7 +36,7 @@ def run(*args: str) -> Any:
 
 
 def simulate(*args: str) -> dict[str, Any]:
-    result = run("simulate", "--json", "-", "--rounds", "20", *args)
+    result = run("simulate", "--out", "-", "--rounds", "20", *args)
     assert result.exit_code == 0, result.output
     data: dict[str, Any] = json.loads(result.stdout)
     return data
@@ -77,13 +77,13 @@ def test_every_rule_that_is_listed_can_be_used(rule: str) -> None:
 
 
 def test_a_trace_and_a_state_can_be_kept(tmp_path: Path) -> None:
-    simulate("--trace", str(tmp_path / "t.csv"), "--save-state", str(tmp_path / "s"))
+    simulate("--out", str(tmp_path / "t.csv"), "--out", str(tmp_path / "s.state"))
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 21
-    assert load_state(tmp_path / "s").opened == 20
+    assert load_state(tmp_path / "s.state").opened == 20
 
 
 def test_json_can_go_to_a_file(tmp_path: Path) -> None:
-    result = run("simulate", "--rounds", "10", "--json", str(tmp_path / "o.json"))
+    result = run("simulate", "--rounds", "10", "--out", str(tmp_path / "o.json"))
     assert result.exit_code == 0
     assert json.loads((tmp_path / "o.json").read_text())["rounds"] == 10
 
@@ -135,12 +135,12 @@ def test_a_setting_of_another_learner_is_refused(learner: str, setting: str) -> 
     assert f"A setting of the learner {learner} must be one of its own" in result.stderr
 
 
-@pytest.mark.parametrize("option", ["--json", "--trace", "--save-state"])
-def test_a_file_in_a_missing_folder_is_refused_before_the_game(tmp_path: Path, option: str) -> None:
-    wanted = tmp_path / "missing" / "file"
-    result = run("simulate", "--rounds", "1000000000", option, str(wanted))
-    assert result.exit_code == 2
-    assert f"there is no folder {wanted.parent}" in result.stderr
+def test_a_file_that_could_not_be_written_is_refused_before_the_game(tmp_path: Path) -> None:
+    folder = tmp_path / "missing"
+    for name, says in (("a.csv", f"there is no folder {folder}"), ("a.txt", "must end in .json")):
+        result = run("simulate", "--rounds", "1000000000", "--out", str(folder / name))
+        assert result.exit_code == 2
+        assert says in result.stderr
 
 
 def test_a_report_in_a_missing_folder_is_refused_before_the_demo(tmp_path: Path) -> None:
@@ -171,8 +171,8 @@ def test_the_three_comparators_and_the_certificate_are_printed() -> None:
 def test_a_policy_that_is_near_constant_is_pointed_out() -> None:
     """A panel that objects to the slightest difference, and a learner that weighs nothing else."""
     args = ("--set", "leniency=0.01", "--set", "rule=any", "--alpha", "0.02", "--with", "eta=0.01")
-    result = run("simulate", "--rounds", "60", "--json", "-", *args)
-    assert "The policy is near constant" in json.loads(result.stdout)["near_constant"]["text"]
+    result = run("simulate", "--rounds", "60", "--out", "-", *args)
+    assert "The policy is near constant" in json.loads(result.stdout)["near_constant"]
     assert "Note: The policy is near constant" in result.stderr
     assert simulate("--learner", "exact")["near_constant"] is None
 
@@ -180,7 +180,7 @@ def test_a_policy_that_is_near_constant_is_pointed_out() -> None:
 @pytest.mark.parametrize(("rule", "said"), [("at_least(6)", True), ("at_least(5)", False)])
 def test_a_rule_that_can_never_fire_is_pointed_out(rule: str, said: bool) -> None:
     result = run(
-        "simulate", "--rounds", "2", "--set", f"rule={rule}", "--json", "-", "--no-comparator"
+        "simulate", "--rounds", "2", "--set", f"rule={rule}", "--out", "-", "--no-comparator"
     )
     assert json.loads(result.stdout)["reports"] == 0
     assert ("can never fire on a panel of 5" in result.stderr) == said
@@ -234,7 +234,7 @@ def test_no_progress_bar_where_there_is_no_terminal() -> None:
 def test_a_progress_bar_on_a_terminal_even_when_json_goes_to_standard_output() -> None:
     shown, other = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "likewise", "simulate", "--rounds", "100", "--json", "-"],
+        [sys.executable, "-m", "likewise", "simulate", "--rounds", "100", "--out", "-"],
         stdout=subprocess.PIPE, stderr=other, env={**os.environ, "TERM": "xterm"},
     )  # fmt: skip
     os.close(other)

@@ -142,6 +142,6 @@ def test_batches_are_followed_from_a_folder_or_as_their_names_come(folder: Path)
     assert "ALARM" in lines[5]
     assert "<svg" in page.read_text()
     names = "\n".join(map(str, sorted(months.iterdir())[:4]))
-    quiet = run("audit", "-", *common, "--follow", "0.3", "--json", "-", text=names + os.linesep)
+    quiet = run("audit", "-", *common, "--follow", "0.3", "--out", "-", text=names + os.linesep)
     assert quiet.exit_code == 0, quiet.output
     assert [b["alarm"] for b in json.loads(quiet.stdout)["batches"]] == [False] * 4

@@ -18,7 +18,7 @@ def run(*args: str) -> Any:
 
 
 def simulate(*args: str) -> dict[str, Any]:
-    result = run("simulate", "--json", "-", "--rounds", "20", "--no-comparator", *args)
+    result = run("simulate", "--out", "-", "--rounds", "20", "--no-comparator", *args)
     assert result.exit_code == 0, result.output
     data: dict[str, Any] = json.loads(result.stdout)
     return data
@@ -57,7 +57,7 @@ def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
     ("args", "says"),
     [
         ("--delay soon", "must be a number of rounds, geometric:P, or audits:…,labels:…"),
-        ("--delay geometric:2", "must have a chance in"),
+        ("--delay geometric:2", "chance of the delay must be in"),
         ("--delay audits:1,audits:2", "must be a number of rounds, geometric:P, or audits:…"),
         ("--delay audits:1,labels:soon", "must be a number of rounds, geometric:P, or audits:…"),
         ("--attention share:0", "share must be in"),

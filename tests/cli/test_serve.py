@@ -107,8 +107,8 @@ def test_a_server_from_nothing(tmp_path: Path) -> None:
 def test_a_server_of_two_processes_on_a_store_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text(json.dumps(SPEC))
     at = ("--database", str(tmp_path / "a.db"))
-    run("docket", "create", "loans", "--spec", str(tmp_path / "spec.json"), *at)
-    token = run("token", "create", "operator", "olga", *at).stdout.strip()
+    run("docket", *at, "create", "loans", "--spec", str(tmp_path / "spec.json"))
+    token = run("token", *at, "create", "operator", "olga").stdout.strip()
     with Served(tmp_path, "--workers", "2", *at) as served:
         assert served.token is None
         with Client(served.address, token) as operator:
@@ -135,17 +135,17 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     database, spec = str(tmp_path / "a.db"), tmp_path / "spec.json"
     spec.write_text(json.dumps(SPEC))
     at = ("--database", database)
-    made = run("docket", "create", "loans", "--spec", str(spec), *at)
+    made = run("docket", *at, "create", "loans", "--spec", str(spec))
     assert re.match(r"likewise/[0-9a-f]{16}/loans\n1\n", made.stdout)
     assert "was empty; a new store begins there" in made.stderr
-    token = run("token", "create", "auditor", "ann", "--docket", "loans", *at)
+    token = run("token", *at, "create", "auditor", "ann", "--docket", "loans")
     assert re.match(r"lw_auditor_[\w-]{43}\n", token.stdout)
-    listed = run("token", "list", *at).output
+    listed = run("token", *at, "list").output
     assert "auditor" in listed
     assert "in use" in listed
     assert token.stdout.strip() not in listed
-    assert "was revoked" in run("token", "revoke", listed.split()[0], *at).output
-    assert "revoked" in run("token", "list", *at).output
+    assert "was revoked" in run("token", *at, "revoke", listed.split()[0]).output
+    assert "revoked" in run("token", *at, "list").output
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_misspelt_address_begins_no_store(tmp_path: Path, args: tuple[str, ...]) -> None:
-    result = run(*args, "--database", str(tmp_path / "misspelt.db"))
+    result = run(args[0], "--database", str(tmp_path / "misspelt.db"), *args[1:])
     assert result.exit_code == 1
     assert "misspelt.db is not there. Correct the address" in result.stderr
     assert not any(tmp_path.iterdir())
@@ -180,8 +180,9 @@ def test_what_is_refused(tmp_path: Path, args: tuple[str, ...], said: str) -> No
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     at = ("--database", str(tmp_path / "a.db"))
-    run("docket", "create", "loans", "--spec", str(tmp_path / "SPEC"), *at)
-    result = run(*(str(tmp_path / arg) if arg in files else arg for arg in args), *at)
+    run("docket", *at, "create", "loans", "--spec", str(tmp_path / "SPEC"))
+    words = [str(tmp_path / arg) if arg in files else arg for arg in args]
+    result = run(words[0], *at, *words[1:])
     assert result.exit_code == 1
     assert said in result.output
 
@@ -201,24 +202,24 @@ def test_a_docket_is_changed_at_the_machine(tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text(json.dumps(SPEC))
     (tmp_path / "text").write_text("Look at debts.")
     at = ("--database", str(tmp_path / "a.db"))
-    run("docket", "create", "loans", "--spec", str(tmp_path / "spec.json"), *at)
+    run("docket", *at, "create", "loans", "--spec", str(tmp_path / "spec.json"))
     changed = run(
-        "docket", "change", "loans", "--join", "bob", "--rule", "any", "--guidelines",
-        str(tmp_path / "text"), "--contact", "bob", "bob@example.org", *at,
+        "docket", *at, "change", "loans", "--join", "bob", "--rule", "any", "--guidelines",
+        str(tmp_path / "text"), "--contact", "bob", "bob@example.org",
     )  # fmt: skip
     assert changed.exit_code == 0, changed.output
     *lines, message = changed.stdout.splitlines()
     assert [line.partition("/")[0] for line in lines].count("likewise") == 3
     assert message == "bob is told at bob@example.org."
-    assert "Say what to change" in run("docket", "change", "loans", *at).output
-    unknown = run("docket", "change", "loans", "--contact", "eve", "e@example.org", *at)
+    assert "Say what to change" in run("docket", *at, "change", "loans").output
+    unknown = run("docket", *at, "change", "loans", "--contact", "eve", "e@example.org")
     assert "does not sit on the panel" in unknown.output
 
 
 def test_the_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     for args in (("serve",), ("token", "list")):
-        result = run(*args, "--database", "postgresql://nowhere/x")
+        result = run(args[0], "--database", "postgresql://nowhere/x", *args[1:])
         assert result.exit_code == 1
         assert "pip install 'likewise-service[postgres]'" in result.output
 
@@ -227,7 +228,7 @@ def test_the_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_database_that_cannot_be_opened(tmp_path: Path, database: str) -> None:
     where = database.replace("NOWHERE", str(tmp_path / "none"))
     for args in (("serve",), ("token", "list")):
-        result = run(*args, "--database", where)
+        result = run(args[0], "--database", where, *args[1:])
         assert result.exit_code == 1
         assert "database" in result.output
         assert "Traceback" not in result.output

@@ -25,7 +25,7 @@ def run(*args: str) -> Any:
 
 
 def simulate(*args: str) -> dict[str, Any]:
-    result = run("--json", "-", "--no-comparator", *args)
+    result = run("--out", "-", "--no-comparator", *args)
     assert result.exit_code == 0, result.output
     data: dict[str, Any] = json.loads(result.stdout)
     return data
@@ -92,7 +92,6 @@ def test_a_shorter_spell_brings_a_recession() -> None:
         ("--world lones", 2, "'lones' is not one of 'loans', 'drift'"),
         ("--learner exactly", 2, "'exactly' is not one of 'auto', 'self-tuned', 'nested'"),
         ("--selection widest", 2, "'widest' is not one of 'largest-gap'"),
-        ("--json - --trace -", 2, "--json - and --trace - cannot both go to standard output"),
         ("--delay 20", 1, "delay must be below the number of rounds, 20; got '20'. Feedback that"),
         ("--delay 50", 1, "never arrives"),
     ],
@@ -108,17 +107,12 @@ def test_feedback_of_the_last_round_may_come_in_the_last() -> None:
     assert simulate("--delay", "19")["open_rounds"] == 19
 
 
-def test_a_trace_can_go_to_standard_output_and_nothing_else_does() -> None:
-    result = run("--trace", "-", "--no-comparator")
-    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+def test_rounds_go_to_a_file_and_the_json_alone_to_standard_output(tmp_path: Path) -> None:
+    result = run("--out", "-", "--out", str(tmp_path / "rounds.csv"), "--no-comparator")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "rounds.csv").read_text())))
     assert [int(row["round"]) for row in rows] == list(range(1, 21))
+    assert json.loads(result.stdout)["rounds"] == 20
     assert result.stderr == ""
-
-
-def test_a_trace_to_standard_output_and_json_to_a_file(tmp_path: Path) -> None:
-    result = run("--trace", "-", "--json", str(tmp_path / "o.json"), "--no-comparator")
-    assert len(result.stdout.splitlines()) == 21
-    assert json.loads((tmp_path / "o.json").read_text())["rounds"] == 20
 
 
 @pytest.mark.parametrize(
@@ -153,7 +147,7 @@ def stumps(tmp_path: Path) -> Path:
 def test_any_registered_class_can_be_played_from_its_file(stumps: Path) -> None:
     data = simulate("--hypotheses", str(stumps), "--learner", "exact")
     assert data["hypotheses"] == 14
-    assert json.loads(run("--hypotheses", str(stumps), "--json", "-").stdout)["regret"] is not None
+    assert json.loads(run("--hypotheses", str(stumps), "--out", "-").stdout)["regret"] is not None
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ SCORED = {"schema": SCHEMA, "columns": ["score"], "cuts": [0.5], "reference": [[
         (play, {**GAME, "learner": DRAWS, "evaluation_draws": 0}, "evaluation_draws must be"),
         (play, {**GAME, "delay": "3"}, r"delay must be .*Write Delay\(3\)"),
         (play, {**GAME, "rounds": 2.5}, "rounds must be an integer"),
-        (play, {**GAME, "selection": "first"}, "selection must be a selection"),
+        (play, {**GAME, "selection": "first"}, "selection must be of the class Selection"),
         (Delay, {"rounds": "3"}, "delay must be an integer"),
         (SelfTuned, {"kappa": [0.1]}, "kappa must be a number"),
         (SelfTuned, {"kappa": np.array([0.1])}, "kappa must be a number"),

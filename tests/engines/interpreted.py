@@ -36,12 +36,10 @@ interpreter._patch_lang_tensor = _patch_tensor
 
 def results() -> str:
     """All that the tests look at, as JSON."""
-    from studies.benchmark import gpu
+    from studies.benchmark.run import gpu_name, gpu_rows
 
-    rows = {item.name: item.to_json() for item in gpu.rows(quick=True) if isinstance(item, Item)}
-    return json.dumps(
-        {"name": gpu.gpu_name(), "draws": draws(), "engine": engine(), "benchmark": rows}
-    )
+    rows = {item.name: item.to_json() for item in gpu_rows(quick=True) if isinstance(item, Item)}
+    return json.dumps({"name": gpu_name(), "draws": draws(), "engine": engine(), "benchmark": rows})
 
 
 def draws() -> dict[str, Any]:

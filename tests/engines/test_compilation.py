@@ -20,14 +20,14 @@ DRAW = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from tests.engines import test_workers as t
-from likewise.learner.compiled import lists, noise, segments, staircases
+from likewise.learner.compiled import cells, lists, noise
 
 for h, points in t.classes():
     for scale in (1.0, 1e-7):
         some = t.Noise(t.NOISE.stream, scale)
         t.compiled.approvals(h, h.no_costs(), some, points, range(500))
 found = compiled = 0
-for module in (lists, noise, segments, staircases):
+for module in (cells, lists, noise):
     for name, value in vars(module).items():
         if hasattr(value, "py_func"):
             found += sum(value.stats.cache_hits.values())

@@ -15,9 +15,9 @@ from likewise.hypotheses import Segments
 from likewise.hypotheses.base import pick
 from likewise.hypotheses.grids import CoarseToFine
 from likewise.learner import compiled
-from likewise.learner.compiled import trees as kernels
+from likewise.learner.compiled import cells as kernels
+from likewise.learner.compiled.cells import SegmentTreePolicy, _plan
 from likewise.learner.compiled.noise import picked
-from likewise.learner.compiled.trees import SegmentTreePolicy, _plan
 from likewise.numerics.fixed_point import ONE, log
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema

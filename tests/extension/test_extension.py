@@ -180,7 +180,7 @@ if __name__ == "__main__":
 def test_the_command_line_plays_it(installed: Path, learner: str) -> None:
     done = run(
         installed, "-m", "likewise", "simulate", "--world", "village", "--hypotheses", "intervals",
-        "--learner", learner, "--set", "luck=0.2", "--rounds", "20", "--json", "-",
+        "--learner", learner, "--set", "luck=0.2", "--rounds", "20", "--out", "-",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)

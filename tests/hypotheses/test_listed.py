@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import ContractError, HypothesisError, ParameterError
-from likewise.hypotheses import Bits, Listed, class_to_spec
+from likewise.hypotheses import Bits, Listed
 from likewise.learner import Learner
 from likewise.numerics.fixed_point import IntArray
 from likewise.people import Feature, FeatureSchema, People
@@ -107,7 +107,7 @@ def test_a_class_that_nobody_registered_cannot_be_saved() -> None:
         """Writes the name of another class."""
 
     with pytest.raises(Exception, match="Private is not registered as the hypothesis class"):
-        class_to_spec(Private([0, 30], separating=AGES))
+        HYPOTHESES.write(Private([0, 30], separating=AGES))
     learner = Learner(Private([0, 30], separating=AGES), 2, 0.3, 0.3, 1)
     with pytest.raises(Exception, match=r"likewise\.hypotheses"):
         learner.spec()

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
+from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses import Stumps, class_from_spec, verify_separating_set
+from likewise.hypotheses.pool import quantiles
 from likewise.people import Feature, FeatureSchema
 
 INCOME = FeatureSchema(
@@ -120,39 +121,20 @@ def test_the_order_of_columns_survives_json_with_sorted_keys() -> None:
 
 
 def test_quantiles_are_values_of_the_reference_data_and_cut_off_equal_shares() -> None:
-    schema = FeatureSchema((Feature("income"),))
     values = np.random.default_rng(0).permutation(np.arange(1000) * 0.1)
-    stumps = Stumps.from_quantiles(schema, ["income"], values[:, None], parts=10)
-    assert len(stumps.cuts[0]) == 9
-    assert [int((values >= cut).sum()) for cut in stumps.cuts[0]] == list(range(900, 0, -100))
+    cuts = quantiles(values, 10)
+    assert [int((values >= cut).sum()) for cut in cuts] == list(range(900, 0, -100))
 
 
-def test_quantiles_that_repeat_are_merged_and_said() -> None:
-    schema = FeatureSchema((Feature("children", "integer"),))
-    reference = np.array([[0.0], [0], [0], [0], [1], [1], [1], [2]])
-    with pytest.warns(MergedHypotheses, match=r"2 of 3 quantiles .* 4 hypotheses remain"):
-        stumps = Stumps.from_quantiles(schema, ["children"], reference, parts=4)
-    assert stumps.cuts == ((1.0,),)
-
-
-@pytest.mark.parametrize("reference", [np.zeros((0, 1)), np.ones((5, 1))])
-def test_a_column_of_one_value_has_no_quantiles(reference: Any) -> None:
-    schema = FeatureSchema((Feature("x"),))
-    with pytest.raises(ParameterError, match="must have different values of 'x'"):
-        Stumps.from_quantiles(schema, ["x"], reference, parts=4)
-
-
-@pytest.mark.parametrize("parts", [1, 2.5, 0])
-def test_parts_must_be_at_least_two(parts: Any) -> None:
-    schema = FeatureSchema((Feature("x"),))
-    with pytest.raises(ParameterError, match=r"from_quantiles\.parts must be an integer"):
-        Stumps.from_quantiles(schema, ["x"], np.ones((5, 1)), parts=parts)
+def test_quantiles_that_repeat_or_divide_nothing_are_left_out() -> None:
+    assert quantiles(np.array([0.0, 0, 0, 0, 1, 1, 1, 2]), 4) == [1.0]
+    assert quantiles(np.ones(5), 4) == quantiles(np.zeros(0), 4) == []
 
 
 @pytest.mark.parametrize(
     ("cuts", "says"),
     [
-        ({}, "at least one name"),
+        ({}, "one or more different names"),
         ({"purpose": [1]}, r"of the kinds number, integer, flag; got 'purpose \(category\)'"),
         ({"rent": [1]}, "must never be missing"),
         ({"income": []}, r"Stumps\.cuts\['income'\] must be at least one"),

@@ -40,7 +40,7 @@ from likewise.simulate.world import Encounter
 
 WORLD = Loans(seed=4)
 LEARNER = Learner(WORLD.hypotheses(), 8, 0.3, 0.3, 4)
-EVERY = ["everything", "possible", "share:0.25", "dominance", "model", "model:0.2"]
+EVERY = ["everything", "possible", "share:0.25", "dominance", "model", "model:personal=1"]
 
 
 def played(attention: str, rounds: int = 200, **settings: Any) -> Transcript:
@@ -224,7 +224,7 @@ def test_dominance_knows_what_is_farther_apart_and_has_a_smaller_gap() -> None:
     attention = Dominance()
     accepted = pairs_of((20, 0, 1, 0), (60, 0, 1, 0), scores=[0, 500])
     quiet = np.zeros(1, dtype=np.bool_)
-    memory = attention.learn((), Response(accepted, ~quiet, quiet, True))
+    memory = attention.learn(attention.start(SCHEMA), Response(accepted, ~quiet, quiet, True))
 
     def unknown(income: float, job: int, score: int) -> bool:
         pairs = pairs_of((20, 0, 1, 0), (income, job, 1, 0), scores=[0, score])
@@ -235,7 +235,7 @@ def test_dominance_knows_what_is_farther_apart_and_has_a_smaller_gap() -> None:
     assert unknown(50, 1, 400)
     assert unknown(80, 1, 501)
     surprise = Response(accepted, quiet, ~quiet, True)
-    assert attention.learn(memory, surprise) == ()
+    assert attention.learn(memory, surprise) == attention.start(SCHEMA)
 
 
 def test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise() -> None:

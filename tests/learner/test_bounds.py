@@ -14,7 +14,8 @@ import pytest
 from likewise import Pool
 from likewise.learner import Learner, Paper, PaperOneSided, SelfTuned
 from likewise.learner.attention import Share
-from likewise.learner.bounds import bounds
+from likewise.learner.bounds import bounds, weighted_rounding
+from likewise.learner.costs import Additive, Geometric, Loss
 
 # |H| = 4, s = 2, A = 1, k = 3, beta = 0.2, eta = x = 0.5.
 POOL = Pool.from_table([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -132,11 +133,25 @@ def test_feedback_in_one_piece_is_better_than_in_several() -> None:
         ({}, None),
         ({"attention": "share:0.5"}, 3),
         ({"feedback": "one-sided"}, 3),
+        ({"dual": Geometric(0.1, 0.9)}, 0),
     ],
-    ids=["deaf", "no limit on the delay", "late and a share", "late and one-sided"],
+    ids=["deaf", "no limit on the delay", "late and a share", "late and one-sided", "too fast"],
 )
 def test_what_no_theorem_covers_has_no_bound(settings: dict[str, Any], delay: int | None) -> None:
     assert bounds(learner("exponential-weights", **settings), T, delay=delay) == ()
+
+
+def test_draws_have_nothing_in_expectation_where_multipliers_never_decrease() -> None:
+    """A round with a bad estimate costs up to 2·lam, which has no limit there."""
+    drawn = learner("context-ftpl", feedback="one-sided", dual=Additive(0.01))
+    assert [bound.holds.partition(" ")[0] for bound in bounds(drawn, T)] == ["with"]
+
+
+def test_labels_that_do_not_weigh_1_are_rounded() -> None:
+    """2·k units a round, k = 3."""
+    for loss in (Loss(rejection=0.25), Loss(fractions=True)):
+        assert weighted_rounding(learner("context-ftpl", loss=loss), 100) == 600 / 2**20
+    assert weighted_rounding(learner("context-ftpl"), 100) == 0
 
 
 def test_late_one_sided_labels_are_covered_for_context_ftpl() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from likewise import Pool
 from likewise.learner.attention import Share
-from likewise.learner.bounds import Lateness, Price, bounds
+from likewise.learner.bounds import Lateness, Theorems, bounds
 from likewise.learner.players import ContextFTPL, Term
 from tests.learner.formulas import (
     ETA,
@@ -185,7 +185,7 @@ def test_a_panel_that_is_not_asked_everything_has_a_round_more() -> None:
         for name in ("possible", "model:0.1")
     )
     instance = learner("exponential-weights", scales="per-part")
-    price, beta = Price(instance, Lateness(), 3), instance.margins.beta
+    price, beta = Theorems(instance, Lateness(), 3), instance.margins.beta
     c = M_KNOWN / beta
     steady = 4 * price.constant**2 / c + c * beta * beta + 2 * price.burst * beta
     assert part - asked == pytest.approx(3 / ETA * steady * (2 - sqrt(3)), rel=1e-3)

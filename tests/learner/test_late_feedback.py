@@ -726,9 +726,9 @@ def test_the_rarest_letters_still_come() -> None:
         ("geometric:often", "must be a number of rounds, geometric:P, or audits"),
         ("geometric:0.5:3", "must be a number of rounds, geometric:P, or audits"),
         ("-1", "must be an integer in"),
-        ("geometric:0", "must have a chance in"),
-        ("geometric:2", "must have a chance in"),
-        ("geometric:nan", "must have a chance in"),
+        ("geometric:0", "chance of the delay must be in"),
+        ("geometric:2", "chance of the delay must be in"),
+        ("geometric:nan", "chance of the delay must be in"),
     ],
 )
 def test_a_delay_that_cannot_be_read_is_refused(text: str, message: str) -> None:

@@ -220,7 +220,7 @@ def test_one_member_alone_agrees_with_nobody() -> None:
 
 def test_a_pair_of_strangers_cannot_have_been_shown() -> None:
     said = Objections(PEOPLE, {"j1": MemberObjections()})
-    with pytest.raises(AuditError, match=r"'zoe' is not among them \(ann, bo, cy, dee\)"):
+    with pytest.raises(AuditError, match="'zoe' is not among the people"):
         Agreement.of(said, [("ann", "zoe")])
 
 

@@ -20,7 +20,6 @@ from likewise.panel import (
     Panel,
     Ratings,
     WeightedL1,
-    distance_units,
 )
 from likewise.people import Feature, FeatureSchema, People
 
@@ -74,7 +73,7 @@ def test_a_panel_measures_what_its_auditors_measure_alone(rows: list[Mapping[str
     together = Panel(auditors, "any").distances(people)
     for auditor, d in zip(auditors, together, strict=True):
         assert d.tolist() == auditor.distances(people).tolist()
-        assert d.tolist() == distance_units(auditor.distance(people)).tolist()
+        assert d.tolist() == np.rint(auditor.distance(people) * float(ONE)).tolist()
 
 
 def test_a_metric_that_derives_from_ours_has_its_own_call() -> None:
@@ -286,9 +285,14 @@ def test_an_auditor_needs_a_distance() -> None:
         MetricAuditor("j1", 0.5)  # type: ignore[arg-type]
 
 
+def apart(d: float) -> MetricAuditor:
+    return MetricAuditor("j1", FromFunction(lambda _, __: d))
+
+
 def test_units_round_halves_to_even() -> None:
-    half = 0.5 / ONE
-    assert distance_units(np.array([half, 3 * half, 1.0])).tolist() == [0, 2, ONE]
+    half, people = 0.5 / ONE, two()
+    for d, units in ((half, 0), (3 * half, 2), (1.0, ONE)):
+        assert apart(d).distances(people)[0, 1] == units
 
 
 # Computed by hand in plain Python floats, term by term in the order of the features.

@@ -80,7 +80,7 @@ def test_text_and_python_give_the_same_rule(text: str, rule: Rule) -> None:
         ("at_least(101%)", 8, "at most 100%"),
         ("at_least(-1)", 8, "must be votes or a share"),
         ("more_than(3)", 9, "must be a share"),
-        ("any(a, a)", 3, "nobody twice"),
+        ("any(a, a)", 3, "different names"),
         ("weighted(a: 0; 0)", 8, "must be above 0"),
         ("weighted(a: -1; 1)", 8, "must not be negative"),
         ("weighted(a: 1/0; 1)", 8, "finite number"),

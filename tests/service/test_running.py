@@ -74,11 +74,11 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize(
     "command",
-    [["serve"], ["token", "list"], ["replay", "x"], ["backup", "--to", "y"], ["init", "z"]],
+    [["serve"], ["token", "list"], ["replay", "x"], ["backup", "y"], ["init", "z"]],
     ids=lambda words: words[0],
 )
 def test_a_password_among_the_arguments_is_refused(command: list[str], secret: str) -> None:
-    done = CliRunner().invoke(main, [*command, "--database", secret])
+    done = CliRunner().invoke(main, [command[0], "--database", secret, *command[1:]])
     assert done.exit_code == 2
     assert "hunter2" not in done.output
     assert "LIKEWISE_DATABASE" in done.output

@@ -22,7 +22,8 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
 def test_names_and_defaults_stay() -> None:
     """Whoever runs a server has written these names down."""
     assert Settings().model_dump() == {
-        "database": "sqlite:///likewise.db", "installation_key": "", "body_limit": 1_000_000,
+        "database": "sqlite:///likewise.db", "writer": "", "installation_key": "",
+        "body_limit": 1_000_000,
         "people_limit": 200,
         "labels_limit": 5_000, "feature_limit": 200, "reason_limit": REASON_LIMIT, "rate": 50.0,
         "burst": 100, "anonymous_rate": 5.0, "anonymous_burst": 30, "waiting_limit": 200,

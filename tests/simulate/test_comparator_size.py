@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.people import Feature, FeatureSchema, People
-from likewise.simulate import BestFair, Faced, best_fair_policy
+from likewise.simulate import Faced, best_fair_policy
 
 T, K, TRAITS, COLUMNS = 8000, 8, 5, 50
 SECONDS = 60.0
@@ -31,18 +33,17 @@ def believable() -> tuple[FloatArray, IntArray, IntArray]:
     return scores, labels, np.rint(np.minimum(pivots, 1.0) * ONE).astype(np.int64)
 
 
-def found(
+def seconds(
     hypotheses: HypothesisClass, points: Points, labels: IntArray, pivots: IntArray
-) -> BestFair:
+) -> float:
     rounds = [
         Faced(points[t * K : (t + 1) * K], labels[t * K : (t + 1) * K], pivots[t]) for t in range(T)
     ]
+    began = time.perf_counter()
     best = best_fair_policy(hypotheses, rounds, slack=0.05)
-    print(
-        f"\n{type(hypotheses).__name__}, T = {T}, k = {K}: {best.seconds:.1f} s, {best.rows} rows "
-        f"of {best.pairs} pairs in {best.iterations} programs, error rate {best.error_rate:.4f}"
-    )
-    return best
+    taken = time.perf_counter() - began
+    print(f"\n{type(hypotheses).__name__}: {taken:.1f} s, error rate {best.error_rate:.4f}")
+    return taken
 
 
 @pytest.mark.long
@@ -54,7 +55,7 @@ def test_a_pool_of_a_thousand_over_8000_rounds_of_8_takes_under_a_minute() -> No
     pool = Pool.from_scores(schema, names, np.linspace(0.1, 0.9, 20).tolist(), scores[:3000])
     assert pool.size >= 1000
     people = People(tuple(map(str, range(T * K))), scores, schema)
-    assert found(pool, pool.locate(people), labels, pivots).seconds < SECONDS
+    assert seconds(pool, pool.locate(people), labels, pivots) < SECONDS
 
 
 @pytest.mark.long
@@ -67,4 +68,4 @@ def test_fifty_segments_of_twenty_bins_over_8000_rounds_of_8_take_under_a_minute
     region = np.minimum(np.floor(50 * scores[:, 7]), 49)
     people = People(tuple(map(str, range(T * K))), np.stack([scores[:, 0], region], axis=1), schema)
     assert lender.separators == 1000
-    assert found(lender, lender.locate(people), labels, pivots).seconds < SECONDS
+    assert seconds(lender, lender.locate(people), labels, pivots) < SECONDS

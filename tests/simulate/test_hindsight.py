@@ -120,20 +120,19 @@ def summary(gap: float, error: float = 0.45) -> Summary:
 def test_a_policy_near_constant_is_warned_about_with_its_cost_and_remedies() -> None:
     learner = Learner(POOL, 3, 0.3, 0.3, 1)
     assert near_constant(learner, summary(NEAR_CONSTANT)) is None
-    found = near_constant(learner, summary(0.03))
-    assert found is not None
-    assert found.error_above_alpha_less_kappa == pytest.approx(0.01)
-    assert found.error_above_alpha == pytest.approx(0.05)
-    for word in ("0.030 in the mean", "0.050 above", "larger eta", "smaller kappa", "larger alpha"):
-        assert word in found.text
+    warning = near_constant(learner, summary(0.03))
+    assert warning is not None
+    for words in ("0.030 in the mean", "0.010 above", "0.050 above", "larger eta",
+                  "smaller kappa", "larger alpha"):  # fmt: skip
+        assert words in warning
 
 
 def test_who_cannot_or_need_not_do_otherwise_is_not_warned_about() -> None:
     single = Learner(Pool.from_table([[1, 1]]), 3, 0.3, 0.3, 1)
     assert near_constant(single, summary(0.0)) is None
-    found = near_constant(Learner(POOL, 3, 0.3, 0.3, 1), summary(0.0, error=0.39))
-    assert found is not None
-    assert "nothing needs to" in found.text
+    warning = near_constant(Learner(POOL, 3, 0.3, 0.3, 1), summary(0.0, error=0.39))
+    assert warning is not None
+    assert "nothing needs to" in warning
 
 
 @pytest.mark.parametrize(("excess", "violations"), [(5e-8, 0), (2e-7, 1)])

@@ -17,7 +17,7 @@ from likewise.cli.main import main
 from likewise.errors import LikewiseError, ParameterError
 from likewise.hypotheses import Segments
 from likewise.people import Feature, FeatureSchema
-from likewise.people.tables import parse_people, read_table
+from likewise.people.tables import Row, parse_people, read_table
 from likewise.simulate import Loans, Recorded
 from likewise.simulate import propose as proposing
 from likewise.simulate.game import Game
@@ -206,7 +206,7 @@ def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
     read = parse_people(path, read_table(path, ["owner"]), schema).column("owner")
     assert np.array_equal(read, [1, 0, 1, 0, 1, 0, np.nan], equal_nan=True)
     with pytest.raises(LikewiseError, match="line 2: owner must be 1 or 0, true or false"):
-        parse_people(path, [{"owner": "maybe"}], schema)
+        parse_people(path, [Row({"owner": "maybe"}, 2)], schema)
 
 
 def test_the_help_names_no_file_of_the_repository() -> None:

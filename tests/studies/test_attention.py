@@ -60,7 +60,9 @@ def test_the_page_has_how_few_members_have_to_be_asked() -> None:
     rows = json.loads((ROOT / "studies/results/turns.json").read_text("utf-8"))
     assert turns.as_table(rows) in page
     for row in rows:
-        assert row["fewest"] <= row["predicted"] <= row["by counts"]
+        assert row["fewest"] <= row["in turn"] < row["with all at once"] <= 3.5
+        assert row["in turn"] < row["without features"]
+        assert row["in turn, most"] <= 1.3
 
 
 def test_nobody_can_ask_fewer_than_those_who_know_all_votes() -> None:
@@ -76,6 +78,7 @@ def test_nobody_can_ask_fewer_than_those_who_know_all_votes() -> None:
     assert turns.fewest([quiet] * 3) == pytest.approx(2)
     assert turns.fewest([torn, other]) == pytest.approx(3 / 1.3)
     assert turns.fewest([torn, other], fair=1.5) == pytest.approx(2)
-    for asked in (turns.by_counts([quiet] * 30), turns.predicted([quiet] * 30)):
+    for features in (False, True):
+        asked = turns.in_turn([quiet] * 30, features=features)
         assert asked.total() == 60
         assert max(asked.values()) <= 1.3 * 20 + 1

@@ -12,9 +12,11 @@ import pytest
 
 from likewise.hypotheses import Pool
 from likewise.learner import Learner
-from likewise.simulate.canvas import GAP, STYLE, side_by_side
+from likewise.simulate.canvas import STYLE
 from likewise.simulate.game import Game
+from studies.pages import RESULTS
 from studies.sweep.figures import draw_points
+from studies.sweep.labels import GAP, side_by_side
 from studies.sweep.points import (
     Kappas,
     Point,
@@ -27,7 +29,7 @@ from studies.sweep.points import (
 )
 from studies.sweep.runs import Row, read_rows
 from studies.sweep.spec import HINDSIGHT, IGNORING, read_sweep
-from studies.sweep.tables import RESULTS, sweep_markdown
+from studies.sweep.tables import sweep_markdown
 
 ROOT = Path(__file__).parents[2]
 POOL = Pool.from_table([[0, 0], [0, 1], [1, 1]])

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -16,12 +15,11 @@ from likewise.errors import LikewiseError
 from likewise.simulate import MissingDataError
 from studies.commands import main
 from studies.people import benchmark
-from studies.people.benchmark import NewtonModel, row_of
+from studies.people.benchmark import row_of
 from studies.people.files import FOLDER
 from studies.people.judgements import KIDNEYS, PERCEPTIONS, SETS, Judged, Judgement, load
 
 ROOT = Path(__file__).parents[2]
-RNG = np.random.default_rng(1)
 
 
 def write(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -122,17 +120,6 @@ def test_figures_of_a_set_are_those_by_hand() -> None:
     row = row_of("made up", Judged("?", said, {}, {}))
     assert (row["repeats"], row["same"], row["alpha"]) == (3, pytest.approx(1 / 3), 1.0)
     assert (row["predicted"], row["model"]) == (0, None)
-
-
-def test_the_model_is_the_one_that_attention_learns() -> None:
-    """One step from the prior is that of the covariance form: gain = 1 + p(1 − p)·x'Px."""
-    model, row = NewtonModel(2), np.array([2.0, 1.0])
-    model.learn(row, True)
-    assert model.mean.tolist() == pytest.approx((row * 0.5 / (1 + 0.25 * 5)).tolist())
-    for _ in range(200):
-        x = np.append(RNG.uniform(-1, 1, 1), 1.0)
-        model.learn(x, bool(x[0] > 0.2))
-    assert ((model.chances(np.array([[0.8, 1.0], [-0.8, 1.0]])) > 0.5) == [True, False]).all()
 
 
 def test_the_tables_are_made_of_the_rows_and_no_file_is_stored() -> None:

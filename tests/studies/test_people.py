@@ -1,4 +1,4 @@
-"""Worlds of real people on made-up files, and on the real ones where they are; surveys."""
+"""Worlds of real people on made-up files, and on the real ones where they are."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import MissingDataError
 from likewise.testing import check_world
-from studies.people.compas import LAST, CompasFitted, CompasJudged, fitted, read_compas
+from studies.people.compas import (
+    JUDGEMENTS,
+    LAST,
+    CompasFitted,
+    CompasJudged,
+    fitted,
+    read_compas,
+)
 from studies.people.files import FOLDER
 from studies.people.phd import PhdAdmissions
-from studies.people.surveys import read_survey
+from studies.people.recidivism import RecidivismFitted
 from tests.files_of_people import HERE
 
 HEADER = (
@@ -97,104 +104,71 @@ def test_a_fit_finds_the_line_that_ratings_lie_on() -> None:
     assert np.abs(fitted(x, ratings, x) - ratings).max() < 0.02
 
 
-SURVEY = "who,whom,answer\nann,a,0\nann,b,4\nann,c,1\nbo,a,2\nbo,b,2\nbo,c,4\n"
-
-
-def survey(tmp_path: Path, text: str, **more: object) -> object:
-    (tmp_path / "survey.csv").write_text(text)
-    names = ("who", "whom", "answer")
-    return read_survey(tmp_path / "survey.csv", *names, scale=(0.0, 4.0), **more)  # type: ignore[arg-type]
-
-
-def test_a_long_survey_becomes_a_panel(tmp_path: Path) -> None:
-    (tmp_path / "survey.csv").write_text(SURVEY)
-    found = read_survey(tmp_path / "survey.csv", "who", "whom", "answer", scale=(0.0, 4.0))
-    assert found.respondents == ("ann", "bo")
-    assert [found.of(person) for person in found.people] == [[0.0, 0.5], [1.0, 0.5], [0.25, 1.0]]
-    assert found.panel("any").members == ("ann", "bo")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("bo,c,4\n", "", "the respondent 'bo' has no judgement of 'c'"),
-        ("bo,c,4", "bo,c,", "the respondent 'bo' has no judgement of 'c'"),
-        ("bo,a,2\nbo,b,2\nbo,c,4", "bo,a,\nbo,b,\nbo,c,", "'bo' has judged nobody"),
-        ("bo,c,4", "bo,c,5", r"'5' is not within \[0, 4\]"),
-        ("bo,c,4", "bo,c,much", "'much' is no number"),
-        ("bo,c,4", "bo,b,4", "'bo' has judged 'b' before"),
-        ("bo,c,4", ",c,4", "must not be empty"),
-        ("bo,c,4", "bo,c", "it must have 3 cells"),
-        ("who,whom", "whose,whom", "must have one column 'who'"),
+        ("\n1,", "\n2,", "has a defendant twice"),
+        ("Defendant,1", "Defended,1", "must have one column 'Defendant'"),
+        (",Neither", ",Perhaps", "'Perhaps' is none of the judgements"),
     ],
 )
-def test_a_survey_with_gaps_or_nonsense_is_refused(
-    tmp_path: Path, old: str, new: str, says: str
+def test_judgements_with_gaps_or_nonsense_are_refused(
+    files: dict[str, str], old: str, new: str, says: str
 ) -> None:
-    assert old in SURVEY
+    path = Path(files["folder"]) / JUDGEMENTS
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
     with pytest.raises(LikewiseError, match=says):
-        survey(tmp_path, SURVEY.replace(old, new))
+        CompasJudged(1, k=4, **files)
 
 
-def test_a_respondent_who_was_asked_and_judged_nobody_is_named(tmp_path: Path) -> None:
-    with pytest.raises(LikewiseError, match="the respondent 'cy' has judged nobody"):
-        survey(tmp_path, SURVEY, respondents=["ann", "bo", "cy"])
-    with pytest.raises(LikewiseError, match="'bo' is none of the respondents"):
-        survey(tmp_path, SURVEY, respondents=["ann"])
+def predictions(folder: Path, respondents: int) -> str:
+    """Sixty defendants and respondents who judged fifty of them by their earlier convictions."""
+    public = folder / "recidivism-predictions/data/public"
+    for part in ("surveys", "individuals"):
+        (public / part).mkdir(parents=True, exist_ok=True)
+    people = ["id,sex,age,juv_fel_count,juv_misd_count,priors_count,charge_degree (misd/fel),"
+              "compas_decile_score,two_year_recid"]  # fmt: skip
+    people += [f"{i},{i % 2},{20 + i % 9},0,0,{i % 11},{i % 2},{1 + i % 10},{i % 3 == 0:d}"
+               for i in range(60)]  # fmt: skip
+    (public / "individuals/compas_vignettes.csv").write_text("\n".join(people) + "\n")
+    scores = ["id,is_violent_recid", *(f"{i},{i % 5 == 0:d}" for i in range(99))]
+    (public / "individuals/compas_scores.csv").write_text("\n".join(scores) + "\n")
+    said = ["user_id,individual_id,predicted_decision"]
+    for name in range(respondents):
+        said += [f"{name},{i},{9 * (i % 11)}" for i in range(name % 10, name % 10 + 50)]
+        said.append(f"{name},dummy1,100")
+    for survey in ("df", "df_violent"):
+        (public / f"surveys/{survey}_response.csv").write_text("\n".join(said) + "\n")
+    return str(folder)
 
 
-TAIWAN = "LIMIT_BAL,AGE,PAY_0,PAY_2,PAY_3,PAY_4,PAY_5,PAY_6,BILL_AMT1,default.payment.next.month"
-GERMAN = """@relation credit
-@attribute checking_status {'<0'}
-@attribute duration real
-@attribute credit_amount real
-@attribute savings_status {'<100'}
-@attribute employment {'<1'}
-@attribute age real
-@attribute class {good, bad}
-@data
-"""
+def test_respondents_who_judged_other_people_are_fitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by those shown to them: a rating falls with earlier convictions, for all defendants."""
+    monkeypatch.setenv(FOLDER, predictions(tmp_path, 23))
+    world = RecidivismFitted(1)
+    check_world(world, rounds=3)
+    people, labels = world.everybody
+    assert (len(people), len(world.panel.members)) == (60, 20)
+    assert labels.tolist() == [int(i % 3 != 0) for i in range(60)]
+    rating = people.column("rating of 7")
+    assert np.abs(rating - (1 - 0.09 * people.column("priors"))).max() < 0.03
+    violent = RecidivismFitted(1, violent=True)
+    assert violent.everybody[1].tolist() == [int(i % 5 != 0) for i in range(60)]
+    assert "fitted to 50 judgements each" in str(world.caveat(10))
 
 
-@pytest.fixture
-def tables(tmp_path: Path) -> dict[str, str]:
-    """Small files of the three kinds, with people made up."""
-    rng = np.random.default_rng(5)
-    taiwan, german, law = [TAIWAN], [], ["LSAT,UGPA,PF_0,PF_1"]
-    for n in range(20):
-        taiwan.append(f"{1000 * (20 + n)},{20 + n},0,{n % 3},0,0,-1,0,{900 * n},{n % 2}")
-        german.append(f"'<0',{6 + n},{1000 + 99 * n},'no known savings','<1',{20 + n},good")
-        law.append(f"{20 + n},{2 + n / 20},{n % 2},{1 - n % 2}")
-    rng.shuffle(german)
-    files = {"taiwan-credit": "t.csv", "german-credit": "g.arff", "law-school": "l.csv"}
-    for name, text in (
-        ("t.csv", "\n".join(taiwan)), ("g.arff", GERMAN + "\n".join(german)),
-        ("l.csv", "\n".join(law)),
-    ):  # fmt: skip
-        (tmp_path / name).write_text(text + "\n")
-    return {world: str(tmp_path / name) for world, name in files.items()}
+def test_too_few_respondents_and_files_that_are_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(LikewiseError, match="Only 19 respondents have judged 50 defendants"):
+        RecidivismFitted(1, folder=predictions(tmp_path, 19))
+    with pytest.raises(MissingDataError, match=r"github\.com/stanford-policylab"):
+        RecidivismFitted(1, folder=str(tmp_path / "nowhere"))
 
 
-@pytest.mark.filterwarnings("ignore::likewise.errors.MergedHypotheses")
-@pytest.mark.parametrize("name", ["taiwan-credit", "german-credit", "law-school"])
-def test_tables_of_people_make_worlds(name: str, tables: dict[str, str]) -> None:
-    from likewise.learner import Learner
-    from likewise.simulate import WORLDS
-    from likewise.simulate.rounds import play
-
-    world = WORLDS[name].make(1, k=4, file=tables[name])
-    assert play(world, Learner(world.hypotheses(), 4, 0.3, 0.3, 1), 5).rounds == 5
-    other = next(path for path in tables.values() if path != tables[name])
-    with pytest.raises(LikewiseError, match="person 1 cannot be read"):
-        WORLDS[name].make(1, k=4, file=other)
-    with pytest.raises(LikewiseError, match="fewer than the 50 of a round"):
-        WORLDS[name].make(1, k=50, file=tables[name])
-    with pytest.raises(MissingDataError, match="There is no file nowhere"):
-        WORLDS[name].make(1, file="nowhere")
-
-
-REAL = ["compas-judged", "compas-fitted", "phd-admissions", "taiwan-credit", "german-credit",
-        "law-school"]  # fmt: skip
+REAL = ["compas-judged", "compas-fitted", "phd-admissions", "recidivism-fitted"]
 
 
 @pytest.mark.parametrize("name", REAL)

@@ -278,7 +278,7 @@ def test_sinha_vaze_has_its_own_constants_and_hears_nothing_in_quiet_rounds() ->
     for beta, rounds in ((0.0, 50), (0.5, 400), (1.0, 400)):
         driver = experts(rounds, beta=beta)
         wanted = rounds ** (beta - 1) / math.log(len(FUNCTIONS))
-        assert driver.constants["growth"] == pytest.approx(wanted, rel=0.05)
+        assert driver.growth == pytest.approx(wanted, rel=0.05)
     people = driver.hypotheses.schema.people(np.array(FUNCTIONS).T.tolist())
     driver.deploy(people, "panel")
     driver.hear(Audited("r1", "quiet", ()))

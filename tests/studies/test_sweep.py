@@ -25,11 +25,12 @@ from likewise.simulate.parallel import Processes
 from likewise.simulate.rounds import play
 from studies.commands import main
 from studies.environments import CHOOSING, JUDGING, environments
+from studies.pages import write_between_marks
 from studies.sweep import spec
 from studies.sweep.points import points_of
 from studies.sweep.runs import Results, play_run, read_rows, run_sweep
 from studies.sweep.spec import Entry, Sweep, read_sweep, shipped_sweeps, sweep_from_data
-from studies.sweep.tables import TABLES, sweep_markdown, write_between_marks
+from studies.sweep.tables import TABLES, sweep_markdown
 
 TINY: dict[str, Any] = {
     "title": "tiny",
@@ -227,7 +228,7 @@ def test_a_run_is_counted_as_simulate_counts_it(folder: Path) -> None:
     )
     result = CliRunner().invoke(
         likewise,
-        ["simulate", "--learner", "exact", "--with", "eta=1", "--rounds", "24", "--json", "-"],
+        ["simulate", "--learner", "exact", "--with", "eta=1", "--rounds", "24", "--out", "-"],
     )
     data = json.loads(result.stdout)
     assert (row.error_rate, row.violations) == (data["error_rate"], data["violations"])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 import threading
 from collections.abc import Callable
 
 import pytest
 
 from likewise.panel import Pair
+from likewise_service.api import errors
 from likewise_service.api.metrics import MetricsResponse, measure
+from likewise_service.dockets import figures
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket, numbers_of
@@ -19,7 +23,7 @@ from likewise_service.errors import later
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.service.conftest import long_on_postgresql
-from tests.service.live import Clock, Live, people, shown_again, some_people
+from tests.service.live import PATIENCE, Clock, Live, people, shown_again, some_people
 
 Begin = Callable[..., Docket]
 
@@ -66,6 +70,42 @@ def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
     assert found.score_error == pytest.approx(distance / len(known), abs=1e-12)
     assert found.series.reports[-1] == found.reports
     assert found.series.error[-1] == found.error
+
+
+@long_on_postgresql()
+def test_the_latest_rounds_are_those_of_the_window(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums over blocks, with the rounds under way, against the rounds themselves, one by one."""
+    monkeypatch.setattr(figures, "BLOCK", 3)
+    monkeypatch.setattr(figures, "WINDOW", 6)
+    docket = begin(rule="all", attention="everything")
+    for number in range(1, 15):
+        round_, _ = open_round(docket, some_people(f"w{number}-"))
+        pair = Pair(*round_.reportable[0][:2])
+        if number not in (4, 13):  # these stay under way
+            reviewed(docket, round_.id, ada=[pair] * (number % 2), bob=[pair] * (number % 3 == 0))
+        history = list(docket.projection.history())
+        newest = max(r.number for r in history if r.outcome is not None)
+        first = (newest - 1) // 3 * 3 - 2  # where the block before the newest begins
+        rounds = [r for r in history if r.number >= first or r.outcome is None]
+        measured = metrics(docket)
+        assert measured.window == len(rounds)
+        gaps = sorted(((r.possible[0][2], r.number) for r in rounds), reverse=True)[:10]
+        assert [(gap.gap, gap.round) for gap in measured.largest_gaps] == [
+            (units / 2**20, f"r{number}") for units, number in gaps
+        ]
+        assert measured.agreement is not None
+        assert measured.agreement.objections == sum(
+            len(flagged) for r in rounds if r.outcome for flagged in r.objections.values()
+        )
+        for member in measured.members or ():
+            seats = [r.seats[member.member] for r in rounds]
+            assert member.asked == len(rounds)
+            assert member.finished == seats.count("finished")
+            assert member.objections == sum(
+                len(r.objections.get(member.member, {})) for r in rounds
+            )
 
 
 def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
@@ -130,6 +170,34 @@ def test_numbers_beside_the_ledger_are_those_of_the_docket(begin: Begin, store: 
             "loans": {**counted, "ledger_records": docket.projection.head.seq}
         }
     assert (counted["rounds"], counted["open_rounds"], counted["reports"]) == (4, 2, 2)
+
+
+def test_numbers_that_take_long_are_kept_and_say_their_age(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[dict[str, dict[str, float]]] = []
+
+    def count() -> dict[str, dict[str, float]]:
+        counted.append({"loans": {"rounds": len(counted)}})
+        return counted[-1]
+
+    def rounds() -> str:
+        text = numbers.text().decode()
+        assert 0 <= float(re.findall(rf"^{errors.AGE} (.*)$", text, re.M)[0]) < PATIENCE
+        return str(re.findall(r'^likewise_rounds{docket="loans"} (.*)$', text, re.M)[0])
+
+    numbers = errors.DocketNumbers(count)
+    monkeypatch.setattr(errors, "LONG", math.inf)
+    assert [rounds(), rounds()] == ["0.0", "1.0"], "few dockets are counted every time"
+    numbers.keep_fresh()
+    assert len(counted) == 2, "and not in between"
+    monkeypatch.setattr(errors, "LONG", 0.0)
+    assert [rounds(), rounds()] == ["1.0", "1.0"], "many are not"
+    numbers.keep_fresh()
+    assert rounds() == "2.0"
+    monkeypatch.setattr(errors, "ASKED", 0.0)
+    numbers.keep_fresh()
+    assert len(counted) == 3, "nobody asks"
+    monkeypatch.setattr(errors, "COUNTED", 0.0)
+    assert rounds() == "3.0", "they are too old"
 
 
 def test_a_look_at_all_dockets_opens_none(live: Live) -> None:

@@ -65,7 +65,7 @@ def test_the_first_operator_is_made_once(store: Store) -> None:
 def test_the_last_operator_stays(store: Store) -> None:
     first_operator(store)
     [one] = list_tokens(store)
-    with pytest.raises(ServiceError, match="Create one first") as refused:
+    with pytest.raises(ServiceError, match="Create another one first") as refused:
         revoke_token(store, one.id)
     assert refused.value.code == "last-operator"
     create_token(store, "operator", "second", None)

@@ -159,3 +159,17 @@ def test_only_supervisors_find_comments_in_rounds_and_packets(start: Start) -> N
     [closed] = bob.reviews("loans", status="closed")
     [comment] = bob.review("loans", closed.id).comments
     assert (comment.member, comment.text) == ("ann", "the same <b>debts</b>")
+
+
+def test_signed_words_need_a_salt_of_their_own(begin: Begin) -> None:
+    """The same words under the same salt would be one row, and end everybody's transaction."""
+    docket = begin()
+    with docket.unit_of_work() as work:
+        payload = work.reason("Why?", b"0123456789abcdef")
+        assert payload is not None
+        work.keep(payload)
+        for salt in (b"0123456789abcdef", bytes(16)):
+            with pytest.raises(ServiceError, match="a salt of their own"):
+                work.reason("Why?", salt)
+    with docket.unit_of_work() as work, pytest.raises(ServiceError, match="a salt of their own"):
+        work.reason("Why?", b"0123456789abcdef")

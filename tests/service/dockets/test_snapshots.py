@@ -22,12 +22,11 @@ from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.board import ReviewBoard
 from likewise_service.dockets.docket import (
     Docket,
-    content_of,
     opened_snapshot,
     sealed_snapshot,
 )
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.recomputation import check_snapshot
+from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.worker import Workers
@@ -74,7 +73,7 @@ def everything(docket: Docket) -> dict[str, Any]:
     """All that a docket knows, as a snapshot and its members' reviews would tell it."""
     board = ReviewBoard(docket)
     return {
-        **content_of(docket.projection, docket.seating, docket.state),
+        **docket.content(),
         "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in every_review(board, m)]
                     for m in ("ada", "bob")},
         "rounds": list(docket.projection.history()),
@@ -254,6 +253,25 @@ def _disfavoured(content: dict[str, Any]) -> dict[str, Any]:
 
 def _scores(docket: Docket, name: str) -> list[int]:
     return [d.score for d in open_round(docket, some_people(name))[0].decisions.values()]
+
+
+def test_a_docket_at_work_is_what_its_records_say(begin: Begin, store: Store) -> None:
+    """Also where one command opens, audits and closes a round: nobody was approved."""
+    docket = begin(feedback="one-sided", rule="any", members=("ada",))
+    for number in range(30):
+        round_, _ = open_round(docket, some_people(f"a{number}-"))
+        for over, under, _gap in round_.asked_of("ada"):
+            reviews.flag(docket, Seat(round_.id, "ada"), (over, under))
+        if "ada" in round_.seats:
+            reviews.finish(docket, Seat(round_.id, "ada"))
+        round_ = docket.projection.round(round_.id)
+        if round_.closed is None:
+            approved = [name for name, decision in round_.decisions.items() if decision.approved]
+            feedback.label(docket, [(round_.id, name, 0) for name in approved])
+    again = Recomputation(store, "loans")
+    while again.advance(500):
+        pass
+    assert again.projection.curves.points == docket.projection.curves.points
 
 
 def test_no_server_decides_from_a_snapshot_that_was_changed(

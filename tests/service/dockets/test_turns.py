@@ -22,7 +22,8 @@ from likewise_client.errors import Conflict
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets import panel
 from likewise_service.dockets.board import ReviewBoard
-from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.figures import figures
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
@@ -32,7 +33,7 @@ from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
-from likewise_service.verify.evidence import evidence_of
+from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
 from tests.service.conftest import long_on_postgresql
@@ -126,7 +127,7 @@ def check(store: Store, docket: Docket) -> None:
     while read.advance(10_000):
         pass
     assert read.differences == []
-    contents = [content_of(d.projection, d.seating, d.state) for d in (docket, started, read)]
+    contents = [d.content() for d in (docket, started, read)]
     assert contents[0] == contents[1] == contents[2]
 
 
@@ -167,7 +168,8 @@ def test_one_round_at_a_time_is_asked_as_in_a_simulation(sqlite_url: str, rule: 
         round_ = people.open_round()
         pairs = [Pair(*pair[:2]) for pair in round_.reportable]
         rows = [[pair in people.opinions[round_.id, member] for pair in pairs] for member in FIVE]
-        heard = ask_in_turn(as_rule(rule), FIVE, np.array(rows, dtype=np.bool_), turns)
+        votes, inputs = np.array(rows, dtype=np.bool_), round_.inputs(docket.state)
+        heard = ask_in_turn(as_rule(rule), FIVE, votes, turns, inputs)
         turns = heard.turns
         people.respond_to_all()
         round_ = docket.projection.round(round_.id)
@@ -227,7 +229,7 @@ def test_what_was_not_asked_is_not_quiet(begin: Begin, store: Store) -> None:
     with pytest.raises(ServiceError, match="is not asked about"):
         panel.finish(docket, Seat(round_.id, unasked))
     words = packet_words(give_packet(docket, round_.id, next(iter(round_.people))))
-    assert f"{unasked} (was not asked)" in words
+    assert f"{unasked}: was not asked" in words
     month = next(iter(docket.projection.tallies.months.values()))
     assert unasked not in month.members
 
@@ -400,7 +402,7 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     settings = small_spec(FIVE, rule="at_least(2)", turns=True, together_share=0.5, k=4)
     open_docket(store, "loans", settings, seed=5)
     people = Panelists(Docket(store, "loans"), seed=6)
-    for _ in range(16):  # all of one kind once in 32,768 runs
+    for _ in range(48):  # the salts are of chance, and so is who is asked about which pairs
         people.open_round()
         people.respond_to_all()
     yield store
@@ -410,6 +412,9 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 FORGERIES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "asks another member": (
         "asked", lambda body: replace(body, member="eva" if body.member != "eva" else "ada")
+    ),
+    "says another reason": (
+        "asked", lambda body: replace(body, doubts=(body.doubts[0] + 1, *body.doubts[1:]))
     ),
     "shows one pair less": (
         "in dispute", lambda body: replace(body, pairs=body.pairs[1:])
@@ -432,21 +437,92 @@ def _fits(bodies: Sequence[kinds.Body], place: int, fate: str) -> bool:
     return isinstance(body, kinds.Finished) and fate == "finished" and in_turn
 
 
+def forged(evidence: Evidence, place: int, body: kinds.Body) -> Evidence:
+    """The same ledger with another record at a place, and all hashes made anew."""
+    made = list[Record]()
+    for i, record in enumerate(evidence.records):
+        plain = kinds.write_body(body)[1] if i == place else json.loads(record.body_text)
+        made.append(Record.following("loans", i, record.at, record.kind, plain, record.actor))
+    return replace(evidence, records=made)
+
+
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_a_forged_turn_is_found(honest: Store, forgery: str) -> None:
     fate, change = FORGERIES[forgery]
     evidence = evidence_of(honest, "loans")
     bodies = [kinds.read_body(record) for record in evidence.records]
     place = next(i for i in range(len(bodies)) if _fits(bodies, i, fate))
-    made = list[Record]()
-    for i, record in enumerate(evidence.records):
-        plain = json.loads(record.body_text)
-        if i == place:
-            plain = kinds.write_body(change(bodies[i]))[1]
-        made.append(Record.following("loans", i, record.at, record.kind, plain, record.actor))
-    [first, *_] = replay_evidence(replace(evidence, records=made)).differences
+    [first, *_] = replay_evidence(forged(evidence, place, change(bodies[place]))).differences
     assert first.seq == place + 1
     assert first.about in ("panel", "lottery")
+
+
+def test_without_features_a_turn_follows_from_the_doubts_on_record(honest: Store) -> None:
+    """Another member than the doubts say is found, and doubts that are not one a member."""
+    evidence = evidence_of(honest, "loans", personal=False)
+    replayed = replay_evidence(evidence)
+    assert replayed.holds, replayed.text()
+    assert replayed.unforeseen == replayed.turns > 0
+    assert "follows from the doubts on record" in replayed.text()
+    bodies = [kinds.read_body(record) for record in evidence.records]
+    # The first turn of a round, for which all five could be asked.
+    place = next(i for i, body in enumerate(bodies) if isinstance(body, kinds.MemberAsked))
+    body: Any = bodies[place]
+    doubts = [9999] * 5
+    doubts[FIVE.index(body.member)] = 99_999
+    for change in (replace(body, doubts=tuple(doubts)), replace(body, doubts=(0,))):
+        [first, *_] = replay_evidence(forged(evidence, place, change)).differences
+        assert (first.seq, first.about) == (place + 1, "panel")
+
+
+@long_on_postgresql()
+def test_after_an_erasure_turns_are_the_same_for_all(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    """Members' models begin anew if they had learnt from somebody; what was asked stays asked."""
+    docket = begin(members=FIVE, turns=True, together_share=0.1, k=4)
+    people = Panelists(docket, seed=4)
+    for _ in range(4):
+        people.open_round()
+        people.respond_to_all()
+    assert replay_store(store, "loans").unforeseen == 0
+    assert docket.projection.turns.views
+    clock.at = later(clock.at, 1)
+    waiting = people.open_round()
+    people.respond(*people.asked()[0])
+    for name in ("r3", waiting.id):  # of the second, the next members see somebody else
+        erase(docket, name, next(iter(docket.projection.round(name).people)))
+    assert docket.projection.turns.views == {}
+    people.respond_to_all()
+    people.open_round()
+    people.respond_to_all()
+    for round_ in docket.projection.history():
+        assert round_.pairs == people.expected(round_)
+    check(store, docket)
+    replayed = replay_store(store, "loans")
+    assert 0 < replayed.unforeseen < replayed.turns
+    learnt = docket.projection.turns
+    erase(docket, "r1", next(iter(docket.projection.round("r1").people)))
+    assert docket.projection.turns == learnt != Turns(learnt.asked)
+    forgets = [r.body["forgets"] for r in store.records("loans") if r.kind == "erased"]
+    assert forgets == [True, False, False]
+
+
+def test_members_models_forget_who_was_erased(sqlite_url: str) -> None:
+    """An erasure that says it keeps what was learnt from somebody is a difference."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", small_spec(FIVE, turns=True, k=4), seed=5)
+    people = Panelists(Docket(store, "loans"), seed=4)
+    people.open_round()
+    people.respond_to_all()
+    erase(people.docket, "r1", next(iter(people.docket.projection.round("r1").people)))
+    evidence = evidence_of(store, "loans")
+    place = next(i for i, record in enumerate(evidence.records) if record.kind == "erased")
+    body: Any = kinds.read_body(evidence.records[place])
+    changed = forged(evidence, place, replace(body, forgets=False))
+    [first, *_] = replay_evidence(changed).differences
+    assert (first.seq, first.about) == (place + 1, "erasure")
+    store.close()
 
 
 def test_without_the_seed_turns_still_have_to_follow(honest: Store) -> None:

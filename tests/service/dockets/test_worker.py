@@ -75,3 +75,19 @@ def test_a_docket_that_failed_is_opened_anew(sqlite_url: str) -> None:
 
     asyncio.run(fail())
     store.close()
+
+
+def test_a_task_that_stops_an_iteration_does_not_stop_the_docket(sqlite_url: str) -> None:
+    """A future takes no StopIteration: the docket would wait without end."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+
+    async def stop() -> None:
+        workers = Workers(store, Settings())
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await workers.run("loans", lambda _: next(iter(())))
+        assert await workers.run("loans", lambda _: "fine") == "fine"
+        await workers.close()
+
+    asyncio.run(asyncio.wait_for(stop(), 60))
+    store.close()

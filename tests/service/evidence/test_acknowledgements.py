@@ -42,5 +42,9 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
     said["objections"][0]["reason"] = "otherwise"
     path.write_text(json.dumps(kept), encoding="utf-8")
     assert CliRunner().invoke(main, ["verify", *words]).exit_code == 1
+    # What cannot have been signed is refused, and not taken for the receipt inside.
+    for added in ("NaN", r'"\ud800"'):
+        path.write_text(f'{{"x": {added}, {response.text.lstrip()[1:]}', encoding="utf-8")
+        assert CliRunner().invoke(main, ["verify", *words]).exit_code == 2
     path.write_text("{}", encoding="utf-8")
     assert CliRunner().invoke(main, ["verify", *words]).exit_code == 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,32 +12,42 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from likewise import Learner
 from likewise.cli.main import main
-from likewise.learner.bounds import IN_EXPECTATION
-from likewise.learner.certificate import certificate
+from likewise.learner import State
+from likewise.learner.bounds import IN_EXPECTATION, UNSEEN
+from likewise.learner.certificate import LATE, _not_unbiased, certificate
+from likewise.learner.costs import Loss
+from likewise.learner.evidence import LATER
 from likewise.learner.evidence import Evidence as Rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, reveal_seed
 from likewise_service.dockets.panel import finish, flag
+from likewise_service.dockets.recomputation import Recomputation
 from likewise_service.dockets.reviews import Seat
-from likewise_service.dockets.rounds import label, open_docket, open_round
+from likewise_service.dockets.rounds import close, label, open_docket, open_round, override
 from likewise_service.dockets.spec import DocketSpec
+from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import ServiceError
+from likewise_service.language import speaking
 from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+from likewise_service.verify import certificates
 from likewise_service.verify.certificates import (
     add_certificate,
     certificate_content,
     certificate_words,
     check_certificate,
     give_certificate,
+    holds_words,
 )
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.receipts import KnownKeys, sign_document
 from likewise_service.verify.replay import replay_evidence
-from tests.service.live import SCHEMA, Live, people, small_spec, some_people
+from tests.service.live import LENDER, SCHEMA, Live, people, small_spec, some_people
 
-Settings = dict[str, Any]
-EVERY: dict[str, Settings] = {
+Choices = dict[str, Any]
+EVERY: dict[str, Choices] = {
     "full": {}, "one-sided": {"feedback": "one-sided"}, "attention": {"attention": "model:0.2"},
 }  # fmt: skip
 
@@ -75,7 +87,7 @@ def begin(tmp_path: Path) -> Callable[..., Docket]:
     ("settings", "wrong"), list(zip(EVERY.values(), (3, 0, 1), strict=True)), ids=EVERY
 )
 def test_a_shown_certificate_is_what_the_ledger_says_later_too(
-    begin: Callable[..., Docket], settings: Settings, wrong: int
+    begin: Callable[..., Docket], settings: Choices, wrong: int
 ) -> None:
     """Computed again from the records up to its receipt, though people were erased since."""
     docket = begin(**settings)
@@ -132,22 +144,103 @@ def test_the_command_line_recomputes_it_and_finds_a_false_one(
     assert as_json["certificate"]["regret"] == pytest.approx(shown["regret"])
 
 
-def test_a_replay_knows_what_holds_with_high_probability(begin: Callable[..., Docket]) -> None:
-    """With one-sided labels, from the rounds; the docket itself knows what holds in the mean."""
+def recomputed(docket: Docket) -> dict[str, Any]:
+    """What the service computes in the background, as far as it has come."""
+    again = Recomputation(docket.store, docket.name)
+    while again.advance(50):
+        pass
+    assert again.one_sided is not None
+    assert not again.differences
+    return again.one_sided.to_json()
+
+
+def test_what_holds_with_high_probability_is_given_replayed_and_verified(
+    begin: Callable[..., Docket],
+) -> None:
+    """With one-sided labels: of the first rounds that are complete, however many came since."""
     docket = begin(3, feedback="one-sided")
-    assert "in expectation" in give_certificate(docket)["holds"]
-    findings = replay_evidence(evidence_of(docket.store, "loans"))
-    add_certificate(findings)
-    assert findings.certificate is not None
-    assert findings.certificate["holds"].startswith("with probability 0.95 at all times at once")
-    by_hand = Rounds.of(docket.state.learner, findings.closed).one_sided()
-    assert by_hand is not None
-    assert findings.certificate["regret"] == by_hand.regret
+    part = recomputed(docket)
+    assert part["rounds"] == 3
+    assert part["holds"].startswith("with probability 0.95 at all times at once")
     open_round(docket, some_people("late-"))  # of which labels are outstanding
+    played(docket, 5)
+    assert recomputed(docket) == part, "the fifth waits for the fourth"
+    shown = give_certificate(docket, one_sided=part)
+    assert "in expectation" in shown["holds"] or "as an estimate" in shown["holds"]
+    assert "Others are added when the labels of all rounds before" in certificate_words(shown)
     findings = replay_evidence(evidence_of(docket.store, "loans"))
     add_certificate(findings)
     assert findings.certificate is not None
-    assert "probability" not in findings.certificate["holds"]
+    assert findings.certificate["one_sided"] == part
+    by_hand = Rounds.of(docket.state.learner, findings.closed[:3]).one_sided()
+    assert by_hand is not None
+    assert part["regret"] == by_hand.regret
+    played(docket, 6)
+    erase(docket, "r2", "n1-1")
+    ledger = evidence_of(docket.store, "loans")
+    assert check_certificate(shown, None, ledger) == []
+    for name, value in (("regret", 0.5), ("rounds", 5), ("rounds", 2), ("reports", 99)):
+        forged = give_certificate(docket, one_sided={**part, name: value})
+        assert check_certificate(forged, None, ledger), name
+
+
+def test_a_decision_of_somebody_else_ends_what_holds_with_high_probability(
+    begin: Callable[..., Docket],
+) -> None:
+    docket = begin(2, feedback="one-sided")
+    round_, _ = open_round(docket, some_people("other-"))
+    person, decision = next(iter(round_.decisions.items()))
+    override(docket, round_.id, person, not decision.approved, "seen in person")
+    close(docket, round_.id, unaudited=True)
+    played(docket, 4)
+    part = recomputed(docket)
+    assert (part["rounds"], part["incomplete"]) == (2, 3)
+    shown = give_certificate(docket, one_sided=part)
+    assert "Rounds from number 3 on are not covered" in certificate_words(shown)
+    assert check_certificate(shown, None, evidence_of(docket.store, "loans")) == []
+
+
+@pytest.mark.parametrize("settings", EVERY.values(), ids=EVERY)
+def test_a_certificate_is_read_in_any_language(
+    begin: Callable[..., Docket], settings: Choices
+) -> None:
+    docket = begin(4, **settings)
+    part = recomputed(docket) if "feedback" in settings else None
+    shown = give_certificate(docket, wrong_reports=1, one_sided=part)
+    english = certificate_words(shown).split(". ")
+    for tongue in ("de", "fr"):
+        with speaking(tongue):
+            words = certificate_words(shown).split(". ")
+        assert not set(words) & set(english)
+
+
+def test_a_worker_has_what_holds_with_high_probability_once_it_is_recomputed(
+    begin: Callable[..., Docket],
+) -> None:
+    docket, settings = begin(2, feedback="one-sided"), Settings(database="sqlite://")
+    worker, following = Worker(docket.store, "loans", settings), dict[str, Recomputation]()
+    assert worker.docket.projection.head.seq > 0
+    while Workers(docket.store, settings)._recompute(following, worker, lambda *_: None):
+        pass
+    assert worker.one_sided == recomputed(docket)
+    before = worker.one_sided
+    worker.take_certificate(following["loans"].one_sided)
+    assert worker.one_sided is before, "nothing is computed twice"
+
+
+def test_all_that_a_certificate_says_of_when_it_holds_is_in_the_catalogues() -> None:
+    """The library's own sentences, as they stand in its code."""
+    for text in certificates.HOLDS:
+        plain = text.replace("%(chance)s", "0.95")
+        assert holds_words(plain) == plain
+        assert holds_words(f"{plain}, if at most 1,200 reports are wrong").startswith(plain)
+    reasons = re.findall(r'return "((?:some|labels) [^"]+)"', inspect.getsource(_not_unbiased))
+    assert len(reasons) == 4
+    for reason in reasons:
+        assert f"as an estimate only: {reason}" in certificates.HOLDS
+    for condition in (UNSEEN, LATE, f"{UNSEEN}{LATER}"):
+        assert sum(text.endswith(condition) for text in certificates.HOLDS) == 1
+    assert IN_EXPECTATION in certificates.HOLDS
 
 
 def test_without_the_seed_nobody_can_tell(begin: Callable[..., Docket], tmp_path: Path) -> None:
@@ -212,6 +305,12 @@ def test_the_words_say_when_it_holds(begin: Callable[..., Docket]) -> None:
     assert believed.endswith("It takes every report to be right.")
     assert "at least 5 errors fewer than" in certificate_words(content | {"regret": -5.6})
     assert "at most 6 errors more than" in certificate_words(content | {"regret": 5.2})
+    learner = Learner(LENDER, 3, 0.3, 0.3, 1, loss=Loss(rejection=0.25))
+    weighted = certificate_content(State.start(learner))
+    assert (weighted["loss"], "loss" in content) == ("expected cost", False)
+    cost = certificate_words(weighted | {"regret": 5.2})
+    assert "the learner's decisions have cost at most 6 more than those of the best" in cost
+    assert "rror" not in cost
     assert "says nothing yet" in certificate_words(content | {"informative": False})
     assert "Of a single run" not in words
     estimated = certificate_words(content | {"holds": IN_EXPECTATION})

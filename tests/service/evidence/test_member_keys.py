@@ -209,14 +209,25 @@ def test_the_server_refuses_what_a_verifier_would_condemn(start: Any, key: Membe
     refused("signature-needed", ann.finish, review.id)
 
 
-def test_a_comment_is_not_signed_and_the_verdict_says_so(start: Any, key: MemberKey) -> None:
+def test_comments_are_signed_before_and_after_a_round_has_closed(
+    start: Any, key: MemberKey
+) -> None:
     live: Live = start()
     ann = live.client("auditor")
     ann.sign_with("loans", key)
     live.client("client").open_round("loans", people(1, 3))
-    ann.comment("loans", ann.reviews("loans")[0].id, "Look at the debts.")
+    review = ann.reviews("loans")[0].id
+    ann.comment("loans", review, " Look at the debts. ")
+    ann.finish("loans", review)
+    ann.comment("loans", review, "Nobody did.")
+    listed = ann.review("loans", review).comments
+    assert [comment.text for comment in listed] == ["Look at the debts.", "Nobody did."]
+    ann.member_key = None
+    with pytest.raises(ApiError, match="nothing is taken without a signature"):
+        ann.comment("loans", review, "Said by somebody else.")
     store = Store.open(live.settings.database)
     verdict = replay_evidence(evidence_of(store, "loans"))
     assert verdict.holds, verdict.text()
-    assert "'ann' said what 1 unsigned records have them say" in verdict.text()
+    assert verdict.shown == 3
+    assert "'ann' said what" not in verdict.text(), "nothing of hers rests on the operator's word"
     store.close()

@@ -19,9 +19,10 @@ from likewise.cli.main import main
 from likewise.numerics.fixed_point import ONE
 from likewise.people.features import Feature
 from likewise_client.tree import Tree
+from likewise_service import language
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.explanations import values_of
+from likewise_service.dockets.explanations import PastPolicy, values_of
 from likewise_service.dockets.panel import finish, flag, withdraw
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round, override
@@ -35,7 +36,6 @@ from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import LedgerView
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import (
-    chances,
     check_packet,
     give_packet,
     history_of,
@@ -104,7 +104,8 @@ def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
     assert found.policy is not None
     assert found.payload is not None
     own = features_of(found.payload.content)
-    [score] = chances(found, [own])
+    past = PastPolicy.of(found.round, "n6-1", found.policy, found.learner)
+    [score] = past.chances([own])
     assert score == found.round.decisions["n6-1"].score, "the same draws give the same score"
     packet = packet_content(history_of(evidence, "r6", "n6-1"))
     reasons = {one["feature"]: one for one in packet["reasons"]}
@@ -112,7 +113,7 @@ def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
     for place, name in enumerate(schema.names):
         values = values_of(schema[name], own[place])
         rows = [(*own[:place], value, *own[place + 1 :]) for value in values]
-        others = [chances(found, [row])[0] for row in rows]
+        others = past.chances(rows)
         expected = (score - sum(others) / len(others)) / ONE
         assert reasons[name]["moved"] == pytest.approx(expected, abs=1e-12)
         assert reasons[name]["best"] == (max(others) - score) / ONE
@@ -120,6 +121,21 @@ def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
     assert "had no influence" in reasons["debt"]["words"]
     assert packet["reasons"][0]["feature"] == "score"
     assert "lowered the chance" in packet["letter"][0]
+
+
+@pytest.mark.parametrize("tongue", ["de", "fr"])
+def test_a_packet_is_signed_in_one_language_and_read_in_any(store: Store, tongue: str) -> None:
+    docket = Docket(store, "loans")
+    with language.speaking(tongue):
+        packet = give_packet(docket, "r6", "n6-1")
+        words = packet_words(packet).splitlines()
+    assert check_packet(packet, None, evidence_of(store, "loans")) == []
+    english = packet_words(packet).splitlines()
+    assert packet["letter"] == [] or packet["letter"][0] in "\n".join(english)
+    assert len(words) == len(english)
+    facts = {f"  {f['title']}: {f['value']}" for f in packet["features"]}
+    same = {line for line in words if line and line in english} - facts
+    assert not same, "what is left in English"
 
 
 def test_a_person_reads_what_was_decided_and_why(store: Store) -> None:
@@ -139,7 +155,7 @@ def test_a_person_reads_what_was_decided_and_why(store: Store) -> None:
     assert "Main reasons for the rejection:\n  1. Score lowered it." in mine
     assert "Nobody decided otherwise." in mine
     waiting = {**packet, "outcome": None, "panel": {**packet["panel"], "seats": {"ada": "asked"}}}
-    assert "ada (has not responded so far)." in packet_words(waiting)
+    assert "  ada: has not responded so far" in packet_words(waiting)
     assert "The panel has not come to an end yet." in packet_words(waiting)
 
 

@@ -32,7 +32,7 @@ PAGE = Path(__file__).parents[3] / "docs/reference/regulators.md"
 
 def commands() -> list[str]:
     blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line]
+    return [line for block in blocks for line in block.replace("\\\n", "").splitlines() if line]
 
 
 def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.dockets.worker import Job, Worker, Workers
+from likewise_service.dockets.worker import Job, Outcome, Worker, Workers
 from likewise_service.errors import ServiceError
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
@@ -139,7 +139,7 @@ def note_groups(folder: Path) -> None:
     """Note how many commands shared a transaction, whenever several did."""
     work = Worker._work
 
-    def noted(self: Worker, jobs: list[Job]) -> list[Job]:
+    def noted(self: Worker, jobs: list[Job]) -> list[Outcome]:
         if len(jobs) > 1:
             with (folder / "groups").open("a") as file:
                 file.write(f"{len(jobs)}\n")

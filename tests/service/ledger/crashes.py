@@ -25,7 +25,7 @@ from typing import IO
 
 import sqlalchemy as sa
 
-from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.ledger.database import snapshots
@@ -114,7 +114,7 @@ def check_start(store: Store, docket: str) -> None:
     while read.advance(10_000):
         pass
     assert read.differences == []
-    one, other = (content_of(d.projection, d.seating, d.state) for d in (started, read))
+    one, other = (d.content() for d in (started, read))
     assert one == other
     check_asked(started)
 

@@ -48,7 +48,7 @@ STORED: dict[str, dict[str, Any]] = {
             "looked_at": True, "memory": "ab", "everything": False, "sensitivity": 157_286,
         },
     },
-    "asked": {"round": "r1", "member": "ada", "pairs": [["a", "b"]], "due": None},
+    "asked": {"round": "r1", "member": "ada", "pairs": [["a", "b"]], "doubts": [3, 0], "due": None},
     "flagged": {"round": "r1", "member": "ada", "pair": ["a", "b"], "reason": None, "limit": 5},
     "withdrawn": {"round": "r1", "member": "ada", "pair": ["a", "b"]},
     "finished": {"round": "r1", "member": "ada"},

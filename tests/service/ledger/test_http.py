@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.service.conftest import long_on_postgresql
+
 ROOT = Path(__file__).parents[3]
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 
 def load(url: str, **options: int) -> dict[str, Any]:
@@ -30,11 +32,18 @@ def load(url: str, **options: int) -> dict[str, Any]:
     return figures
 
 
+@long_on_postgresql()
+def test_two_processes_lose_and_double_nothing(database: str) -> None:
+    assert load(database, processes=2, clients=6, rounds=24)["rounds"] == 24
+
+
+@pytest.mark.long
 def test_four_processes_and_32_clients_lose_nothing_over_http(postgres_url: str) -> None:
     figures = load(postgres_url, processes=4, clients=32, rounds=400)
     print(json.dumps(figures["milliseconds"]), figures["rounds_a_second"], "rounds a second")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turns", [0, 1])
 def test_a_server_that_is_killed_under_load_loses_no_answer_that_it_gave(
     database: str, turns: int

@@ -48,7 +48,7 @@ def test_a_key_in_a_file_is_in_no_backup(tmp_path: Path, database: str) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     _begin(database, path)
     assert public in run("key", "--database", database, key=path).output
-    backup = run("backup", "--to", tmp_path / "backup", "--database", database, key=path)
+    backup = run("backup", tmp_path / "backup", "--database", database, key=path)
     assert backup.exit_code == 0, backup.output
     private = bytes.fromhex(path.read_text(encoding="ascii").strip())
     for file in (tmp_path / "backup", *tmp_path.glob("a.db*")):
@@ -56,7 +56,7 @@ def test_a_key_in_a_file_is_in_no_backup(tmp_path: Path, database: str) -> None:
     # Whoever verifies needs the public half alone.
     for name in ("backup", "a.db"):
         assert run("verify", "--database", tmp_path / name, "--key", public).exit_code == 0
-    restored = run("restore", "--from", tmp_path / "backup", "--database", tmp_path / "b.db")
+    restored = run("restore", tmp_path / "backup", "--database", tmp_path / "b.db")
     assert restored.exit_code == 0, restored.output
     assert "Before a server can start: The installation's key" in restored.output
     assert "LIKEWISE_INSTALLATION_KEY" in restored.output

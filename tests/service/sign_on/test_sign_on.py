@@ -165,7 +165,7 @@ def test_signing_out_at_the_provider_ends_it_here(live: Live) -> None:
         ("client.loans.bank", "no role here"),
         ("king.loans.ann", "no role here"),
         ("auditor.loans.eve", "does not sit on the panel"),
-        ("auditor.nowhere.ann", "no docket"),
+        ("auditor.nowhere.ann", "no such docket"),
     ],
 )
 def test_whoever_has_no_seat_is_not_let_in(live: Live, who: str, said: str) -> None:

@@ -114,11 +114,13 @@ class History:
         store, choose = self.machine.store, self.random
         if choose.random() < 0.7:
             self._introduce(tokens.create_token(store, "operator", "olga", None))
+        audit_only = choose.random() < 0.2
+        attentions = ["possible", "share:0.7", *(() if audit_only else ("model", "dominance"))]
         spec = small_spec(
             MEMBERS[:2], rule=choose.choice(["any", "majority"]),
             deadline=choose.choice([None, 30.0, 600.0]), repeat_share=choose.choice([0.0, 0.5]),
-            quorum=choose.choice([1, 2]), attention=choose.choice(["possible", "share:0.7"]),
-            audit_only=choose.random() < 0.2, turns=choose.random() < 0.4, together_share=0.3,
+            quorum=choose.choice([1, 2]), attention=choose.choice(attentions),
+            audit_only=audit_only, turns=choose.random() < 0.4, together_share=0.3,
             graded=choose.random() < 0.5,
         )  # fmt: skip
         with kinds.acting(self.actors[-1]):
@@ -281,8 +283,10 @@ def comment(history: History) -> None:
     docket.refresh()
     listed = board.ReviewBoard(docket).listed(member, (*board.OPEN, *board.ENDED), 20)
     if listed:
+        chosen, words = choose.choice(listed), "the same debts"
+        signed = _signed(history, member, chosen, "comment", [], words, None)
         with kinds.acting(actor):
-            receipt = panel.comment(docket, choose.choice(listed).seat, "the same debts")
+            receipt = panel.comment(docket, chosen.seat, words, signed)
         history.receipts.append(receipt)
 
 

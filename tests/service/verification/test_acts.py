@@ -210,7 +210,8 @@ def test_every_command_at_the_machine(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("Look twice.")
 
     def run(*words: object) -> str:
-        result = CliRunner().invoke(main, [*map(str, words), "--database", database])
+        command, *rest = map(str, words)
+        result = CliRunner().invoke(main, [command, "--database", database, *rest])
         assert result.exit_code == 0, result.output
         return result.output
 

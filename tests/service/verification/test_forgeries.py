@@ -25,8 +25,8 @@ from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
 from likewise_service.dockets import appeals, erasure, panel, rounds, signing
 from likewise_service.dockets import docket as dockets
-from likewise_service.dockets.board import OPEN, ReviewBoard
-from likewise_service.dockets.docket import Docket, content_of
+from likewise_service.dockets.board import ENDED, OPEN, ReviewBoard
+from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.database import snapshots
@@ -122,6 +122,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     anchor(docket, FileTarget(str(folder / "heads.jsonl")))
     with acting(actors["bob"]):
         panel.finish(docket, ReviewBoard(docket).listed("bob", OPEN, 9)[0].seat)
+    with acting(actors["ada"]):
+        _act(docket, "ada", "comment", key)
     with acting(actors["bank"]):
         rounds.open_round(docket, some_people("b"))
     assert first.reportable
@@ -141,18 +143,22 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 
 def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
-    review = ReviewBoard(docket).listed(member, OPEN, 9)[0]
+    """Act on the first review; comments are on one that has ended."""
+    review = ReviewBoard(docket).listed(member, OPEN if act != "comment" else ENDED, 9)[0]
     pair = review.round.reportable[0][:2]
     signed, aliases = None, tuple(review.aliases[person] for person in pair)
     if key is not None:
         to_sign, two = signing.to_sign(docket, review.seat), aliases if act == "flag" else ()
         assert to_sign is not None
-        sent = key.sign_act("loans", member, review.id, to_sign, act, two)
+        words = "The same debts." if act == "comment" else None
+        sent = key.sign_act("loans", member, review.id, to_sign, act, two, words)
         signed = signing.Signature(
             sent["key"], sent["at"], sent["shown"], sent["signature"], bytes.fromhex(sent["salt"])
         )
     if act == "flag":
         panel.flag(docket, review.seat, pair, signed=signed)
+    elif act == "comment":
+        panel.comment(docket, review.seat, "The same debts.", signed)
     else:
         panel.finish(docket, review.seat, signed=signed)
 
@@ -595,6 +601,28 @@ def _(scene: Scene) -> str:
     return named(replace(theirs, secret=None), "signed acts are about the rounds")
 
 
+@forgery("The words of a comment are changed under its signature")
+def _(scene: Scene) -> str:
+    """With the seed and without it; the words alone, or with the hash that was recorded."""
+    record, words = scene.first("commented"), Payload.fresh({"text": "Nothing to add."})
+    payloads = dict(scene.honest.payloads or {})
+    alone = {**payloads, record.body["comment"]: words}
+    by_replay(replace(scene.honest, payloads=alone), "payload")
+    theirs = scene.changed(record, comment=words.digest)
+    theirs = replace(theirs, payloads={**payloads, words.digest: words})
+    by_replay(replace(theirs, secret=None), "signature")
+    return by_replay(theirs, "signature")
+
+
+@forgery("A member who signs is made to comment, or their comment put to another round")
+def _(scene: Scene) -> str:
+    record = scene.first("commented")
+    by_replay(scene.without(scene.first("signed", act="comment")), "signature")
+    by_replay(scene.changed(record, again=True), "signature")
+    by_replay(_extended(scene, ("commented", {**record.body, "round": "r2"})), "signature")
+    return by_replay(scene.changed(record, round="r2"), "signature")
+
+
 @forgery("A signed act is cut off the end")
 def _(scene: Scene) -> str:
     return by_replay(_extended(scene, _spoken(scene, scene.key)[0]), "signature")
@@ -784,7 +812,7 @@ def _(scene: Scene) -> str:
 def _content(scene: Scene) -> dict[str, Any]:
     docket = scene.docket
     docket.refresh()
-    return content_of(docket.projection, docket.seating, docket.state)
+    return docket.content()
 
 
 def _put(

@@ -46,7 +46,9 @@ from likewise_service.api.metrics import (
     UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
+from likewise_service.language import speaking
 from likewise_service.ledger import kinds
+from likewise_service.web import practice
 from likewise_service.web.practice import GOLD
 from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
 from likewise_service.web.rendering import PageContext, pair_key, render
@@ -77,7 +79,7 @@ TITLES = (
 )  # fmt: skip
 FEATURES = (
     Feature("score", "integer", 300, 850, label="Bureau score"),
-    Feature("debt", unit="% of income"),
+    Feature("debt", unit="% of income", missing="not stated"),
     Feature("purpose", "category", levels=("car", "home", "boat")),
     Feature("secret", "flag", visible=False),
 )
@@ -261,14 +263,27 @@ class Samples:
             "tokens-made": render("dashboard/tokens.html", page, made=made, **shown, **blank),
             "holds": render("dashboard/holds.html", page, holds=holds, **blank),
             "holds-none": render("dashboard/holds.html", reads, holds=[], **refused),
+            "golds": self.golds(page, self.word("They differ in the score alone.", 1), **blank),
+            "golds-none": self.golds(page, "", **refused),
         }  # fmt: skip
+
+    def golds(self, page: PageContext, why: str, **form: Any) -> str:
+        """The page of the pairs to practise with: one of the operator's own, or none."""
+        features = ((702.0, 31.0, 0.0, 0.0), (699.0, None, 2.0, 1.0))
+        pairs = [kinds.GoldPair(features, (849_000, 350_000), "flag", why)] if why else []
+        golds = practice.gold_pairs(pairs) if pairs else []
+        return render(
+            "dashboard/practice.html", page, review=practice.practice_review(FEATURES, pairs),
+            own=[(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)],
+            fields=practice.form_fields(FEATURES), **form,
+        )  # fmt: skip
 
     def dashboard(self, number: int = 240, **changes: Any) -> str:
         page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
-        certificate = self.word("Over 240 rounds at most 12 errors more. It holds surely.", 3)
+        certificate = [self.word("Over 240 rounds at most 12 errors more. It holds surely.", 3)]
         values = {
             "metrics": self.metrics(number), "rounds": self.rounds(), "certificate": certificate,
-            "wrong_reports": 2, **changes,
+            "wrong_reports": 2, "limits": (0.3, 0.2), **changes,
         }  # fmt: skip
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
@@ -280,7 +295,8 @@ class Samples:
         return Queue(waiting, {review.id: left} if left else {})
 
     def asked(self, queue: Queue, last: str = "", word: str = "") -> str:
-        values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
+        with speaking(self.page.language):
+            values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
         return render("console/queue.html", self.page, **values)
 
     def signing(self, *keys: str) -> dict[str, Any]:
@@ -293,7 +309,7 @@ class Samples:
         left = sum(self.queue(review, fines).left.values())
         values = {
             "review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16,
-            "signing": None,
+            "signing": self.signing("ab" * 8) if review.ended else self.signing(),
         }  # fmt: skip
         return render("console/review.html", self.page, **values)
 

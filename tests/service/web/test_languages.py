@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,8 +14,8 @@ import pytest
 from babel.messages.pofile import read_po
 
 import likewise_service
-from likewise_service.web import language
-from likewise_service.web.dependencies import BY_CODE
+from likewise_service import language
+from likewise_service.web.dependencies import BY_CODE, FOR_PEOPLE
 from studies.scripts.catalogues import updated, written
 from tests.service.live import Live
 from tests.service.web.test_server import browse, field
@@ -27,9 +28,9 @@ OTHERS = ("de", "fr")
 ENGLISH: set[str] = set()
 # Codes of errors that no page can come upon: programs and commands alone do.
 PROGRAMS = {
-    "appealed", "bad-days", "bad-notice", "bad-time", "empty-appeal", "erased", "no-feature",
-    "no-record", "no-tile", "not-adverse", "wrong-reasons",
-    "bad-address", "bad-docket", "bad-guidelines", "bad-practice", "bad-score", "docket-exists",
+    "appealed", "bad-days", "bad-notice", "bad-time", "empty-appeal", "erased", "no-record",
+    "no-tile", "not-adverse", "wrong-reasons",
+    "bad-address", "bad-docket", "bad-guidelines", "bad-practice", "docket-exists", "no-reviewer",
     "has-learner", "key-forgotten", "key-reused", "no-score", "not-confirmed", "not-repeatable",
     "other-features", "other-gap", "round-exists", "round-sealed", "rounds-open", "score-given",
     "seed-revealed",
@@ -94,7 +95,7 @@ SAME = {"Likewise", "Ctrl", "Enter"}
 
 
 def test_no_template_has_words_of_its_own() -> None:
-    for path in sorted((language.FOLDER / "templates").rglob("*.html")):
+    for path in sorted((language.FOLDER / "web" / "templates").rglob("*.html")):
         if path.name not in ENGLISH:
             words = [w for w in Bare(path.read_text(encoding="utf-8")).words if w not in SAME]
             assert not words, path.name
@@ -103,17 +104,39 @@ def test_no_template_has_words_of_its_own() -> None:
 def test_no_text_is_where_it_would_not_be_found() -> None:
     for path in language.FOLDER.rglob("*.py"):
         assert not re.search(r"{N?_\(", path.read_text(encoding="utf-8")), "in an f-string"
-    scripts = "".join(path.read_text() for path in (language.FOLDER / "static").glob("*.js"))
+    scripts = "".join(
+        path.read_text() for path in (language.FOLDER / "web" / "static").glob("*.js")
+    )
     called = set(re.findall(r"""\b(?:_|ngettext)\("((?:[^"\\]|\\.)+)\"""", scripts))
     extracted = {text if isinstance(text, str) else text[0] for text in language.messages(".js")}
     assert called == extracted
 
 
 def test_every_error_that_a_page_can_show_has_words() -> None:
-    package = Path(likewise_service.__file__).parent
-    code = re.compile(r"""(?:ServiceError|Problem)\(\s*"([a-z-]+)",\s*[0-9]{3}""")
-    found = {c for path in package.rglob("*.py") for c in code.findall(path.read_text())}
-    assert found - PROGRAMS <= BY_CODE.keys()
+    """By its code, or by its own sentence, which is then marked for the catalogue."""
+    for path in Path(likewise_service.__file__).parent.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        for node in nodes:
+            if isinstance(node, ast.Call) and called(node) in ("ServiceError", "Problem"):
+                code, *_, sentence = node.args
+                if isinstance(code, ast.Constant) and code.value not in PROGRAMS | BY_CODE.keys():
+                    assert is_marked(sentence, nodes), (path.name, code.value)
+
+
+def called(node: ast.Call) -> str:
+    return getattr(node.func, "id", getattr(node.func, "attr", ""))
+
+
+def is_marked(sentence: ast.expr, nodes: list[ast.AST]) -> bool:
+    """Tell if a text, or what a name was last assigned before, is within ``N_``."""
+    if isinstance(sentence, ast.Name):
+        values = {
+            node.lineno: node.value for node in nodes
+            if isinstance(node, ast.Assign) and node.lineno < sentence.lineno
+            and [getattr(target, "id", "") for target in node.targets] == [sentence.id]
+        }  # fmt: skip
+        sentence = values[max(values)]
+    return isinstance(sentence, ast.Call) and called(sentence) == "N_"
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -177,3 +200,13 @@ def test_a_member_chooses_a_language_and_keeps_it(shared: Live) -> None:
 
 def page_of(browser: object) -> str:
     return str(browser.get("/console/rounds").text)  # type: ignore[attr-defined]
+
+
+def test_no_page_sends_people_to_the_api() -> None:
+    """A sentence that names an address of the API has other words on pages."""
+    for path in language.FOLDER.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ServiceError":
+                texts = [n.value for n in ast.walk(node) if isinstance(n, ast.Constant)]
+                if any("/v1/" in str(text) for text in texts):
+                    assert texts[0] in FOR_PEOPLE, texts

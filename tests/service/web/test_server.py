@@ -44,6 +44,7 @@ PAGES = {
     "/dashboard/loans/members": {"operator", "regulator"},
     "/dashboard/loans/tokens": {"operator"},
     "/dashboard/loans/holds": {"operator", "regulator"},
+    "/dashboard/loans/practice": {"operator", "regulator"},
     "/dashboard/loans/ledger.jsonl": {"operator", "regulator"},
     "/dashboard/loans/ledger.csv": {"operator", "regulator"},
     "/dashboard/loans/agreement.csv": {"operator", "regulator"},
@@ -64,7 +65,7 @@ FORMS = {
         f"/dashboard/loans/{act}": {"operator"}
         for act in (
             "members/join", "members/leave", "tokens/create", "tokens/revoke", "holds/place",
-            "holds/lift",
+            "holds/lift", "practice/add", "practice/remove",
         )
     },
 }  # fmt: skip
@@ -375,6 +376,46 @@ def test_members_practise_with_the_pairs_that_the_operator_set(live: Live) -> No
     operator.set_practice("loans", [])
     with browse(live, "auditor") as browser:
         assert "91\u202f%" not in browser.get("/console/practice").text
+
+
+def test_the_operator_sets_pairs_to_practise_with_by_a_form(live: Live) -> None:
+    pair = {
+        "chance-1": "40", "chance-2": "91", "response": "flag", "why": " So <alike>. ",
+        "value-1-0": "640", "value-1-1": "30", "value-1-2": "car",
+        "value-2-0": "641", "value-2-1": "31", "value-2-2": "home",
+    }  # fmt: skip
+    with browse(live, "operator") as browser:
+        page = browser.get("/dashboard/loans/practice").text
+        assert "You have set none yet" in page
+        assert "Secret" not in page, "nobody sees it, so nobody has to say it"
+        csrf = {"csrf": field(page)}
+        for fault in (
+            {"value-1-0": "1200"}, {"value-1-0": ""}, {"value-2-1": "much"}, {"value-1-2": "boat"},
+            {"chance-1": "91"}, {"chance-2": "nan"}, {"response": "maybe"}, {"why": " "},
+        ):  # fmt: skip
+            refused = browser.post("/dashboard/loans/practice/add", data=csrf | pair | fault)
+            assert (refused.status_code, 'role="alert"' in refused.text) == (422, True), fault
+            assert "So &lt;alike&gt;." in refused.text or fault == {"why": " "}, "nothing is lost"
+        for _ in range(2):  # the same twice is one more
+            added = browser.post("/dashboard/loans/practice/add", data=csrf | pair)
+            assert added.headers["location"] == "/dashboard/loans/practice"
+        page = browser.get("/dashboard/loans/practice").text
+        assert page.index("91\u202f%") < page.index("40\u202f%"), "the favoured comes first"
+    with browse(live, "auditor") as member:
+        practice = member.get("/console/practice").text
+        assert "51 percentage points apart" in practice
+        said = member.get("/console/practice?done=1&said=fine").text
+        assert "Look again: So &lt;alike&gt;." in said
+        refused = member.post("/dashboard/loans/practice/add", data={**pair, "csrf": field(said)})
+        assert refused.status_code == 403
+    with browse(live, "operator") as browser:
+        page = browser.get("/dashboard/loans/practice").text
+        name = re.findall('name="pair" value="([0-9a-f]{12})"', page)[0]
+        form = {"csrf": field(page), "pair": name}
+        assert browser.post("/dashboard/loans/practice/remove", data=form).is_redirect
+        again = browser.post("/dashboard/loans/practice/remove", data=form)
+        assert (again.status_code, 'role="alert"' in again.text) == (404, True)
+        assert "You have set none yet" in browser.get("/dashboard/loans/practice").text
 
 
 def test_one_person_with_several_seats(live: Live) -> None:

@@ -83,9 +83,16 @@ def test_a_member_signs_in_the_browser(context: BrowserContext, start: Start) ->
     page.check("#meant")
     page.click("#done")
     page.wait_for_url(f"{live.address}/console/")
+    page.goto(f"{live.address}/console/rounds/{review.id}")
+    page.fill("#comment", "Both of\nthe “same” debts 🙂")
+    page.reload()  # what was typed is still there
+    page.click("#comment-form button")
+    page.wait_for_selector(".comment")
+    assert page.inner_text(".comment") == "Both of\nthe “same” debts 🙂"
+    assert page.input_value("#comment") == ""
     verdict = _replayed(live, "loans", key)
     assert verdict.holds, verdict.text()
-    assert verdict.shown == 2
+    assert verdict.shown == 3
     assert "'ann' said what" not in verdict.text(), "nothing of hers rests on the operator's word"
     _forged(live, review.id)
     _private(page, sent)
