@@ -173,7 +173,10 @@ def _check_signed(work: UnitOfWork, body: kinds.Signed, shown: str) -> None:
     if body.shown != shown:
         raise ServiceError(
             "shown-changed", 409,
-            N_("What you were shown is not what is shown now. Look again, and sign that."),
+            N_(
+                "What you were shown is not what is shown now: the guidelines have changed, or "
+                "somebody was erased. Look again, and sign that."
+            ),
         )  # fmt: skip
 
 
