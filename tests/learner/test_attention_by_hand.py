@@ -37,13 +37,14 @@ from likewise.people import Feature, FeatureSchema
 from tests.paper.test_audit_share import HYPOTHESES
 
 SCHEMA = FeatureSchema((Feature("income", low=0, high=100),))
-ROW = np.array([4 * 0.5, 4 * 0.25, 1.0])  # 4·gap, 4·difference, 1
+LEAST = ONE // 8
+ROW = np.array([4 * 0.375, 4 * 0.25, 1.0])  # 4·(gap − least), 4·difference, 1
 YES, NO = np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
 
 
 def one_pair() -> Possible:
     people = (Person("a", (50.0,)), Person("b", (25.0,)))
-    return Possible.of(SCHEMA, people, [ONE // 2, 0], 0)
+    return Possible.of(SCHEMA, people, [ONE // 2, 0], LEAST)
 
 
 def test_the_chance_of_a_whole_round() -> None:

@@ -125,9 +125,13 @@ class Possible:
 
     @cached_property
     def inputs(self) -> FloatArray:
-        """Inputs of a model: 4·gap, 4·|difference| of every feature, and 1; one row a pair."""
-        gaps, constant = (self.gaps / ONE)[:, None], np.ones((len(self), 1))
-        return np.concatenate([SCALE * gaps, SCALE * self.differences, constant], axis=1)
+        """Inputs of a model: 4·excess, 4·|difference| of every feature, and 1; one row a pair.
+
+        The excess of a gap over alpha − kappa is what a panel compares with a distance. So a model
+        need not learn where alpha − kappa is, nor again when kappa shrinks.
+        """
+        excess, constant = ((self.gaps - self.least) / ONE)[:, None], np.ones((len(self), 1))
+        return np.concatenate([SCALE * excess, SCALE * self.differences, constant], axis=1)
 
     @cached_property
     def less_favoured(self) -> FloatArray:
@@ -498,10 +502,10 @@ def _ordered(pairs: Possible) -> FloatArray:
 class PanelModel(Attention):
     """Possible pairs of which a model of the panel is not sure; the others by chance.
 
-    The model is logistic regression of 'the panel reports this pair' on 4·gap, 4·|difference| of
-    every feature that the panel sees, and a constant, learnt a Newton step a pair (an extended
-    Kalman filter). A pair is unknown if the upper end of its chance, a standard deviation above the
-    mean, exceeds ``doubt``.
+    The model is logistic regression of 'the panel reports this pair' on 4·(gap − alpha + kappa),
+    4·|difference| of every feature that the panel sees, and a constant, learnt a Newton step a pair
+    (an extended Kalman filter). A pair is unknown if the upper end of its chance, a standard
+    deviation above the mean, exceeds ``doubt``.
 
     The model judges itself. After n whole rounds without a surprise, a report of a pair that only
     chance had put before the panel, the next is shown whole with probability c/(c + n), but at
@@ -646,12 +650,8 @@ def _lessons(response: Response, rows: FloatArray) -> Iterator[tuple[FloatArray,
         limit, row = response.limits.get(ids[place]), rows[place]
         yield row, 1.0
         if limit is not None:
-            yield _at_gap(row, max(limit, least)), float(limit < least)
-
-
-def _at_gap(row: FloatArray, gap: int) -> FloatArray:
-    """The inputs of the same two people at another gap, which comes first."""
-    return np.concatenate([[SCALE * (gap / ONE)], row[1:]])
+            excess = max(limit - least, 0) / ONE  # of the same two people at that gap; it is first
+            yield np.concatenate([[SCALE * excess], row[1:]]), float(limit < least)
 
 
 # Surprises widen no further: a feature in which nobody ever differed would end at infinity.
