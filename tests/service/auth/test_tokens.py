@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import threading
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from likewise_service.auth.sign_ins import begin_session, end_session, find_sess
 from likewise_service.auth.tokens import (
     ROLES,
     Role,
+    TokenCache,
     create_token,
     first_operator,
     list_tokens,
@@ -113,3 +116,38 @@ def test_sessions_end_with_time_and_with_their_token(store: Store) -> None:
         assert connection.execute(sa.select(sa.func.count()).select_from(sessions)).scalar() == 1
     revoke_token(store, identity.id)
     assert find_session(store, cookie) is None
+
+
+def test_requests_at_once_look_a_token_up_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first_operator(store)
+    token, identity = create_token(store, "client", "bank", "loans")
+    cache, looked_up, go_on = TokenCache.of(store), list[str](), threading.Event()
+
+    def slowly(asked: str) -> Any:
+        looked_up.append(asked)
+        found = recognise(store, asked)
+        go_on.wait(60)
+        return found
+
+    monkeypatch.setattr(cache, "recognise", slowly)
+
+    async def requests() -> None:
+        async def begun(count: int) -> None:
+            while len(looked_up) < count:
+                await asyncio.sleep(0.001)
+
+        early = asyncio.gather(*(cache.find(token) for _ in range(8)))
+        await begun(1)
+        # What was read before a token was revoked here is for those who asked before.
+        revoke_token(store, identity.id)
+        late = asyncio.create_task(cache.find(token))
+        await begun(2)
+        go_on.set()
+        assert await early == [identity] * 8
+        assert await late is None
+        assert await cache.find(token) is None
+
+    asyncio.run(requests())
+    assert len(looked_up) == 3

@@ -138,6 +138,8 @@ class GuardedProtocol(HttpToolsProtocol):
     _since: float | None = None  # when a connection, or a request, began of which more must come
     _rejected = False
     _receiving = False  # a request has begun, and is not complete
+    _seconds: float | None = None  # how long to wait from now on for what must come
+    _moved = False  # and if that is new
     _received = b""  # what another process has read of the connection
 
     config: Config
@@ -157,8 +159,13 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Receive data, unless it begins a request for another process."""
-        if not self._passed_on(data):
-            super().data_received(data)
+        if self._passed_on(data):
+            return
+        super().data_received(data)
+        # Afterwards: a request that comes whole needs no timer.
+        if self._moved:
+            self._moved = False
+            self._wait(self._seconds)
 
     def shutdown(self) -> None:
         if self.config.peers is not None:
@@ -171,17 +178,17 @@ class GuardedProtocol(HttpToolsProtocol):
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        self._receiving = True
-        self._wait(self.config.settings.header_seconds)
+        self._receiving = self._moved = True
+        self._seconds = self.config.settings.header_seconds
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._wait(self.config.settings.body_seconds)
+        self._seconds, self._moved = self.config.settings.body_seconds, True
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._receiving = False
-        self._wait(None)
+        self._receiving, self._seconds, self._moved = False, None, True
+        self._since = None
         super().on_message_complete()
 
     def _passed_on(self, data: bytes) -> bool:
@@ -328,7 +335,11 @@ def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -
             uvicorn.Server(config).run([listener])
 
 
-_JSON = json.JSONEncoder(ensure_ascii=True, default=str)
+# The compiled encoder is made once, and not for every line, as `json` would.
+_make_encoder: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined] # CPython has it
+_encode = _make_encoder(
+    None, str, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
+)
 
 
 class JsonLines(logging.Formatter):
@@ -344,7 +355,7 @@ class JsonLines(logging.Formatter):
         line.update(getattr(record, "said", {}))
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return _JSON.encode(line)
+        return "".join(_encode(line, 0))
 
 
 def log_as_json() -> None:

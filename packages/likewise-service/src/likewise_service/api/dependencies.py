@@ -1,6 +1,5 @@
 """Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
-import asyncio
 import os
 import time
 import unicodedata
@@ -302,9 +301,7 @@ class AccessMiddleware:
         scheme, _, token = authorization.decode("latin-1").partition(" ")
         caller = None
         if scheme.lower() == "bearer":
-            caller = self.tokens.get(token.strip())
-            if caller is None:
-                caller = await asyncio.to_thread(self.tokens.recognise, token.strip())
+            caller = await self.tokens.find(token.strip())
         if caller is None:
             self.anonymous.take(address)
             raise ServiceError(

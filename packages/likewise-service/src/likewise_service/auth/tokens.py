@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -135,6 +136,8 @@ class TokenCache:
     def __init__(self, store: Store) -> None:
         self.store = proxy(store)
         self._entries: dict[str, tuple[float, Identity]] = {}
+        # What is being looked up: whoever asks for the same token meanwhile waits for that.
+        self._asked: dict[str, asyncio.Task[Identity | None]] = {}
 
     @classmethod
     def of(cls, store: Store) -> TokenCache:
@@ -143,21 +146,37 @@ class TokenCache:
             cls._of_stores[store] = cls(store)
         return cls._of_stores[store]
 
-    def get(self, token: str) -> Identity | None:
-        """Return the owner of a token that was recognised a moment ago."""
-        expires, identity = self._entries.get(_hash(token), (0.0, None))
-        return identity if expires > time.monotonic() else None
+    async def find(self, token: str) -> Identity | None:
+        """Return the owner of a token, as it was recognised now or a moment ago."""
+        digest = _hash(token)
+        expires, identity = self._entries.get(digest, (0.0, None))
+        if expires > time.monotonic():
+            return identity
+        asked = self._asked.get(digest)
+        if asked is None:
+            asked = self._asked[digest] = asyncio.create_task(self._look_up(token, digest))
+        return await asyncio.shield(asked)  # others wait for it too
+
+    async def _look_up(self, token: str, digest: str) -> Identity | None:
+        this = asyncio.current_task()
+        try:
+            identity = await asyncio.to_thread(self.recognise, token)
+            # Not what was read before a token was revoked here.
+            if identity is not None and self._asked.get(digest) is this:
+                if len(self._entries) >= self.MOST:
+                    self._entries.clear()
+                self._entries[digest] = (time.monotonic() + self.SECONDS, identity)
+            return identity
+        finally:
+            if self._asked.get(digest) is this:
+                self._asked.pop(digest, None)
 
     def recognise(self, token: str) -> Identity | None:
-        identity = recognise(self.store, token)
-        if identity is not None:
-            if len(self._entries) >= self.MOST:
-                self._entries.clear()
-            self._entries[_hash(token)] = (time.monotonic() + self.SECONDS, identity)
-        return identity
+        return recognise(self.store, token)
 
     def forget(self) -> None:
         self._entries.clear()
+        self._asked.clear()
 
 
 def list_tokens(
