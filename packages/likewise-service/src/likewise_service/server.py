@@ -335,11 +335,7 @@ def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -
             uvicorn.Server(config).run([listener])
 
 
-# The compiled encoder is made once, and not for every line, as `json` would.
-_make_encoder: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined] # CPython has it
-_encode = _make_encoder(
-    None, str, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, True
-)
+_JSON = json.JSONEncoder(ensure_ascii=True, default=str)
 
 
 class JsonLines(logging.Formatter):
@@ -355,7 +351,7 @@ class JsonLines(logging.Formatter):
         line.update(getattr(record, "said", {}))
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return "".join(_encode(line, 0))
+        return _JSON.encode(line)
 
 
 def log_as_json() -> None:
