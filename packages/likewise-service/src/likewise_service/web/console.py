@@ -30,16 +30,8 @@ from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.verify.receipts import acknowledge
+from likewise_service.web import dependencies as deps
 from likewise_service.web import practice, rendering
-from likewise_service.web.dependencies import (
-    Auditor,
-    PageRequest,
-    acts,
-    file_response,
-    page_router,
-    read_form,
-    told,
-)
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
@@ -234,7 +226,7 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
     }
 
 
-router = page_router("/console")
+router = deps.page_router("/console")
 
 # The most reviews on a page of the history.
 PAGE = 50
@@ -247,7 +239,7 @@ Act = Literal["flag", "fine", "undo", "finish"]
 
 @router.get("/")
 async def queue_page(
-    request: Auditor, pair: Place | None = None, last: Place | None = None
+    request: deps.Auditor, pair: Place | None = None, last: Place | None = None
 ) -> Response:
     """Show the pair that is next in the queue, or a given one; ``last`` had its response now."""
 
@@ -269,7 +261,7 @@ def _show_queue(found: Queue, page: rendering.PageContext, last: str, word: str 
 
 @router.get("/queue.json")
 async def queue_json(
-    request: Auditor, unsent: Annotated[int, Query(ge=0, le=10_000)] = 0
+    request: deps.Auditor, unsent: Annotated[int, Query(ge=0, le=10_000)] = 0
 ) -> Response:
     """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it.
 
@@ -284,7 +276,7 @@ async def queue_json(
 
 @router.get("/practice")
 async def practice_page(
-    request: Auditor,
+    request: deps.Auditor,
     done: Annotated[int, Query(ge=0, le=panel.GOLD)] = 0,
     said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
@@ -302,7 +294,7 @@ async def practice_page(
 
 
 @router.get("/rounds")
-async def rounds_page(request: Auditor) -> Response:
+async def rounds_page(request: deps.Auditor) -> Response:
     """List the rounds that are open, with what awaits a response in each."""
 
     def values(worker: Worker) -> dict[str, Any]:
@@ -314,7 +306,7 @@ async def rounds_page(request: Auditor) -> Response:
 
 
 @router.get("/rounds/{key}/to-sign.json")
-async def to_sign(request: Auditor, key: Key) -> Response:
+async def to_sign(request: deps.Auditor, key: Key) -> Response:
     """Return what a signature on a review covers, as it is now."""
     member = request.caller.name
 
@@ -326,7 +318,7 @@ async def to_sign(request: Auditor, key: Key) -> Response:
 
 
 @router.get("/rounds/{key}")
-async def review_page(request: Auditor, key: Key) -> Response:
+async def review_page(request: deps.Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
 
     def values(worker: Worker) -> dict[str, Any]:
@@ -351,7 +343,7 @@ def _once(form: Mapping[str, str]) -> str | None:
     return key
 
 
-def _check_seat(request: PageRequest, form: Mapping[str, str]) -> None:
+def _check_seat(request: deps.PageRequest, form: Mapping[str, str]) -> None:
     """Refuse a form that speaks for another seat than the browser does by now."""
     if form.get("seat", request.caller.id) != request.caller.id:
         raise ServiceError(
@@ -441,7 +433,7 @@ def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | No
 
 @router.post("/rounds/{key}/comment")
 async def comment_on_round(
-    request: Annotated[PageRequest, acts(kinds.Commented, "/console")], key: Key
+    request: Annotated[deps.PageRequest, deps.acts(kinds.Commented, "/console")], key: Key
 ) -> Response:
     """Record a comment on a round, which other members see once the panel has closed."""
     form = await request.form()
@@ -457,7 +449,7 @@ async def comment_on_round(
 
 
 @router.post("/rounds/{key}/{act}")
-async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
+async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
     response = _Response(act, key, form)
@@ -482,13 +474,13 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     return _saved(request, path, handed_in=handed_in)
 
 
-def _saved(request: PageRequest, path: str, **more: bool) -> Response:
+def _saved(request: deps.PageRequest, path: str, **more: bool) -> Response:
     """Tell the page's own script that an act is recorded; without it, go on to a page."""
     return JSONResponse({"saved": True, **more}) if request.wants_json else request.go(path)
 
 
 @router.post("/hand-in")
-async def hand_in_complete(request: Auditor) -> Response:
+async def hand_in_complete(request: deps.Auditor) -> Response:
     """Hand in the reviews in which nothing awaits a response."""
     await request.form()
 
@@ -505,7 +497,7 @@ async def hand_in_complete(request: Auditor) -> Response:
 
 
 @router.get("/guidelines")
-async def guidelines(request: Auditor) -> Response:
+async def guidelines(request: deps.Auditor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
         paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
@@ -516,7 +508,7 @@ async def guidelines(request: Auditor) -> Response:
 
 @router.get("/history")
 async def history(
-    request: Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: deps.Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
@@ -532,7 +524,7 @@ async def history(
 
 
 @router.get("/receipts.json")
-async def receipts(request: Auditor) -> Response:
+async def receipts(request: deps.Auditor) -> Response:
     """Return a signed file with all that the member has said, and a receipt of the ledger."""
 
     def task(worker: Worker) -> dict[str, Any]:
@@ -554,15 +546,15 @@ async def receipts(request: Auditor) -> Response:
 
     text = json.dumps(await request.run(task), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")
-    return file_response(response, f"{request.docket}-receipts.json")
+    return deps.file_response(response, f"{request.docket}-receipts.json")
 
 
 @router.get("/seats")
-async def seats_page(request: Auditor) -> Response:
+async def seats_page(request: deps.Auditor) -> Response:
     return await _seats_page(request)
 
 
-async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
+async def _seats_page(request: deps.PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
     current, page = request.caller.id, request.page()
     return rendering.html(
@@ -571,24 +563,24 @@ async def _seats_page(request: PageRequest, problem: str = "", status: int = 200
 
 
 @router.post("/seats/add")
-async def add(request: Auditor) -> Response:
+async def add(request: deps.Auditor) -> Response:
     token = (await request.form()).get("token", "").strip()
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, told(error, request.language), error.status)
+        return await _seats_page(request, deps.told(error, request.language), error.status)
     return request.go("/seats")
 
 
 @router.post("/seats/choose")
-async def choose(request: Auditor) -> Response:
+async def choose(request: deps.Auditor) -> Response:
     seat = (await request.form()).get("seat", "")
     await asyncio.to_thread(choose_seat, request.app.store, request.cookie, seat)
     return request.go("/")
 
 
 @router.get("/signature")
-async def signature_page(request: Auditor) -> Response:
+async def signature_page(request: deps.Auditor) -> Response:
     """Show what signing means, and the member's keys."""
     member = request.caller.name
 
@@ -600,15 +592,15 @@ async def signature_page(request: Auditor) -> Response:
 
 
 @router.post("/signature/enrol")
-async def enrol(request: Auditor) -> Response:
+async def enrol(request: deps.Auditor) -> Response:
     """Enrol the key of a browser, or agree to one that waits."""
-    body = read_form(member_keys.MemberKeyBody, await request.form())
+    body = deps.read_form(member_keys.MemberKeyBody, await request.form())
     await member_keys.enrol_member_key(body, request)
     return _saved(request, "/signature")
 
 
 @router.post("/signature/revoke")
-async def revoke(request: Auditor) -> Response:
+async def revoke(request: deps.Auditor) -> Response:
     """End a key, signed by a key of the member or not."""
     form = await request.form()
     signature = form.get("signature") or None
