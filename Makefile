@@ -89,7 +89,7 @@ docs: $(READY) ## Build the documentation site into build/docs, offline and stri
 lock: ## Choose the newest versions of the dependencies and lock them by hash
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
 	@$(VENV)-lock/bin/uv pip compile $(PACKAGES:%=%/pyproject.toml) --extra all --extra postgres \
-	  --group dev --group studies --universal --generate-hashes --no-emit-index-url \
+	  --group dev --universal --generate-hashes --no-emit-index-url \
 	  --no-emit-package likewise --no-emit-package likewise-client --python-version 3.11 \
 	  --upgrade --quiet -o requirements.lock
 	@$(VENV)-lock/bin/uv pip compile $(PACKAGES:%=%/pyproject.toml) --extra postgres --universal \

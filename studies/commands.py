@@ -20,7 +20,6 @@ from likewise.cli.options import (
 from studies.pages import as_json, keep, write_between_marks
 
 if TYPE_CHECKING:
-    from likewise.simulate.parallel import Workers
     from studies.sweep.runs import Row
     from studies.sweep.spec import Sweep
 
@@ -84,11 +83,6 @@ running_options = option_group(
     ),
     JOBS,
     click.option(
-        "--cluster", metavar="ADDRESS",
-        help="A Dask cluster by its scheduler's address, such as tcp://127.0.0.1:8786, in place of "
-        "processes here.",
-    ),
-    click.option(
         "--figure", type=click.Path(dir_okay=False, path_type=Path),
         help="Draw the points into FILE.svg, FILE.pdf or FILE.png.",
     ),
@@ -111,12 +105,12 @@ def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> Non
 
     FILE is a TOML file, or the name of one of ours; `sweep list` lists them. Runs that have
     finished are kept, whatever happens; the same command goes on with the others. The results are
-    the same, bit for bit, whatever the number of processes or workers.
+    the same, bit for bit, whatever the number of processes.
 
     \b
     For example
       python -m studies sweep mine.toml --jobs 8 --figure mine.pdf
-      python -m studies sweep mine.toml --cluster tcp://127.0.0.1:8786 --table rates
+      python -m studies sweep mine.toml --table rates
     """
     from studies.sweep.spec import read_sweep, shipped_sweeps
     from studies.sweep.tables import sweep_markdown, write_documents
@@ -151,14 +145,10 @@ def _check_here(page: Path) -> None:
 
 
 def play_sweep(
-    spec: Sweep,
-    name: str,
-    folder: Path | None,
-    jobs: int | None,
-    cluster: str | None,
-    figure: Path | None,
+    spec: Sweep, name: str, folder: Path | None, jobs: int | None, figure: Path | None
 ) -> list[Row]:
     """The rows of a sweep, played where the options say; and its figure, with ``--figure``."""
+    from likewise.simulate.parallel import Processes
     from studies.sweep.figures import check_figure, write_figure
     from studies.sweep.points import points_of
     from studies.sweep.runs import run_sweep
@@ -166,46 +156,26 @@ def play_sweep(
     if figure is not None:
         check_figure(figure)
     target = Path("runs") / name if folder is None else folder
-    workers = _workers(jobs, cluster)
     with progress_bar(sum(1 for _ in spec.runs())) as progress:
-        rows = run_sweep(spec, target, workers, progress=progress)
+        rows = run_sweep(spec, target, Processes(jobs), progress=progress)
     note(f"the rows are in {target / 'results.csv'}.")
     if figure is not None:
         write_figure(figure, points_of(spec, rows))
     return rows
 
 
-def _workers(jobs: int | None, cluster: str | None) -> Workers:
-    """Processes on this machine, or the workers of a cluster."""
-    from likewise.simulate.parallel import Processes
-    from studies.cluster import Cluster
-
-    if cluster is None:
-        return Processes(jobs)
-    if jobs is not None:
-        raise click.UsageError("--jobs does not apply with --cluster, which has its own workers.")
-    return Cluster(cluster)
-
-
-_which = option_group(
-    game_options("world"),
-    WORLD_SETTINGS,
-    game_options("hypotheses", "feedback", "alpha"),
-    click.option(
-        "--learner", "learners", multiple=True,
-        help="A learner that takes part; may be given several times.  [default: all that can]",
-    ),
-    click.option(
-        "--seeds", type=AT_LEAST_ONE, default=3, show_default=True, help="How many seeds."
-    ),
-)  # fmt: skip
-
-
 @main.command(short_help="Every learner in one world: frontiers, and who beats whom.")
-@_which
+@game_options("world")
+@WORLD_SETTINGS
+@game_options("hypotheses", "feedback", "alpha")
+@click.option(
+    "--learner", "learners", multiple=True,
+    help="A learner that takes part; may be given several times.  [default: all that can]",
+)  # fmt: skip
+@click.option("--seeds", type=AT_LEAST_ONE, default=3, show_default=True, help="How many seeds.")
 @game_options("rounds")
 @running_options
-def compare(rounds: int, **options: Any) -> None:
+def compare(learners: tuple[str, ...], seeds: int, **options: Any) -> None:
     """Play every learner in one world, ours over a grid of eta and kappa, and say who beats whom.
 
     A point beats another if it is nowhere worse and somewhere better on error, violations and
@@ -218,50 +188,17 @@ def compare(rounds: int, **options: Any) -> None:
       python -m studies compare --world drift --rounds 2000 --seeds 5 --figure drift.pdf
       python -m studies compare --set rule=any --learner exact --learner nested
     """
-    _compare("compare", (rounds,), ("points", "frontier"), **options)
-
-
-@main.command(short_help="How regret, violations and reports grow, beside what was proved.")
-@_which
-@click.option(
-    "--horizon", "horizons", type=click.IntRange(min=2), multiple=True,
-    help="A number of rounds; give two or more.  [default: 250, 1000, 4000]",
-)  # fmt: skip
-@running_options
-def rates(horizons: tuple[int, ...], **options: Any) -> None:
-    """Fit the growth of regret, violations and reports for each learner, with intervals.
-
-    \b
-    For example
-      python -m studies rates --seeds 10 --learner exact --learner paper
-      python -m studies rates --horizon 100 --horizon 400 --horizon 1600
-    """
-    chosen = tuple(sorted(set(horizons))) or (250, 1000, 4000)
-    if len(chosen) < 2:
-        raise click.UsageError("A rate needs two horizons: give --horizon twice or more.")
-    _compare("rates", chosen, ("rates",), **options)
-
-
-def _compare(
-    command: str,
-    horizons: tuple[int, ...],
-    tables: tuple[str, ...],
-    learners: tuple[str, ...],
-    seeds: int,
-    **options: Any,
-) -> None:
-    """Play, and print the tables; without learners, say who cannot take part, and why."""
     from studies.comparing import comparison, taking_part
     from studies.sweep.tables import sweep_markdown
 
-    running = {name: options.pop(name) for name in ("folder", "jobs", "cluster", "figure")}
-    game = game_of(**options, rounds=max(horizons))
-    sweep = comparison(game, horizons, range(1, seeds + 1), learners, grid=command == "compare")
+    running = {name: options.pop(name) for name in ("folder", "jobs", "figure")}
+    game = game_of(**options)
+    sweep = comparison(game, range(1, seeds + 1), learners)
     for name, reason in ({} if learners else taking_part(game)[1]).items():
         note(f"{name} does not take part: {reason}")
     # A folder of its own for every comparison, so that none is refused as another's.
-    rows = play_sweep(sweep, f"{command}-{sweep.digest}", **running)
-    for table in tables:
+    rows = play_sweep(sweep, f"compare-{sweep.digest}", **running)
+    for table in ("points", "frontier"):
         click.echo(sweep_markdown(sweep, rows, table) + "\n")
 
 

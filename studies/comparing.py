@@ -29,30 +29,22 @@ _GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
 }
 
 
-def comparison(
-    game: Game,
-    horizons: Sequence[int],
-    seeds: Sequence[int],
-    learners: Sequence[str] = (),
-    *,
-    grid: bool = True,
-) -> Sweep:
+def comparison(game: Game, seeds: Sequence[int], learners: Sequence[str] = ()) -> Sweep:
     """A sweep of one scenario with some learners; without any, all that can play there.
 
-    With ``grid`` ours stand for every eta and kappa of a grid, and others for every scale of their
-    noise; without it, each stands for itself. Fixed policies in hindsight come with the grid.
+    Ours stand for every eta and kappa of a grid, and others for every scale of their noise.
     """
     names = list(learners) or taking_part(game)[0]
     fields = [
         (learner_title(name, settings), {"learner": name, "learner_settings": settings})
         for name in names
-        for settings in (_grid(name) if grid else [{}])
+        for settings in _grid(name)
     ]
     title = scenario_title(game)
-    prices = PRICES[::2] if grid and isinstance(game.make_world(), Steady) else ()
+    prices = PRICES[::2] if isinstance(game.make_world(), Steady) else ()
     return Sweep(
         f"{title}: learners side by side", entries_of({title: game}, fields, prices),
-        tuple(seeds), tuple(horizons),
+        tuple(seeds), (game.rounds,),
     )  # fmt: skip
 
 

@@ -92,6 +92,8 @@ def _entry(name: str) -> list[str]:
     thing = _thing(name)
     if inspect.isroutine(thing):
         return [f".. autofunction:: {name}"]
+    if inspect.ismodule(thing):
+        return [f".. automodule:: {name}", "   :members:"]
     if not _is_described(name):
         return [
             f".. py:data:: {name}",

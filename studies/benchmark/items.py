@@ -207,32 +207,7 @@ def markdown(report: Mapping[str, Any]) -> str:
     return "\n".join(line for n, line in enumerate(lines) if line or n == 1)
 
 
-class Kinds(Listed):
-    """A list by its predictions on some kinds of people, shape (N, kinds).
-
-    The first ``points`` kinds are the separating set.
-
-    >>> Kinds(np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), 2)
-    Kinds(3 hypotheses, 2 separators)
-    """
-
-    def __init__(self, table: Bits, points: int) -> None:
-        self.table = np.ascontiguousarray(table.T, dtype=np.uint8)
-        schema = FeatureSchema((Feature("kind", "integer", 0, len(self.table) - 1),))
-        super().__init__(schema, separating=schema.people(np.arange(points)[:, None]))
-
-    def predictions(self, people: People) -> Bits:
-        return np.asarray(self.table[people.column("kind").astype(np.int64)])
-
-    def describe(self, code: IntArray) -> str:
-        return f"hypothesis {int(code[0])}"
-
-    def spec(self) -> dict[str, Any]:
-        """The table, which tells the class apart from others."""
-        return {"class": "kinds", "table": self.table.T.tolist(), "points": self.separators}
-
-
-class Table(Kinds):
+class Table(Listed):
     """A list that is nothing but its predictions on the separating set, shape (N, s).
 
     >>> Table(np.eye(3, dtype=np.uint8)).size
@@ -246,6 +221,12 @@ class Table(Kinds):
     def predictions(self, people: People) -> Bits:
         """Refuse: nobody arrives here."""
         raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
+
+    def describe(self, code: IntArray) -> str:
+        return f"hypothesis {int(code[0])}"
+
+    def spec(self) -> dict[str, Any]:
+        return {"class": "table", "table": self._on_set.tolist()}
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:

@@ -18,7 +18,7 @@ from likewise.simulate.parallel import all_cores
 from studies.benchmark import draws, rounds
 from studies.benchmark.items import Item, Skipped
 
-GPU_ROWS = ("gpu-draws", "gpu-draws-of-a-short-list", "gpu-exponential-weights", "gpu-game")
+GPU_ROWS = ("gpu-draws", "gpu-draws-of-a-short-list")
 
 
 def missing_gpu() -> LikewiseError | None:
@@ -55,10 +55,6 @@ def gpu_rows(quick: bool) -> list[Item | Skipped]:
     return [
         gpu_measurements.draws(GPU_ROWS[0], *long, times=6.0, most=0.017),
         gpu_measurements.draws(GPU_ROWS[1], *short, times=1.5),
-        gpu_measurements.weights(GPU_ROWS[2], *((3000, 3, 4) if quick else (1 << 20, 8, 20_000))),
-        gpu_measurements.game(GPU_ROWS[3], (64, 6, 10), 3, 2, eps=0.9, delta=0.9, rule="tight")
-        if quick
-        else gpu_measurements.game(GPU_ROWS[3], (4096, 32, 224), 8, 100_000, eps=0.3, delta=0.05),
     ]
 
 

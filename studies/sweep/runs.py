@@ -25,7 +25,7 @@ from likewise.simulate.hindsight import (
     faced_rounds,
     slacks_of,
 )
-from likewise.simulate.parallel import Progress, Workers, silent
+from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Algorithm, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
 from studies.priced import priced_policies
@@ -391,7 +391,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def run_sweep(
-    sweep: Sweep, folder: Path, workers: Workers, *, progress: Progress = silent
+    sweep: Sweep, folder: Path, workers: Processes, *, progress: Progress = silent
 ) -> list[Row]:
     """Play every run that has not finished, and return the rows of all, in the sweep's order.
 

@@ -84,7 +84,7 @@ def test_the_file_is_the_same_bit_for_bit_whatever_the_number_of_processes(
 
 
 def test_what_is_there_is_not_played_again(folder: Path) -> None:
-    class Nobody:
+    class Nobody(Processes):
         def map(self, *_: Any) -> Any:
             raise AssertionError("Everything is there.")
 
@@ -346,7 +346,6 @@ def test_the_command_plays_prints_and_draws(file: Path, tmp_path: Path) -> None:
     [
         (["--write"], "--write needs a [[document]]"),
         (["--figure", "a.gif"], "figure must end in .svg, .pdf, .png"),
-        (["--jobs", "2", "--cluster", "tcp://127.0.0.1:1"], "--jobs does not apply"),
         (["--jobs", "0"], "0 is not in the range"),
         (["--table", "pie"], "'pie' is not one of"),
     ],
@@ -380,13 +379,3 @@ def test_compare_says_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "beat" in result.stdout
     assert "fixed in hindsight, price = 2" in result.stdout
     assert "kappa = 0.325·eps" in result.stdout
-
-
-def test_rates_shows_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    args = ("--seeds", "2", "--jobs", "1", "--horizon", "8", "--horizon", "16")
-    result = run("rates", *args, "--learner", "exact", "--learner", "untaught")
-    assert result.exit_code == 0, result.output
-    assert "T^1/2, T^3/4" in result.stdout
-    refused = run("rates", "--horizon", "8", "--learner", "exact")
-    assert "A rate needs two horizons" in refused.output

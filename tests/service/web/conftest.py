@@ -49,8 +49,8 @@ from likewise_service.auth.tokens import Identity
 from likewise_service.language import speaking
 from likewise_service.ledger import kinds
 from likewise_service.web import practice
+from likewise_service.web.console import Queue, QueuedPair, practice_queue, queue_data
 from likewise_service.web.practice import GOLD
-from likewise_service.web.queue import Queue, QueuedPair, practice_queue, queue_data
 from likewise_service.web.rendering import PageContext, pair_key, render
 
 HOSTILE = (

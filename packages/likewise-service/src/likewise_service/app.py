@@ -27,7 +27,7 @@ from likewise_service.errors import LOG, ServiceError, StoreError, parse
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings
-from likewise_service.web import console, dashboard, dependencies, management, rendering, sign_in
+from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
 
 health = APIRouter(tags=["health"])
 
@@ -79,7 +79,7 @@ ROUTERS = (
     appeals.router, dockets.tokens,
 )  # fmt: skip
 # The last one has a page for every name.
-PAGES = (sign_in.router, console.router, management.router, dashboard.router)
+PAGES = (sign_in.router, console.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0

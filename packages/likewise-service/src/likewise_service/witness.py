@@ -23,15 +23,7 @@ from starlette.routing import Route
 
 from likewise.errors import LikewiseError
 from likewise_client.tree import Tree
-from likewise_service.ledger.notes import (
-    COSIGNATURE,
-    ED25519,
-    LARGEST,
-    Checkpoint,
-    ConsistencyProof,
-    Verifier,
-    signature_line,
-)
+from likewise_service.ledger import notes
 from likewise_service.ledger.signatures import PrivateKey
 
 _TABLE = "CREATE TABLE IF NOT EXISTS seen (origin TEXT PRIMARY KEY, checkpoint TEXT NOT NULL)"
@@ -54,14 +46,16 @@ class Witness:
     """
 
     def __init__(
-        self, name: str, key: PrivateKey, logs: Iterable[Verifier], path: Path,
+        self, name: str, key: PrivateKey, logs: Iterable[notes.Verifier], path: Path,
         clock: Callable[[], float] = time.time,
     ) -> None:  # fmt: skip
         self.name, self._key, self._path, self._clock = name, key, path, clock
-        self.verifier = Verifier.parse(str(Verifier(name, key.public, COSIGNATURE)))
-        self._logs: dict[str, list[Verifier]] = {}
+        self.verifier = notes.Verifier.parse(
+            str(notes.Verifier(name, key.public, notes.COSIGNATURE))
+        )
+        self._logs: dict[str, list[notes.Verifier]] = {}
         for log in logs:
-            if log.kind != ED25519:
+            if log.kind != notes.ED25519:
                 raise LikewiseError(f"{log} is not the key of a log, but that of a witness.")
             self._logs.setdefault(log.name, []).append(log)
         with closing(self._connected()) as connection:
@@ -74,19 +68,19 @@ class Witness:
         connection.execute("PRAGMA synchronous=EXTRA")
         return connection
 
-    def seen(self, origin_hash: str) -> Checkpoint | None:
+    def seen(self, origin_hash: str) -> notes.Checkpoint | None:
         """Return the last checkpoint of the log whose name has that hash, with all signatures."""
         with closing(self._connected()) as connection:
             rows = connection.execute("SELECT origin, checkpoint FROM seen").fetchall()
         for origin, text in rows:
             if hashlib.sha256(origin.encode()).hexdigest() == origin_hash:
-                return Checkpoint.parse(text)
+                return notes.Checkpoint.parse(text)
         return None
 
     def take(self, text: str) -> Verdict:
         """Sign a checkpoint that extends the last one of its log; refuse every other."""
         try:
-            proof = ConsistencyProof.parse(text)
+            proof = notes.ConsistencyProof.parse(text)
         except LikewiseError as error:
             return Verdict(400, f"{error}\n")
         checkpoint = proof.checkpoint
@@ -107,12 +101,12 @@ class Witness:
             connection.execute("COMMIT")
         return verdict
 
-    def _judged(self, connection: sqlite3.Connection, proof: ConsistencyProof) -> Verdict:
+    def _judged(self, connection: sqlite3.Connection, proof: notes.ConsistencyProof) -> Verdict:
         checkpoint = proof.checkpoint
         query = "SELECT checkpoint FROM seen WHERE origin = ?"
         row = connection.execute(query, (checkpoint.origin,)).fetchone()
-        empty = Checkpoint.of(checkpoint.origin, Tree())
-        last = empty if row is None else Checkpoint.parse(row[0])
+        empty = notes.Checkpoint.of(checkpoint.origin, Tree())
+        last = empty if row is None else notes.Checkpoint.parse(row[0])
         if proof.old != last.size:
             return Verdict(409, f"{last.size}\n", SIZE)
         if (checkpoint.size == 0 and checkpoint.root != empty.root) or not proof.extends(last):
@@ -120,10 +114,10 @@ class Witness:
         signature = checkpoint.cosigned(self.name, self._key, int(self._clock()))
         trusted = {(log.name, log.id) for log in self._logs[checkpoint.origin]}
         own = [item for item in checkpoint.signatures if (item[0], item[1][:4]) in trusted]
-        text = str(Checkpoint(checkpoint.body, (*own, signature)))
+        text = str(notes.Checkpoint(checkpoint.body, (*own, signature)))
         insert = "INSERT OR REPLACE INTO seen VALUES (?, ?)"
         connection.execute(insert, (checkpoint.origin, text))
-        return Verdict(200, signature_line(signature))
+        return Verdict(200, notes.signature_line(signature))
 
 
 def witness_app(witness: Witness) -> Starlette:
@@ -133,7 +127,7 @@ def witness_app(witness: Witness) -> Starlette:
         body = b""
         async for part in request.stream():
             body += part
-            if len(body) > LARGEST:
+            if len(body) > notes.LARGEST:
                 return Response("It is too long.\n", 413)
         try:
             verdict = await run_in_threadpool(witness.take, body.decode())

@@ -16,16 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import (
-    EventRefused,
-    LikewiseWarning,
-    ParameterError,
-    PeopleError,
-    SchemaAdvice,
-    UnseenValues,
-    missing,
-    warn,
-)
+from likewise import errors
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.pool import quantiles
 from likewise.hypotheses.trees import Stumps
@@ -49,7 +40,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
-    raise missing("The estimator", "scikit-learn", "models", error) from error
+    raise errors.missing("The estimator", "scikit-learn", "models", error) from error
 
 
 UNSEEN = ("missing", "refuse")
@@ -170,7 +161,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if reports is not None and len(people) > k:
             rule = f"must be about one round, of at most k = {k} rows"
             remedy = "Give a round at a time, or a larger k."
-            raise ParameterError("reports", rule, f"{len(people)} rows", remedy)
+            raise errors.ParameterError("reports", rule, f"{len(people)} rows", remedy)
         state = self.state_
         for start in range(0, len(people), k):
             places = np.arange(start, min(start + k, len(people)))
@@ -190,20 +181,22 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         """The frame, or an array of numbers, with the names and the number of its columns noted."""
         if _is_named_frame(X):
             if as_frame(X) is None or len(X) == 0:  # a lazy frame is refused
-                raise PeopleError("Found array with 0 sample(s); a minimum of 1 is required.")
+                raise errors.PeopleError(
+                    "Found array with 0 sample(s); a minimum of 1 is required."
+                )
             validate_data(self, X, reset=first, skip_check_array=True)
             return X.reset_index(drop=True) if hasattr(X, "reset_index") else X
         return validate_data(self, X, reset=first, dtype=np.float64, ensure_all_finite=True)
 
     def _labels(self, y: Any, count: int, classes: Any, *, first: bool) -> Any:
         if y is None:
-            raise PeopleError(
+            raise errors.PeopleError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         check_classification_targets(y)
         labels = column_or_1d(y, warn=True)
         if len(labels) != count:
-            raise PeopleError(
+            raise errors.PeopleError(
                 f"Found input variables with inconsistent numbers of samples: {count} and "
                 f"{len(labels)}."
             )
@@ -214,13 +207,13 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                     "Only binary classification is supported. The type of the target is "
                     "multiclass" if len(values) > 2 else "a single class cannot be learnt"
                 )  # fmt: skip
-                raise PeopleError(
+                raise errors.PeopleError(
                     f"y must have two classes; got {len(values)} class(es): {more}. In "
                     f"partial_fit, name both: classes=[0, 1]."
                 )
             self.classes_ = values
         if not np.isin(labels, self.classes_).all():
-            raise PeopleError(
+            raise errors.PeopleError(
                 f"y must be one of the classes {self.classes_.tolist()}; something else is in it."
             )
         return (labels == self.classes_[self._favourable_place]).astype(np.int64)
@@ -235,7 +228,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         classes = self.classes_.tolist()
         usual = classes == [0, 1] or not needed
         if self.favourable not in classes and not (self.favourable is None and usual):
-            raise ParameterError(
+            raise errors.ParameterError(
                 "favourable", f"must be one of the classes {classes}", self.favourable,
                 "Say which of them is a favourable decision.",
             )  # fmt: skip
@@ -270,7 +263,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         if not cuts:
             name = next((f.name for f in schema.features if f.kind == "number"), None)
             if name is None:
-                raise PeopleError("Every column has one value only; nothing can be learnt.")
+                raise errors.PeopleError("Every column has one value only; nothing can be learnt.")
             cuts[name] = [float(people.column(name)[0])]
         return Stumps(schema, cuts)
 
@@ -309,7 +302,7 @@ def _refuse_another_order(rows: Any, y: Any) -> None:
     if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
         return
     if len(left) == len(right) and set(left) == set(right):
-        raise PeopleError(
+        raise errors.PeopleError(
             "y is a Series with the index of the rows in another order. Give it in theirs: "
             "y.loc[X.index], or y.to_numpy() if its order is right."
         )
@@ -352,7 +345,9 @@ class Preparation:
         others = "refuse" if schema is None else "ignore"
         first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen, others)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LikewiseWarning)  # said when they are read to learn
+            warnings.simplefilter(
+                "ignore", errors.LikewiseWarning
+            )  # said when they are read to learn
             people = first._read(rows)
         columns = {f.name: (f, people.column(f.name)) for f in chosen}
         gaps = [
@@ -400,10 +395,10 @@ class Preparation:
             return self.schema.from_columns(
                 columns, checked_ids(len(frame), None), origin_of(frame)
             )
-        except PeopleError as error:
+        except errors.PeopleError as error:
             if self.unseen == "missing":
                 raise
-            raise PeopleError(f"{error} Or let unseen='missing'.") from error
+            raise errors.PeopleError(f"{error} Or let unseen='missing'.") from error
 
     def _without_unseen(self, feature: Feature, column: Any) -> Any:
         """The column with what the first rows did not have replaced, and said."""
@@ -414,16 +409,18 @@ class Preparation:
             if unseen := [value for value, is_new in zip(column, new, strict=True) if is_new]:
                 texts = ", ".join(map(repr, sorted({str(value) for value in unseen})[:5]))
                 number = f"{len(unseen):,} unseen by fit"
-                warn(f"Column {name!r}: {number} ({texts}), counted as missing.", UnseenValues)
+                errors.warn(
+                    f"Column {name!r}: {number} ({texts}), counted as missing.", errors.UnseenValues
+                )
             return [None if is_new else v for v, is_new in zip(column, new, strict=True)]
         median = self.typical.get(name)
         gaps = int(sum(map(is_missing, column)))
         if feature.missing is not None or median is None or not gaps:
             return column
-        warn(
+        errors.warn(
             f"Column {name!r}: {gaps:,} missing where fit saw none, replaced by the median, "
             f"{median:g}.",
-            UnseenValues,
+            errors.UnseenValues,
         )
         return [median if is_missing(value) else value for value in column]
 
@@ -431,7 +428,7 @@ class Preparation:
 def _proposed(rows: Any) -> list[Feature]:
     """Features of a frame that fit later rows, too."""
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", SchemaAdvice)  # the caller chose the columns
+        warnings.simplefilter("always", errors.SchemaAdvice)  # the caller chose the columns
         proposed = FeatureSchema.from_frame(rows)
     frame: Any = as_frame(rows)
     lacking = [name for name in frame.columns if name not in proposed.names]
@@ -439,7 +436,7 @@ def _proposed(rows: Any) -> list[Feature]:
     if lacking := [name for name in lacking if name not in empty]:
         start = f"Column {lacking[0]!r} "
         reasons = [str(w.message) for w in caught if str(w.message).startswith(start)]
-        raise PeopleError(
+        raise errors.PeopleError(
             f"Column {lacking[0]!r} can be no feature. {' '.join(reasons)} Here, leave it out, or "
             f"name the features with a schema."
         )
@@ -467,9 +464,11 @@ def _typical(feature: Feature, column: npt.NDArray[np.float64]) -> float:
 def _ids(people: People, pair: Any) -> Iterable[str]:
     for row in pair:
         if isinstance(row, bool) or not isinstance(row, int | np.integer):
-            raise EventRefused(
+            raise errors.EventRefused(
                 f"A report is a pair of rows of the round, such as (0, 3); got {pair!r}."
             )
         if not 0 <= row < len(people):
-            raise EventRefused(f"The round has {len(people)} rows; a report names row {row}.")
+            raise errors.EventRefused(
+                f"The round has {len(people)} rows; a report names row {row}."
+            )
         yield people.ids[int(row)]

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from likewise_service.web.queue import Queue, queue_data
+from likewise_service.web.console import Queue, queue_data
 from likewise_service.web.rendering import POLICY, pair_key
 
 if TYPE_CHECKING:

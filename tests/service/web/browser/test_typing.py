@@ -15,7 +15,7 @@ from likewise_client.client import Client
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.store import Store
-from likewise_service.web.queue import AHEAD
+from likewise_service.web.console import AHEAD
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec, until
 from tests.service.web.browser.conftest import PATIENCE

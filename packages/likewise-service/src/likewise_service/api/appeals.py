@@ -12,7 +12,7 @@ from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.dockets import appeals, notices
+from likewise_service.dockets import appeals
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
@@ -48,9 +48,9 @@ class OutcomeBody(deps.Body):
 class NoticesBody(deps.Body):
     """Templates with $title and $days; ``after`` has $person and $reasons too."""
 
-    before: Annotated[str, Field(min_length=1, max_length=notices.LONGEST_TEXT)]
-    after: Annotated[str, Field(min_length=1, max_length=notices.LONGEST_TEXT)]
-    days: Annotated[float, Field(gt=0, le=notices.LONGEST_DAYS, allow_inf_nan=False)]
+    before: Annotated[str, Field(min_length=1, max_length=appeals.LONGEST_TEXT)]
+    after: Annotated[str, Field(min_length=1, max_length=appeals.LONGEST_TEXT)]
+    days: Annotated[float, Field(gt=0, le=appeals.LONGEST_DAYS, allow_inf_nan=False)]
 
 
 class NoticeBody(deps.PersonBody):
@@ -211,7 +211,7 @@ async def withdraw(
 @router.get("/notices")
 async def get_notices(access: deps.ReadAccess) -> responses.NoticesResponse:
     """Return the texts of notices, and the days within which appeals are decided."""
-    return await access.run(lambda w: fill(responses.NoticesResponse, notices.notices_of(w.docket)))
+    return await access.run(lambda w: fill(responses.NoticesResponse, appeals.notices_of(w.docket)))
 
 
 @router.put("/notices")
@@ -219,7 +219,7 @@ async def change_notices(
     body: NoticesBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.NoticesSet)]
 ) -> Written:
     """Set the texts of notices, and the days for appeals that are opened from now on."""
-    return await access.write(notices.set_notices, body.before, body.after, body.days)
+    return await access.write(appeals.set_notices, body.before, body.after, body.days)
 
 
 @router.post("/notices", status_code=201)
@@ -229,7 +229,7 @@ async def new_notice(
     """Make the notice for one applicant, and record that it is given."""
 
     def task(docket: Docket) -> responses.NoticeResponse:
-        notice, receipt = notices.give_notice(
+        notice, receipt = appeals.give_notice(
             docket, body.round, body.person, body.occasion, body.given, body.reasons
         )
         return fill(

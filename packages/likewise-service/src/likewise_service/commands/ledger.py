@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise_service.commands.serve import (
-    DATABASE,
-    HOST,
-    PORT,
-    database_option,
-    opened_store,
-    write_new,
-)
+from likewise_service.commands import serve
 
 if TYPE_CHECKING:
     from likewise_service.ledger.store import Store
@@ -49,7 +42,7 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
             "--export", "folder", type=FOLDER,
             help="A folder that `likewise export` wrote, or a ledger.jsonl.",
         ),
-        database_option(metavar="URL", envvar="LIKEWISE_DATABASE"),
+        serve.database_option(metavar="URL", envvar="LIKEWISE_DATABASE"),
     ):  # fmt: skip
         command = option(command)
     return command
@@ -104,7 +97,7 @@ def verify(
 
 @click.command(short_help="Write a docket's ledger, or one decision of it, to a folder.")
 @click.argument("docket")
-@DATABASE
+@serve.DATABASE
 @click.option(
     "--to", "folder", required=True, type=click.Path(file_okay=False, path_type=Path),
     help="A folder that is empty, or not there yet.",
@@ -134,7 +127,7 @@ def export(
     """
     from likewise_service.commands import verdicts
 
-    with opened_store(database) as store:
+    with serve.opened_store(database) as store:
         if decision is not None or assessment:
             paths = _write_files(store, docket, folder, decision)
         else:
@@ -164,13 +157,13 @@ def _write_files(
         content = assessment.assessment(Docket(store, docket))
         words = assessment.assessment_markdown(content)
     folder.mkdir(parents=True, exist_ok=True)
-    write_new(paths[0], json.dumps(content, ensure_ascii=False, indent=2) + "\n")
-    write_new(paths[1], words)
+    serve.write_new(paths[0], json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+    serve.write_new(paths[1], words)
     return paths
 
 
 @click.command(short_help="Keys that sign receipts, and keys of members.")
-@DATABASE
+@serve.DATABASE
 @click.option("--rotate", is_flag=True, help="Sign with a new key from now on.")
 @click.option("--compromised", is_flag=True, help="The old key fell into other hands, or is lost.")
 @click.option(
@@ -199,7 +192,7 @@ def key(
     from likewise_service.dockets.docket import Docket
     from likewise_service.ledger.notes import Verifier
 
-    with opened_store(database) as store:
+    with serve.opened_store(database) as store:
         if rotate:
             old, new = store.keys.rotate(compromised=compromised)
             click.echo(f"{old.id} has ended; receipts are signed by {new.id}: {new.text}")
@@ -244,8 +237,8 @@ def _create(place: str) -> str:
     "--state", default="witness.db", show_default=True,
     type=click.Path(dir_okay=False, path_type=Path), help="Where the last receipts are kept.",
 )  # fmt: skip
-@HOST
-@PORT
+@serve.HOST
+@serve.PORT
 def witness(name: str, path: Path, logs: Path, state: Path, host: str, port: int) -> None:
     """Sign the receipts of logs, each only if its ledger begins with all that was signed before.
 

@@ -2,51 +2,244 @@
 
 import asyncio
 import json
+import math
 import re
 import secrets
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal, NamedTuple
 
+import sqlalchemy as sa
 from fastapi import Path, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter, ValidationError
 
 from likewise.panel.objections import Pair
+from likewise.people.features import Feature
+from likewise_client import responses
 from likewise_service.api import member_keys
 from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel, signing
+from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
-from likewise_service.errors import ServiceError
-from likewise_service.language import N_
+from likewise_service.errors import ServiceError, now
+from likewise_service.language import N_, difference_words
+from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds, signatures
+from likewise_service.ledger.store import Store
 from likewise_service.verify.receipts import acknowledge
-from likewise_service.web import practice, queue, rendering
-from likewise_service.web.dependencies import (
-    Auditor,
-    PageRequest,
-    acts,
-    file_response,
-    page_router,
-    read_form,
-    told,
-)
+from likewise_service.web import dependencies as deps
+from likewise_service.web import practice, rendering
 
-router = page_router("/console")
+# The reviews that are looked through, and the pairs that a page has ahead.
+LISTED, AHEAD = 500, 40
+# A pair of the queue: the review's id, then the two people.
+PLACE = re.compile(r"([0-9a-f]{32})\.(p[0-9]{1,4}\.p[0-9]{1,4})\Z")
+
+
+class QueuedPair(NamedTuple):
+    """A pair, with the review that it is of."""
+
+    review: responses.ReviewResponse
+    pair: responses.ReviewPair
+    fine: bool = False
+    gold: practice.Gold | None = None
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
+
+    ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
+    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded; ``done``
+    of its pairs have been looked at. ``signing`` is what the browser of a member who signs has to
+    know.
+    """
+
+    pairs: Sequence[QueuedPair]
+    left: Mapping[str, int] = field(default_factory=dict)
+    complete: int = 0
+    practice: bool = False
+    done: int = 0
+    signing: Mapping[str, Any] | None = None
+
+
+def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
+    """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
+    aliases, objections = review.aliases, review.target.objections
+    return {
+        name: gap - review.round.sensitivity
+        for over, under, gap in review.target.pairs
+        if (name := f"{aliases[over]}.{aliases[under]}") not in fines
+        and Pair(over, under) not in objections
+    }
+
+
+def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD) -> Queue:
+    """Return what awaits a member, behind the pair ``focus`` if there is one."""
+    reviews = {r.id: r for r in worker.board.listed(member, ("asked",), LISTED)}
+    fines = read_fines(worker.store, worker.name, reviews)
+    left = {name: awaiting(review, fines[name]) for name, review in reviews.items()}
+    risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
+    risks.sort(key=lambda risk: (-risk[0], reviews[risk[1]].number, risk[2]))
+    places = [f"{id_}.{name}" for _, id_, name in risks[:ahead]]
+    pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
+    complete = [name for name, pairs_left in left.items() if not pairs_left]
+    to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
+    to_sign |= {
+        name: signing.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]
+    }
+    return Queue(
+        pairs, {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left},
+        len(complete), signing=signing_data(worker, member, to_sign, complete[:ahead]),
+    )  # fmt: skip
+
+
+def signing_data(
+    worker: Worker, member: str, to_sign: Mapping[str, Mapping[str, Any] | None],
+    complete: Sequence[str] = (),
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the browser of a member signs, by review; ``signs`` tells if they do."""
+    keys = worker.docket.projection.governance.keys
+    return {
+        "docket": worker.name,
+        "member": member,
+        "signs": member in keys,
+        "keys": list(kinds.signing_keys(keys, member)),
+        "complete": list(complete),
+        "reviews": {name: content for name, content in to_sign.items() if content is not None},
+    }
+
+
+def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
+    pairs, ids = [], {place.partition(".")[0] for place in places}
+    fines = read_fines(worker.store, worker.name, ids)
+    reviews = {i: review_response(worker.docket, worker.board.find(member, i)) for i in ids}
+    for place in places:
+        id_, _, name = place.partition(".")
+        pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
+        if pair is None:
+            raise ServiceError("not-asked", 404, N_("You are not asked about these two people."))
+        pairs.append(QueuedPair(reviews[id_], pair, name in fines[id_]))
+    return pairs
+
+
+def practice_queue(
+    features: Sequence[Feature], done: int, pairs: Sequence[kinds.GoldPair] = ()
+) -> Queue:
+    """Return the made-up pairs, the operator's if there are any, without those looked at."""
+    review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
+    queued = [
+        QueuedPair(review, pair, gold=gold)
+        for pair, gold in zip(review.pairs, golds, strict=True)
+    ]  # fmt: skip
+    return Queue(queued[done:], {review.id: len(queued[done:])}, practice=True, done=done)
+
+
+def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
+    """Return the pairs that were found fine, by review."""
+    fines: defaultdict[str, set[str]] = defaultdict(set)
+    marks = db.marks.c
+    query = sa.select(marks.review, marks.pair).where(
+        marks.docket == docket, marks.review.in_(list(reviews)), marks.mark == "fine"
+    )
+    with store.reading() as connection:
+        for row in connection.execute(query):
+            fines[row.review].add(row.pair)
+    return fines
+
+
+def keep_fine(
+    store: Store, docket: str, place: tuple[str, str], key: str | None, *, fine: bool
+) -> None:
+    """Keep that a pair, (review, name), was found fine, or that it no longer is.
+
+    A request that comes again with the same ``key``, however late, changes nothing.
+    """
+    row = dict(zip(("docket", "review", "pair"), (docket, *place), strict=True))
+    same = [db.marks.c[column] == value for column, value in row.items()]
+    request = {"docket": docket, "key": f"{place[0]}:{key}", "fingerprint": "fine", "round": ""}
+    with store.changing() as connection:
+        if key is not None:
+            earlier = sa.select(db.requests.c.key).where(
+                db.requests.c.docket == docket, db.requests.c.key == request["key"]
+            )
+            if connection.execute(earlier).first() is not None:
+                return
+            connection.execute(db.requests.insert().values(request))
+        connection.execute(db.marks.delete().where(*same))
+        if fine:
+            connection.execute(db.marks.insert().values(**row, mark="fine", at=now()))
+
+
+def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
+    """Return a queue in the language in use: what the template shows, and the script goes on."""
+    everybody = (p for queued in queue.pairs for p in queued.review.people if not p.erased)
+    facts = next((p.features for p in everybody), [])
+    columns = {fact.name: column for column, fact in enumerate(facts)}
+    return {
+        "url": f"{page.base}/rounds",
+        "csrf": page.csrf,
+        "seat": page.seat,
+        "titles": [fact.title for fact in facts],
+        "left": dict(queue.left),
+        "complete": queue.complete,
+        "practice": queue.practice,
+        "done": queue.done,
+        "signing": queue.signing,
+        "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
+    }
+
+
+def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]:
+    review, pair, fine, gold = queued
+    people, name = rendering.by_id(review.people), rendering.pair_key(pair)
+    both = [people[pair.over], people[pair.under]]
+    objection = next((o for o in review.objections if rendering.pair_key(o) == name), None)
+    limit = None if objection is None else objection.limit
+    return {
+        "id": f"{review.id}.{name}",
+        "review": review.id,
+        "number": review.number,
+        "name": name,
+        "due": review.due,
+        "deadline": rendering.deadline(review.due),
+        "apart": rendering.apart(both[0].chance, both[1].chance),
+        "people": [rendering.person_data(person) for person in both],
+        "unknown": any(person.erased for person in both),
+        # The amount, and its share of the range, which alone has room on a phone.
+        "differences": {
+            str(columns[n]): difference_words(text).rpartition(", ")[::2]
+            for n, text in pair.differences.items()
+        },
+        "response": "flag" if pair.flagged else "fine" if fine else "",
+        "reason": (objection.reason if objection is not None else "") or "",
+        "reason_limit": review.reason_limit,
+        "final": review.final,
+        # Points that the two may be apart at most: below their gap, or -1 where nothing is said.
+        "limit": -1 if limit is None else round(100 * limit),
+        # What is said to either response to a pair of the practice.
+        "words": {act: gold.word(act) for act in ("flag", "fine")} if gold else {},
+        "limits": math.ceil(100 * pair.gap) - 1 if review.graded else -1,
+    }
+
+
+router = deps.page_router("/console")
 
 # The most reviews on a page of the history.
 PAGE = 50
 _KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-Place = Annotated[str, Query(pattern=queue.PLACE.pattern.replace("\\Z", "$"))]
+Place = Annotated[str, Query(pattern=PLACE.pattern.replace("\\Z", "$"))]
 Act = Literal["flag", "fine", "undo", "finish"]
 
 
 @router.get("/")
 async def queue_page(
-    request: Auditor, pair: Place | None = None, last: Place | None = None
+    request: deps.Auditor, pair: Place | None = None, last: Place | None = None
 ) -> Response:
     """Show the pair that is next in the queue, or a given one; ``last`` had its response now."""
 
@@ -55,37 +248,35 @@ async def queue_page(
         if worker.board.find(request.caller.name, focus[:32]).ended if focus else False:
             return request.go(f"/rounds/{focus[:32]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
-        found = queue.find_queue(worker, request.caller.name, focus)
+        found = find_queue(worker, request.caller.name, focus)
         return _show_queue(found, request.page(title, str(receipt)), last or "")
 
     return await request.run(task)
 
 
-def _show_queue(
-    found: queue.Queue, page: rendering.PageContext, last: str, word: str = ""
-) -> Response:
-    data = queue.queue_data(found, page)
+def _show_queue(found: Queue, page: rendering.PageContext, last: str, word: str = "") -> Response:
+    data = queue_data(found, page)
     return rendering.html("console/queue.html", page, queue=data, last=last, word=word)
 
 
 @router.get("/queue.json")
 async def queue_json(
-    request: Auditor, unsent: Annotated[int, Query(ge=0, le=10_000)] = 0
+    request: deps.Auditor, unsent: Annotated[int, Query(ge=0, le=10_000)] = 0
 ) -> Response:
     """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it.
 
     ``unsent`` responses are on their way, so that many pairs more are returned.
     """
     name, page = request.caller.name, request.page()
-    ahead = queue.AHEAD + min(unsent, queue.LISTED)
+    ahead = AHEAD + min(unsent, LISTED)
     return await request.run(
-        lambda w: JSONResponse(queue.queue_data(queue.find_queue(w, name, ahead=ahead), page))
+        lambda w: JSONResponse(queue_data(find_queue(w, name, ahead=ahead), page))
     )
 
 
 @router.get("/practice")
 async def practice_page(
-    request: Auditor,
+    request: deps.Auditor,
     done: Annotated[int, Query(ge=0, le=panel.GOLD)] = 0,
     said: Annotated[str, Query(pattern="^(flag|fine)?$")] = "",
 ) -> Response:
@@ -96,47 +287,47 @@ async def practice_page(
         golds = practice.gold_pairs(pairs)
         word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
         page = request.page(worker.docket.projection.settings.title)
-        made_up = queue.practice_queue(worker.docket.schema.features, done, pairs)
+        made_up = practice_queue(worker.docket.schema.features, done, pairs)
         return _show_queue(made_up, page, "", word)
 
     return await request.run(task)
 
 
 @router.get("/rounds")
-async def rounds_page(request: Auditor) -> Response:
+async def rounds_page(request: deps.Auditor) -> Response:
     """List the rounds that are open, with what awaits a response in each."""
 
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
-        listed = review_list(worker.board, name, board.OPEN, queue.LISTED).reviews
-        return {"reviews": listed, "left": queue.find_queue(worker, name).left}
+        listed = review_list(worker.board, name, board.OPEN, LISTED).reviews
+        return {"reviews": listed, "left": find_queue(worker, name).left}
 
     return await request.show("console/rounds.html", values)
 
 
 @router.get("/rounds/{key}/to-sign.json")
-async def to_sign(request: Auditor, key: Key) -> Response:
+async def to_sign(request: deps.Auditor, key: Key) -> Response:
     """Return what a signature on a review covers, as it is now."""
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
         content = signing.to_sign(worker.docket, worker.board.find(member, key).seat)
-        return JSONResponse(queue.signing_data(worker, member, {key: content}))
+        return JSONResponse(signing_data(worker, member, {key: content}))
 
     return await request.run(task)
 
 
 @router.get("/rounds/{key}")
-async def review_page(request: Auditor, key: Key) -> Response:
+async def review_page(request: deps.Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
 
     def values(worker: Worker) -> dict[str, Any]:
         review = worker.board.find(request.caller.name, key)
-        fines = queue.read_fines(worker.store, worker.name, [key])[key]
-        left, key_ = len(queue.awaiting(review, fines)), secrets.token_hex(16)
+        fines = read_fines(worker.store, worker.name, [key])[key]
+        left, key_ = len(awaiting(review, fines)), secrets.token_hex(16)
         response = review_response(worker.docket, review)
         to_sign = {key: signing.to_sign(worker.docket, review.seat)}
-        browser = queue.signing_data(worker, request.caller.name, to_sign)
+        browser = signing_data(worker, request.caller.name, to_sign)
         return {
             "review": response, "fines": fines, "left": left, "form_key": key_, "signing": browser,
         }  # fmt: skip
@@ -152,7 +343,7 @@ def _once(form: Mapping[str, str]) -> str | None:
     return key
 
 
-def _check_seat(request: PageRequest, form: Mapping[str, str]) -> None:
+def _check_seat(request: deps.PageRequest, form: Mapping[str, str]) -> None:
     """Refuse a form that speaks for another seat than the browser does by now."""
     if form.get("seat", request.caller.id) != request.caller.id:
         raise ServiceError(
@@ -228,8 +419,8 @@ def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | No
 
     Where the member signs, and has not signed this, it waits for them.
     """
-    fines = queue.read_fines(worker.store, worker.name, [review.id])[review.id]
-    if review.status != "asked" or queue.awaiting(review, fines):
+    fines = read_fines(worker.store, worker.name, [review.id])[review.id]
+    if review.status != "asked" or awaiting(review, fines):
         return review.status != "asked"
     try:
         panel.finish(worker.docket, review.seat, signed)
@@ -242,7 +433,7 @@ def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | No
 
 @router.post("/rounds/{key}/comment")
 async def comment_on_round(
-    request: Annotated[PageRequest, acts(kinds.Commented, "/console")], key: Key
+    request: Annotated[deps.PageRequest, deps.acts(kinds.Commented, "/console")], key: Key
 ) -> Response:
     """Record a comment on a round, which other members see once the panel has closed."""
     form = await request.form()
@@ -258,7 +449,7 @@ async def comment_on_round(
 
 
 @router.post("/rounds/{key}/{act}")
-async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
+async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
     response = _Response(act, key, form)
@@ -276,28 +467,26 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
         review, people = await request.run(lambda worker: response.find(worker, member))
         place = (key, ".".join(review.aliases[person] for person in people))
         store, docket = request.app.store, request.docket
-        await asyncio.to_thread(
-            queue.keep_fine, store, docket, place, response.key, fine=act == "fine"
-        )
+        await asyncio.to_thread(keep_fine, store, docket, place, response.key, fine=act == "fine")
     handed_in = await request.run(lambda worker: response.write(worker, member))
     place_query = f"{'pair' if act == 'undo' else 'last'}={key}.{form.get('pair', '')}"
     path = "/" if act == "finish" else f"/?{place_query}"
     return _saved(request, path, handed_in=handed_in)
 
 
-def _saved(request: PageRequest, path: str, **more: bool) -> Response:
+def _saved(request: deps.PageRequest, path: str, **more: bool) -> Response:
     """Tell the page's own script that an act is recorded; without it, go on to a page."""
     return JSONResponse({"saved": True, **more}) if request.wants_json else request.go(path)
 
 
 @router.post("/hand-in")
-async def hand_in_complete(request: Auditor) -> Response:
+async def hand_in_complete(request: deps.Auditor) -> Response:
     """Hand in the reviews in which nothing awaits a response."""
     await request.form()
 
     def task(worker: Worker) -> None:
-        reviews = worker.board.listed(request.caller.name, ("asked",), queue.LISTED)
-        left = queue.find_queue(worker, request.caller.name).left
+        reviews = worker.board.listed(request.caller.name, ("asked",), LISTED)
+        left = find_queue(worker, request.caller.name).left
         complete = [hand_in(worker, review) for review in reviews if review.id not in left]
         if not all(complete):
             sentence = "You sign what you say, and that needs JavaScript. Switch it on."
@@ -308,7 +497,7 @@ async def hand_in_complete(request: Auditor) -> Response:
 
 
 @router.get("/guidelines")
-async def guidelines(request: Auditor) -> Response:
+async def guidelines(request: deps.Auditor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
         paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
@@ -319,7 +508,7 @@ async def guidelines(request: Auditor) -> Response:
 
 @router.get("/history")
 async def history(
-    request: Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: deps.Auditor, after: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
@@ -335,7 +524,7 @@ async def history(
 
 
 @router.get("/receipts.json")
-async def receipts(request: Auditor) -> Response:
+async def receipts(request: deps.Auditor) -> Response:
     """Return a signed file with all that the member has said, and a receipt of the ledger."""
 
     def task(worker: Worker) -> dict[str, Any]:
@@ -349,7 +538,7 @@ async def receipts(request: Auditor) -> Response:
                 ],
             }
             for statuses in (board.OPEN, board.ENDED)
-            for review in worker.board.listed(request.caller.name, statuses, queue.LISTED)
+            for review in worker.board.listed(request.caller.name, statuses, LISTED)
         ]
         return acknowledge(
             request.caller.name, reviews, docket.receipt(), worker.store.keys.current()
@@ -357,15 +546,15 @@ async def receipts(request: Auditor) -> Response:
 
     text = json.dumps(await request.run(task), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")
-    return file_response(response, f"{request.docket}-receipts.json")
+    return deps.file_response(response, f"{request.docket}-receipts.json")
 
 
 @router.get("/seats")
-async def seats_page(request: Auditor) -> Response:
+async def seats_page(request: deps.Auditor) -> Response:
     return await _seats_page(request)
 
 
-async def _seats_page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
+async def _seats_page(request: deps.PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
     current, page = request.caller.id, request.page()
     return rendering.html(
@@ -374,44 +563,44 @@ async def _seats_page(request: PageRequest, problem: str = "", status: int = 200
 
 
 @router.post("/seats/add")
-async def add(request: Auditor) -> Response:
+async def add(request: deps.Auditor) -> Response:
     token = (await request.form()).get("token", "").strip()
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, told(error, request.language), error.status)
+        return await _seats_page(request, deps.told(error, request.language), error.status)
     return request.go("/seats")
 
 
 @router.post("/seats/choose")
-async def choose(request: Auditor) -> Response:
+async def choose(request: deps.Auditor) -> Response:
     seat = (await request.form()).get("seat", "")
     await asyncio.to_thread(choose_seat, request.app.store, request.cookie, seat)
     return request.go("/")
 
 
 @router.get("/signature")
-async def signature_page(request: Auditor) -> Response:
+async def signature_page(request: deps.Auditor) -> Response:
     """Show what signing means, and the member's keys."""
     member = request.caller.name
 
     def values(worker: Worker) -> dict[str, Any]:
-        browser = queue.signing_data(worker, member, {})
+        browser = signing_data(worker, member, {})
         return {"keys": member_keys.member_keys(worker.docket, member), "signing": browser}
 
     return await request.show("console/signature.html", values)
 
 
 @router.post("/signature/enrol")
-async def enrol(request: Auditor) -> Response:
+async def enrol(request: deps.Auditor) -> Response:
     """Enrol the key of a browser, or agree to one that waits."""
-    body = read_form(member_keys.MemberKeyBody, await request.form())
+    body = deps.read_form(member_keys.MemberKeyBody, await request.form())
     await member_keys.enrol_member_key(body, request)
     return _saved(request, "/signature")
 
 
 @router.post("/signature/revoke")
-async def revoke(request: Auditor) -> Response:
+async def revoke(request: deps.Auditor) -> Response:
     """End a key, signed by a key of the member or not."""
     form = await request.form()
     signature = form.get("signature") or None

@@ -1,4 +1,8 @@
-"""The dashboard: a docket in numbers, its rounds, people and appeals, its ledger as files."""
+"""The dashboard: a docket in numbers, its rounds, people and appeals, its ledger as files.
+
+Forms manage its members, tokens, legal holds and pairs to practise with. Every act is the API's
+own, by the same roles.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -6,41 +10,36 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import Query
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
+from likewise.errors import LikewiseError
 from likewise.learner.evidence import OneSided
 from likewise_client import responses
 from likewise_service.api import appeals as appeal_api
-from likewise_service.api import ledger, metrics, rounds
+from likewise_service.api import dockets, errors, ledger, metrics, rounds
 from likewise_service.api.dependencies import LARGEST, PersonBody
-from likewise_service.api.dockets import AfterDocket, PartOfName, docket_list, docket_response
-from likewise_service.dockets import appeals
+from likewise_service.dockets import appeals, panel
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.language import _
-from likewise_service.ledger import kinds
+from likewise_service.ledger import kinds, notes
 from likewise_service.verify import certificates, packets
-from likewise_service.web import rendering
-from likewise_service.web.dependencies import (
-    PageRequest,
-    Supervisor,
-    acts,
-    file_response,
-    page_router,
-)
+from likewise_service.web import dependencies as deps
+from likewise_service.web import practice, rendering
 
-router = page_router("/dashboard")
+router = deps.page_router("/dashboard")
 
 LISTED, APPEALS = 100, 50
 
 
-async def certificate_file(request: PageRequest) -> Response:
+async def certificate_file(request: deps.PageRequest) -> Response:
     """Return the certificate as it is signed, for likewise verify."""
     return JSONResponse((await ledger.get_certificate(request)).certificate)
 
 
-FILES: dict[str, Callable[[PageRequest], Awaitable[Response]]] = {
+FILES: dict[str, Callable[[deps.PageRequest], Awaitable[Response]]] = {
     "ledger.jsonl": ledger.export_jsonl,
     "ledger.csv": ledger.export_csv,
     "agreement.csv": ledger.get_agreement,
@@ -60,13 +59,18 @@ HAVING: dict[str, Callable[[Round], bool]] = {
 
 
 @router.get("/")
-async def dockets(
-    request: Supervisor, after: AfterDocket = "", contains: PartOfName = ""
+async def dockets_page(
+    request: deps.Supervisor, after: dockets.AfterDocket = "", contains: dockets.PartOfName = ""
 ) -> Response:
     """List the dockets; a single one is shown at once."""
     only = request.caller.docket
     page = await asyncio.to_thread(
-        docket_list, request.app.store, after=after, limit=LISTED, contains=contains, only=only
+        dockets.docket_list,
+        request.app.store,
+        after=after,
+        limit=LISTED,
+        contains=contains,
+        only=only,
     )
     if len(page.dockets) == 1 and not after and not contains:
         return RedirectResponse(f"/dashboard/{page.dockets[0].name}/", 303)
@@ -74,14 +78,14 @@ async def dockets(
 
 
 @router.get("/{docket}/")
-async def dashboard(request: Supervisor, wrong_reports: ledger.WrongReports = 0) -> Response:
+async def dashboard(request: deps.Supervisor, wrong_reports: ledger.WrongReports = 0) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         learner = worker.docket.state.learner
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
         )
         return {
-            "docket": docket_response(worker.docket, all_features=True),
+            "docket": dockets.docket_response(worker.docket, all_features=True),
             "metrics": metrics.measure(worker, with_panel=True),
             "rounds": page.rounds,
             "certificate": _certificate(worker, wrong_reports),
@@ -114,14 +118,14 @@ def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
 
 
 @router.get("/{docket}/data")
-async def data(request: Supervisor) -> metrics.MetricsResponse:
+async def data(request: deps.Supervisor) -> metrics.MetricsResponse:
     """Return the same numbers, for the charts of a page that refreshes itself."""
     return await request.run(lambda worker: metrics.measure(worker, with_panel=True))
 
 
 @router.get("/{docket}/rounds")
 async def rounds_page(
-    request: Supervisor,
+    request: deps.Supervisor,
     after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
     having: Literal["", "report", "quiet", "unaudited", "open", "seen", "changed", "missing"] = "",
 ) -> Response:
@@ -152,19 +156,19 @@ def _round(worker: Worker, name: str) -> responses.RoundResponse:
 
 
 @router.get("/{docket}/round")
-async def round_page(request: Supervisor, id: Name) -> Response:
+async def round_page(request: deps.Supervisor, id: Name) -> Response:
     """Show a round: who was decided on and how, who was asked, and what they said."""
     return await request.show("dashboard/round.html", lambda w: {"round": _round(w, id)})
 
 
 @router.get("/{docket}/person")
-async def person_page(request: Supervisor, round: Name, id: Name) -> Response:
+async def person_page(request: deps.Supervisor, round: Name, id: Name) -> Response:
     """Show what the ledger says of one person in a round."""
     return await _person_page(request, round, id)
 
 
 async def _person_page(
-    request: PageRequest, name: str, person: str, packet: Mapping[str, Any] | None = None
+    request: deps.PageRequest, name: str, person: str, packet: Mapping[str, Any] | None = None
 ) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         round_ = _round(worker, name)
@@ -178,7 +182,7 @@ async def _person_page(
 
 
 @router.post("/{docket}/person")
-async def give_packet(request: Supervisor) -> Response:
+async def give_packet(request: deps.Supervisor) -> Response:
     """Make the packet of a decision, which the ledger records, and show it in words."""
     form = await request.form()
     # Not checked: an id that cannot be is found nowhere.
@@ -189,7 +193,7 @@ async def give_packet(request: Supervisor) -> Response:
 
 @router.get("/{docket}/appeals")
 async def appeals_page(
-    request: Supervisor,
+    request: deps.Supervisor,
     status: appeal_api.Status = "open",
     after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
 ) -> Response:
@@ -208,7 +212,7 @@ async def appeals_page(
 
 
 @router.get("/{docket}/appeal")
-async def appeal_page(request: Supervisor, round: Name, id: AppealId) -> Response:
+async def appeal_page(request: deps.Supervisor, round: Name, id: AppealId) -> Response:
     """Show an appeal: what is asked, what the policy makes of it, and what was decided."""
 
     def values(worker: Worker) -> dict[str, Any]:
@@ -221,7 +225,9 @@ async def appeal_page(request: Supervisor, round: Name, id: AppealId) -> Respons
 
 
 @router.post("/{docket}/appeal")
-async def act_on_appeal(request: Annotated[PageRequest, acts(kinds.AppealDecided)]) -> Response:
+async def act_on_appeal(
+    request: Annotated[deps.PageRequest, deps.acts(kinds.AppealDecided)],
+) -> Response:
     """Assign an appeal, decide on it in one's own name, or record that it was withdrawn."""
     form, own = await request.form(), request.caller.name
     round_id, name, act = (form.get(field, "") for field in ("round", "id", "act"))
@@ -243,8 +249,145 @@ async def act_on_appeal(request: Annotated[PageRequest, acts(kinds.AppealDecided
     return request.go(f"/appeal?round={quote(round_id)}&id={quote(name)}")
 
 
+Show = Callable[..., Awaitable[Response]]
+Act = Callable[[deps.PageRequest, Mapping[str, str]], Awaitable[object]]
+
+TokenKeeper = Annotated[deps.PageRequest, deps.acts(kinds.TokenIssued)]
+Place = Annotated[str, Query(max_length=200)]
+
+
+def _form(path: str, kind: type[kinds.Body], show: Show, act: Act) -> None:
+    """Let those who may add a kind of record do an act by a form, and go to its page again.
+
+    What is refused is said above the form; a token that was made is shown this once.
+    """
+
+    async def respond(request: Annotated[deps.PageRequest, deps.acts(kind)]) -> Response:
+        form = await request.form()
+        try:
+            result = await act(request, form)
+        except (LikewiseError, RequestValidationError) as error:
+            problem = errors.error_response(error)
+            sentence = deps.told(problem, request.language)
+            return await show(request, problem=sentence, status=problem.status_code, form=form)
+        if isinstance(result, responses.NewToken):
+            return await show(request, made=result)
+        return request.go(f"/{path.partition('/')[0]}")
+
+    router.post(f"/{{docket}}/{path}")(respond)
+
+
+@router.get("/{docket}/members")
+async def members_page(request: deps.Supervisor, after: dockets.AfterName = "") -> Response:
+    """List the members by name, with a way to add one or to let one leave."""
+    return await _show_members(request, after=after)
+
+
+async def _show_members(request: deps.PageRequest, *, after: str = "", **form: Any) -> Response:
+    def values(worker: Worker) -> dict[str, Any]:
+        page_of = metrics.member_list(worker, after=after, limit=LISTED)
+        projection = worker.docket.projection
+        return {"page_of": page_of, "rule": projection.rule, **_blank(form)}
+
+    return await request.show("dashboard/members.html", values)
+
+
+def _blank(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {"problem": "", "status": 200, "form": {}, **form}
+
+
+@router.get("/{docket}/tokens")
+async def tokens_page(request: TokenKeeper, after: dockets.AfterToken = "") -> Response:
+    """List the tokens that open this docket, with a way to make one or to revoke one."""
+    return await _show_tokens(request, after=after)
+
+
+async def _show_tokens(
+    request: deps.PageRequest,
+    *,
+    after: str = "",
+    made: responses.NewToken | None = None,
+    **form: Any,
+) -> Response:
+    page_of = await asyncio.to_thread(
+        dockets.token_list, request.app.store, after=after, limit=LISTED, docket=request.docket
+    )
+
+    def values(worker: Worker) -> dict[str, Any]:
+        members = worker.docket.projection.members
+        return {"page_of": page_of, "made": made, "members": members, **_blank(form)}
+
+    return await request.show("dashboard/tokens.html", values)
+
+
+@router.get("/{docket}/holds")
+async def holds_page(request: deps.Supervisor, round: Place = "", person: Place = "") -> Response:
+    """List the legal holds in force, with a way to place one, on a person to begin with."""
+    return await _show_holds(request, form={"round": round, "person": person})
+
+
+async def _show_holds(request: deps.PageRequest, **form: Any) -> Response:
+    return await request.show(
+        "dashboard/holds.html",
+        lambda w: {"holds": ledger.hold_list(w.docket).holds, **_blank(form)},
+    )
+
+
+@router.get("/{docket}/practice")
+async def practice_page(request: deps.Supervisor) -> Response:
+    """List the pairs that members practise with, with a way to add one or to remove one."""
+    return await _show_practice(request)
+
+
+async def _show_practice(request: deps.PageRequest, **form: Any) -> Response:
+    def values(worker: Worker) -> dict[str, Any]:
+        features, pairs = worker.docket.schema.features, worker.docket.projection.practice
+        review = practice.practice_review(features, pairs)
+        golds = practice.gold_pairs(pairs) if pairs else []
+        own = [(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)]
+        fields = practice.form_fields(features)
+        return {"review": review, "own": own, "fields": fields, **_blank(form)}
+
+    return await request.show("dashboard/practice.html", values)
+
+
+async def _create_token(request: deps.PageRequest, form: Mapping[str, str]) -> responses.NewToken:
+    everywhere = form.get("reach") == "all" or form.get("role") == "operator"
+    docket = None if everywhere else request.docket
+    body = deps.read_form(dockets.TokenBody, form, docket=docket)
+    return await dockets.issue_token(request.app, request.actor, body)
+
+
+async def _add_gold(request: deps.PageRequest, form: Mapping[str, str]) -> notes.Checkpoint:
+    def task(worker: Worker) -> notes.Checkpoint:
+        gold = practice.read_gold(worker.docket.schema.features, form)
+        return panel.add_gold(worker.docket, gold)
+
+    return await request.run(task)
+
+
+FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
+    ("members/join", kinds.MemberJoined, _show_members,
+     lambda r, form: dockets.add_member(deps.read_form(dockets.MemberBody, form), r)),
+    ("members/leave", kinds.MemberLeft, _show_members,
+     lambda r, form: dockets.remove_member(form.get("member", ""), r)),
+    ("tokens/create", kinds.TokenIssued, _show_tokens, _create_token),
+    ("tokens/revoke", kinds.TokenEnded, _show_tokens,
+     lambda r, form: dockets.end_token(r.app, r.actor, form.get("token", ""))),
+    ("holds/place", kinds.HoldPlaced, _show_holds,
+     lambda r, form: ledger.new_hold(deps.read_form(ledger.HoldBody, form), r)),
+    ("holds/lift", kinds.HoldLifted, _show_holds,
+     lambda r, form: ledger.end_hold(form.get("hold", ""), r)),
+    ("practice/add", kinds.PracticeSet, _show_practice, _add_gold),
+    ("practice/remove", kinds.PracticeSet, _show_practice,
+     lambda r, form: r.run(lambda w: panel.remove_gold(w.docket, form.get("pair", "")))),
+)  # fmt: skip
+for listed in FORMS:
+    _form(*listed)
+
+
 @router.get("/{docket}/{file}")
-async def download(request: Supervisor, file: str) -> Response:
+async def download(request: deps.Supervisor, file: str) -> Response:
     if file not in FILES:
         raise ServiceError("not-found", 404, "There is no such file of a docket.")
-    return file_response(await FILES[file](request), f"{request.docket}-{file}")
+    return deps.file_response(await FILES[file](request), f"{request.docket}-{file}")

@@ -14,16 +14,8 @@ from likewise.errors import shown
 from likewise.html import described
 from likewise.hypotheses import class_from_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
-from likewise.learner import schedules
+from likewise.learner import costs, schedules
 from likewise.learner.attention import Attention, attention_from_spec, attention_named
-from likewise.learner.costs import (
-    Dual,
-    Loss,
-    Pricing,
-    dual_from_spec,
-    loss_from_spec,
-    pricing_named,
-)
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
@@ -95,21 +87,21 @@ class Learner:
     attention: Attention | str = "possible"
     open_limit: int = 10_000
     scales: str = "shared"
-    dual: Dual | str = "gradient"
-    loss: Loss = field(default_factory=Loss)
+    dual: costs.Dual | str = "gradient"
+    loss: costs.Loss = field(default_factory=costs.Loss)
 
     def __post_init__(self) -> None:
         kinds: tuple[tuple[str, type[Any], str], ...] = (
             ("hypotheses", HypothesisClass, "Make one: Pool(…), Segments(…), …."),
             ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
-            ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
+            ("dual", costs.Dual, "gradient, additive, geometric, or Geometric(…)."),
             ("attention", Attention, "possible, everything, share:0.25, model, or PanelModel(…)."),
-            ("loss", Loss, "Loss(approval=0.2, rejection=1.0), or leave it out."),
+            ("loss", costs.Loss, "Loss(approval=0.2, rejection=1.0), or leave it out."),
         )
         if isinstance(self.attention, str):
             assign(self, attention=attention_named(self.attention))
         if isinstance(self.dual, str):
-            assign(self, dual=dual_from_spec({"dual": self.dual}))
+            assign(self, dual=costs.dual_from_spec({"dual": self.dual}))
         for name, kind, remedy in kinds:
             instance(name, getattr(self, name), kind, remedy)
         self.loss.check(self.hypotheses.schema)
@@ -157,9 +149,9 @@ class Learner:
         return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)
 
     @property
-    def multiplier(self) -> Dual:
+    def multiplier(self) -> costs.Dual:
         """The dual player."""
-        return cast(Dual, self.dual)
+        return cast(costs.Dual, self.dual)
 
     @property
     def looking(self) -> Attention:
@@ -176,8 +168,8 @@ class Learner:
         return self.schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
 
     @cached_property
-    def pricing(self) -> Pricing:
-        return pricing_named(self.feedback, self.schedule.error_weight(), self.k)
+    def pricing(self) -> costs.Pricing:
+        return costs.pricing_named(self.feedback, self.schedule.error_weight(), self.k)
 
     @cached_property
     def label_square(self) -> float | None:
@@ -285,7 +277,7 @@ class Learner:
             "schedule": self.resolved_schedule.spec(),
             "dual": self.multiplier.spec(),
             "attention": self.looking.spec(),
-            **({} if self.loss == Loss() else {"loss": self.loss.spec()}),
+            **({} if self.loss == costs.Loss() else {"loss": self.loss.spec()}),
             **{name: getattr(self, name) for name in PLAIN},
             "player": self.primal.name,
         }
@@ -308,8 +300,8 @@ class Learner:
         return cls(
             hypotheses=hypotheses,
             schedule=schedules.schedule_from_spec(values["schedule"]),
-            dual=dual_from_spec(values["dual"]),
+            dual=costs.dual_from_spec(values["dual"]),
             attention=attention_from_spec(values["attention"]),
-            loss=loss_from_spec(values.get("loss", {})),
+            loss=costs.loss_from_spec(values.get("loss", {})),
             **{name: values[name] for name in PLAIN},
         )

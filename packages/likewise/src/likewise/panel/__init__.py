@@ -17,13 +17,14 @@ from likewise.panel.rules import (
     And, AtLeast, Never, Objects, Or, Rule, Share, Weighted, all_of, any_of, at_least, majority,
     more_than, never, objects, veto,
 )  # fmt: skip
+from likewise.panel.turns import Turns, ask_in_turn
 
 __all__ = [
     "Agreement", "AllPairs", "And", "AtLeast", "Consistency", "Distance", "FirstPair",
     "FromColumns", "FromFunction", "LargestGap", "Mahalanobis", "Masked", "MemberAgreement",
     "MemberObjections", "Metric", "MetricAuditor", "Never", "Objections", "Objects", "Or", "Pair",
     "Panel", "Pivots", "RandomPair", "Ratings", "Report", "Rule", "Selection", "Share", "Sides",
-    "Weighted", "WeightedL1", "all_of", "any_of", "as_rule", "at_least", "consistency", "decisive",
-    "exceeding_pairs", "exceeds", "from_function", "krippendorff_alpha", "majority", "more_than",
-    "never", "objects", "panel_name", "parse_rule", "report", "veto",
+    "Turns", "Weighted", "WeightedL1", "all_of", "any_of", "as_rule", "ask_in_turn", "at_least",
+    "consistency", "decisive", "exceeding_pairs", "exceeds", "from_function", "krippendorff_alpha",
+    "majority", "more_than", "never", "objects", "panel_name", "parse_rule", "report", "veto",
 ]  # fmt: skip

@@ -17,23 +17,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from likewise import validation
 from likewise.errors import AuditError, foreign_code, shown
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature, Value
 from likewise.people.schema import People
 from likewise.registry import METRICS
-from likewise.validation import (
-    assign,
-    items,
-    members,
-    names,
-    positive,
-    real,
-    reals,
-    require,
-    text,
-    within,
-)
 
 
 class Specified:
@@ -53,7 +42,7 @@ class Specified:
         parameters = signature(cls).parameters.values()
         required = [p.name for p in parameters if p.default is Parameter.empty]
         optional = [p.name for p in parameters if p.default is not Parameter.empty]
-        fields = members(cls.name, spec, (cls.kind, *required), optional)
+        fields = validation.members(cls.name, spec, (cls.kind, *required), optional)
         return cls(**{name: value for name, value in fields.items() if name != cls.kind})
 
 
@@ -222,12 +211,18 @@ class BySides(Metric):
 def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Numbers by name, from a mapping or from pairs, in their order."""
     remedy = "Write {'income': 0.5}."
-    listed = numbers.items() if isinstance(numbers, Mapping) else items(where, numbers, remedy)
-    pairs = [items(where, pair, remedy) for pair in listed]
+    listed = (
+        numbers.items()
+        if isinstance(numbers, Mapping)
+        else validation.items(where, numbers, remedy)
+    )
+    pairs = [validation.items(where, pair, remedy) for pair in listed]
     fits, rule = all(len(pair) == 2 for pair in pairs), "must be pairs of a name and a number"
-    require(fits, where, rule, numbers, remedy)
-    named = {text(where, name, remedy): number for name, number in pairs}
-    require(len(named) == len(pairs), where, "must have every name once", numbers, remedy)
+    validation.require(fits, where, rule, numbers, remedy)
+    named = {validation.text(where, name, remedy): number for name, number in pairs}
+    validation.require(
+        len(named) == len(pairs), where, "must have every name once", numbers, remedy
+    )
     return named
 
 
@@ -261,14 +256,14 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     if feature.kind == "category":
         rule = "must not be given for a category"
         remedy = "Two levels are either equal (0) or not (1)."
-        require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
+        validation.require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
         apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
         return full_where_one_is_missing(apart, left, right)
     if scale is None:
         scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
     fits, rule = math.isfinite(scale), "must be given for a feature without bounds"
     remedy = f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature."
-    require(fits, f"scales[{name!r}]", rule, None, remedy)
+    validation.require(fits, f"scales[{name!r}]", rule, None, remedy)
     complete = sides.complete(name)
     with np.errstate(over="ignore"):  # in place, since tables of pairs are large
         apart = left - right if complete else signed_difference(left, right)
@@ -310,19 +305,28 @@ class WeightedL1(BySides):
         weight_by_name = by_name("WeightedL1.weights", weights)
         scale_by_name = by_name("WeightedL1.scales", {} if scales is None else scales)
         remedy, rule = "Weigh a feature.", "must be of features with a weight"
-        require(bool(weight_by_name), "WeightedL1.weights", "must not be empty", {}, remedy)
+        validation.require(
+            bool(weight_by_name), "WeightedL1.weights", "must not be empty", {}, remedy
+        )
         for name in scale_by_name:
-            require(name in weight_by_name, "WeightedL1.scales", rule, name, "Weigh it too.")
+            validation.require(
+                name in weight_by_name, "WeightedL1.scales", rule, name, "Weigh it too."
+            )
         remedy = "Correct the number."
         for part, numbers, ends in (
             ("weights", weight_by_name, "[)"),
             ("scales", scale_by_name, "()"),
         ):
             checked = tuple(
-                (f, within(f"WeightedL1.{part}[{f!r}]", number, 0, math.inf, remedy, ends))
+                (
+                    f,
+                    validation.within(
+                        f"WeightedL1.{part}[{f!r}]", number, 0, math.inf, remedy, ends
+                    ),
+                )
                 for f, number in numbers.items()
             )
-            assign(self, **{part: checked})
+            validation.assign(self, **{part: checked})
 
     def between(self, sides: Sides) -> FloatArray:
         scales = dict(self.scales)
@@ -361,15 +365,18 @@ class Mahalanobis(BySides):
     def __init__(
         self, features: Iterable[str], matrix: Sequence[Sequence[float]] | FloatArray, scale: float
     ) -> None:
-        listed_names = names("Mahalanobis.features", features, "Write ['income'].")
+        listed_names = validation.names("Mahalanobis.features", features, "Write ['income'].")
         n, remedy = len(listed_names), "Order rows and columns as the features."
-        listed = items("Mahalanobis.matrix", matrix, remedy)
-        rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
+        listed = validation.items("Mahalanobis.matrix", matrix, remedy)
+        rows = tuple(
+            validation.reals(f"Mahalanobis.matrix[{i}]", row, remedy)
+            for i, row in enumerate(listed)
+        )
         fits = [len(row) for row in rows] == [n] * n
         rule = f"must be {n} by {n}, a row and a column for each feature"
-        require(fits, "Mahalanobis.matrix", rule, matrix, remedy)
-        number = positive("Mahalanobis.scale", scale, "Correct the number.")
-        assign(self, features=listed_names, matrix=rows, scale=number)
+        validation.require(fits, "Mahalanobis.matrix", rule, matrix, remedy)
+        number = validation.positive("Mahalanobis.scale", scale, "Correct the number.")
+        validation.assign(self, features=listed_names, matrix=rows, scale=number)
         self._check_matrix()
 
     def _check_matrix(self) -> None:
@@ -380,14 +387,14 @@ class Mahalanobis(BySides):
                 fits = math.isfinite(a[i][j]) and a[i][j] == a[j][i]
                 rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
                 remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
-                require(fits, f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
+                validation.require(fits, f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
         slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
         for i in range(n):
             pivot = a[i][i] + slack
             fits = not (pivot < 0 or (pivot == 0 and any(a[i])))
             rule = f"must be positive semidefinite, and is not in {self.features[i]!r}"
             remedy = "A squared distance below 0 has no root; use AᵀA, or an inverse covariance."
-            require(fits, "Mahalanobis.matrix", rule, self.matrix, remedy)
+            validation.require(fits, "Mahalanobis.matrix", rule, self.matrix, remedy)
             for j in range(i + 1, n):
                 factor = a[j][i] / pivot if pivot else 0.0
                 for c in range(i + 1, n):
@@ -396,7 +403,7 @@ class Mahalanobis(BySides):
     def between(self, sides: Sides) -> FloatArray:
         for name in self.features:
             fits, rule = sides.left.schema[name].kind != "category", "must not be categories"
-            require(fits, "Mahalanobis.features", rule, name, "Use WeightedL1.")
+            validation.require(fits, "Mahalanobis.features", rule, name, "Use WeightedL1.")
         columns = [sides.columns(name) for name in self.features]
         complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
@@ -438,9 +445,9 @@ class Masked(BySides):
 
     def __init__(self, base: Distance, features: Iterable[str]) -> None:
         remedy = "Such as WeightedL1({'income': 0.5})."
-        require(callable(base), "Masked.base", "must be a distance", base, remedy)
-        seen = names("Masked.features", features, "Write ['income'].")
-        assign(self, base=base, features=seen)
+        validation.require(callable(base), "Masked.base", "must be a distance", base, remedy)
+        seen = validation.names("Masked.features", features, "Write ['income'].")
+        validation.assign(self, base=base, features=seen)
 
     @cached_property
     def _bare(self) -> WeightedL1 | None:
@@ -466,7 +473,7 @@ class Masked(BySides):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        fields = members(cls.name, spec, (cls.kind, "base", "features"))
+        fields = validation.members(cls.name, spec, (cls.kind, "base", "features"))
         return cls(METRICS.read(fields["base"]), fields["features"])
 
 
@@ -495,19 +502,21 @@ class Ratings(BySides):
         high: float = 1.0,
     ) -> None:
         for name, bound in (("low", low), ("high", high)):
-            number = real(f"Ratings.{name}", bound, "It is the least or the best rating.")
-            assign(self, **{name: number})
+            number = validation.real(
+                f"Ratings.{name}", bound, "It is the least or the best rating."
+            )
+            validation.assign(self, **{name: number})
         fits = -math.inf < self.low < self.high < math.inf
         rule = f"must be below high = {high!r}, both finite"
-        require(fits, "Ratings.low", rule, low, "Swap them?")
+        validation.require(fits, "Ratings.low", rule, low, "Swap them?")
         if not isinstance(ratings, str):
             named = by_name("Ratings.ratings", ratings)
             ratings = tuple((p, self._checked(r, p)) for p, r in named.items())
-        assign(self, ratings=ratings)
+        validation.assign(self, ratings=ratings)
 
     def _checked(self, rating: object, person: str) -> float:
         remedy = "Correct the rating, or low and high."
-        return within(f"Ratings of {person!r}", rating, self.low, self.high, remedy)
+        return validation.within(f"Ratings of {person!r}", rating, self.low, self.high, remedy)
 
     def between(self, sides: Sides) -> FloatArray:
         column = self._column(sides.left)
@@ -560,7 +569,7 @@ class _OfTwo(ABC):
     def __post_init__(self) -> None:
         where, rule = f"{type(self).__name__}.function", f"must be a function of {self.two}"
         fits = callable(self.function)
-        require(fits, where, rule, self.function, "Write lambda one, other: ….")
+        validation.require(fits, where, rule, self.function, "Write lambda one, other: ….")
 
     def __call__(self, people: People) -> FloatArray:
         return self.between(Sides(people, people))

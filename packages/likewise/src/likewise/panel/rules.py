@@ -26,20 +26,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from likewise import validation
 from likewise.errors import AuditError, ParameterError, RuleError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE, IntArray
-from likewise.validation import (
-    as_array,
-    as_list,
-    assign,
-    flag,
-    instance,
-    integer,
-    items,
-    names,
-    require,
-)
 
 MEMBERS = "Name members, each once: ['j1', 'j2']."
 BARE_NAME = re.compile(r"[\w.\-]+")
@@ -48,13 +38,13 @@ BARE_NAME = re.compile(r"[\w.\-]+")
 def checked_name(name: object, where: str) -> str:
     """The name itself, if it is a text that is not empty."""
     fits, rule = isinstance(name, str) and name.strip(), "must be a name, a text that is not blank"
-    require(bool(fits), where, rule, name, "Write one such as 'j3'.")
+    validation.require(bool(fits), where, rule, name, "Write one such as 'j3'.")
     return str(name)
 
 
 def _listed(members: object) -> object:
     """Names in order, also of a set, whose own order differs from process to process."""
-    listed = as_list(members)
+    listed = validation.as_list(members)
     return sorted(listed, key=str) if listed and isinstance(members, Set) else listed or members
 
 
@@ -127,7 +117,7 @@ class Rule(ABC):
         (0.53, 'j1')
         """
         seats = self._seats(members)
-        d = as_array(distances)
+        d = validation.as_array(distances)
         m = len(seats)
         kind = d.dtype.kind
         odd = kind not in "iuf" or (kind == "f" and bool(np.isnan(d).any()))
@@ -176,7 +166,7 @@ class Rule(ABC):
 
     def _seats(self, members: Sequence[str]) -> Seats:
         """The place of every member of a panel that the rule can be used on."""
-        panel = items("members", members, "List their names: ['j1', 'j2'].")
+        panel = validation.items("members", members, "List their names: ['j1', 'j2'].")
         seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
         if not seats:
             raise AuditError(
@@ -232,7 +222,7 @@ class Rule(ABC):
 
 
 def _checked_votes(votes: npt.ArrayLike, seats: Seats) -> BoolArray:
-    cast = as_array(votes)
+    cast = validation.as_array(votes)
     if cast.dtype != np.bool_ or cast.ndim == 0 or len(cast) != len(seats):
         raise AuditError(
             f"votes must be True or False, one row for each of the {len(seats)} members; "
@@ -251,15 +241,15 @@ class _Joined(Rule):
 
     def __post_init__(self) -> None:
         kind = type(self)
-        listed = items(f"{kind.__name__}.parts", self.parts, "List rules.")
+        listed = validation.items(f"{kind.__name__}.parts", self.parts, "List rules.")
         flat: list[Any] = [q for p in listed for q in (p.parts if isinstance(p, kind) else (p,))]
         for part in flat:
             fits, remedy = isinstance(part, Rule), "Read a text with parse_rule."
-            require(fits, f"{kind.__name__}.parts", "must be rules", part, remedy)
+            validation.require(fits, f"{kind.__name__}.parts", "must be rules", part, remedy)
         remedy = "An empty 'and' would fire with no objection; an empty 'or' is never()."
         rule = "must be at least two rules"
-        require(len(flat) > 1, f"{kind.__name__}.parts", rule, self.parts, remedy)
-        assign(self, parts=tuple(flat))
+        validation.require(len(flat) > 1, f"{kind.__name__}.parts", rule, self.parts, remedy)
+        validation.assign(self, parts=tuple(flat))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -391,18 +381,18 @@ class Share:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        instance("Share.fraction", self.fraction, Fraction, "Write Fraction(4, 5).")
-        assign(self, strict=flag("Share.strict", self.strict, "Say which."))
+        validation.instance("Share.fraction", self.fraction, Fraction, "Write Fraction(4, 5).")
+        validation.assign(self, strict=validation.flag("Share.strict", self.strict, "Say which."))
         fits = 0 < self.fraction < 1 or (self.fraction == 1 and not self.strict)
         rule = f"must be above 0{' and below' if self.strict else ', at most'} 100%"
         remedy = (
             "With a share of 0 a pair nobody objected to would be reported; more than everybody "
             "can never object."
         )
-        require(fits, "Share.fraction", rule, str(self), remedy)
+        validation.require(fits, "Share.fraction", rule, str(self), remedy)
 
     def votes(self, n: int) -> int:
-        n = integer("n", n, 0, None, "It is the size of a panel.")
+        n = validation.integer("n", n, 0, None, "It is the size of a panel.")
         return math.floor(self.fraction * n) + 1 if self.strict else math.ceil(self.fraction * n)
 
     def __str__(self) -> str:
@@ -447,12 +437,14 @@ class AtLeast(Rule):
     def __post_init__(self) -> None:
         fits = isinstance(self.votes, int | Share) and not isinstance(self.votes, bool)
         remedy = 'Write a share as text, at_least("80%") or at_least("4/5"): a float is not exact.'
-        require(fits, "AtLeast.votes", "must be an integer or a share", self.votes, remedy)
+        validation.require(
+            fits, "AtLeast.votes", "must be an integer or a share", self.votes, remedy
+        )
         fits = isinstance(self.votes, Share) or self.votes >= 1
         remedy = "With 0 votes a pair nobody objected to would be reported."
-        require(fits, "AtLeast.votes", "must be at least 1", self.votes, remedy)
+        validation.require(fits, "AtLeast.votes", "must be at least 1", self.votes, remedy)
         if self.of is not None:
-            assign(self, of=names("AtLeast.of", _listed(self.of), MEMBERS))
+            validation.assign(self, of=validation.names("AtLeast.of", _listed(self.of), MEMBERS))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -506,15 +498,19 @@ class Weighted(Rule):
 
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
         fits, remedy = isinstance(weights, Mapping), "Write {'j1': 2, 'j2': 1}."
-        require(fits, "Weighted.weights", "must be weights by name", weights, remedy)
-        members = names("Weighted.weights", list(weights), MEMBERS)
+        validation.require(fits, "Weighted.weights", "must be weights by name", weights, remedy)
+        members = validation.names("Weighted.weights", list(weights), MEMBERS)
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in members)
         rule, remedy = "must not be negative", "An objection must never speak against a report."
         for name, weight in exactly:
-            require(weight >= 0, f"Weighted.weights[{name!r}]", rule, weights[name], remedy)
-        assign(self, weights=exactly, threshold=exact(threshold, "Weighted.threshold"))
+            validation.require(
+                weight >= 0, f"Weighted.weights[{name!r}]", rule, weights[name], remedy
+            )
+        validation.assign(self, weights=exactly, threshold=exact(threshold, "Weighted.threshold"))
         remedy = "With a threshold of 0 a pair nobody objected to would be reported."
-        require(self.threshold > 0, "Weighted.threshold", "must be above 0", threshold, remedy)
+        validation.require(
+            self.threshold > 0, "Weighted.threshold", "must be above 0", threshold, remedy
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -573,14 +569,14 @@ def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> At
     >>> print(at_least(3), at_least("80%"), at_least(2, of=["a", "b", "c"]), sep=" | ")
     at_least(3) | at_least(80%) | at_least(2 of a, b, c)
     """
-    named = None if of is None else names("at_least(of=…)", _listed(of), MEMBERS)
+    named = None if of is None else validation.names("at_least(of=…)", _listed(of), MEMBERS)
     if not isinstance(votes, str | Fraction):
         return AtLeast(votes, named)
     number, share = read_share(votes, "at_least(votes)")
     if share:
         return AtLeast(Share(number), named)
     fits, rule = number.denominator == 1, "must be an integer or a share"
-    require(fits, "at_least(votes)", rule, votes, "Write 4 or 80%.")
+    validation.require(fits, "at_least(votes)", rule, votes, "Write 4 or 80%.")
     return AtLeast(int(number), named)
 
 
@@ -592,8 +588,8 @@ def more_than(share: str | Fraction, of: Iterable[str] | None = None) -> AtLeast
     """
     number, is_share = read_share(share, "more_than(share)")
     remedy = "For votes write at_least, with one more."
-    require(is_share, "more_than(share)", "must be a share", share, remedy)
-    named = None if of is None else names("more_than(of=…)", _listed(of), MEMBERS)
+    validation.require(is_share, "more_than(share)", "must be a share", share, remedy)
+    named = None if of is None else validation.names("more_than(of=…)", _listed(of), MEMBERS)
     return AtLeast(Share(number, strict=True), named)
 
 

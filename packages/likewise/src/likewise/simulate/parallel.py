@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from likewise.errors import LikewiseError, SlowEngine
 from likewise.learner.oracle import load_engine
@@ -22,13 +22,6 @@ Progress = Callable[[str, int], None]
 
 def silent(text: str, count: int) -> None:
     """Progress that nobody watches."""
-
-
-class Workers(Protocol):
-    """Runners of tasks: processes here, or a cluster; the results do not depend on them."""
-
-    def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """Yield function(*task) for every task, in the order in which they finish."""
 
 
 def all_cores() -> int:

@@ -15,7 +15,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.learner.schedules import KAPPA_SHARE
 from likewise.simulate.counts import Outcome, frontier, summarise
 from likewise.simulate.game import Game
-from likewise.simulate.parallel import Processes, Progress, Workers, silent
+from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import play
 from likewise.simulate.world import Steady
 from likewise.validation import integer, within
@@ -67,7 +67,7 @@ def propose(
     game: Game | None = None,
     *,
     limit: float = 10.0,
-    workers: Workers | None = None,
+    workers: Processes | None = None,
     progress: Progress = silent,
 ) -> Proposal:
     """The most accurate of a grid of eta and kappa within a budget of looks a thousand rounds.
