@@ -6,6 +6,8 @@ READY    := $(VENV)/.ready
 JOBS     ?= auto
 # Tests of one file stay in one process as far as possible, and share its servers and browsers.
 SHARES   := --dist worksteal
+# Every test that starts Python would compile all modules again.
+unexport PYTHONDONTWRITEBYTECODE
 PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 
 .DEFAULT_GOAL := help

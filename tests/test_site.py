@@ -18,6 +18,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.made_once import made_once
+
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 sys.path.insert(0, str(ROOT / "docs" / "_static" / "browser"))
@@ -38,7 +40,11 @@ DICTIONARY = "AtLeast,checkin,dependant,fpr,lsat,unter"
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built from a copy, so that nothing is left in the project's folder."""
-    source, out = tmp_path_factory.mktemp("docs") / "docs", tmp_path_factory.mktemp("site")
+    return made_once(tmp_path_factory, "site", build) / "site"
+
+
+def build(folder: Path) -> None:
+    source, out = folder / "docs", folder / "site"
     shutil.copytree(
         ROOT / "docs",
         source,
@@ -51,7 +57,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True, text=True, timeout=560, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return out
 
 
 @pytest.mark.long

@@ -99,7 +99,7 @@ RULES = ["any", "majority", "all", "veto(form) or at_least(80%)", "weighted(form
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("binary", [False, True])
 def test_an_audit_counts_what_the_panel_says_of_every_pair(rule: str, binary: bool) -> None:
-    n = 30
+    n = 20
     people, rng = somebody(n, 2), np.random.default_rng(3)
     given = rng.random(n) < 0.5 if binary else rng.random(n)
     panel, alpha = Panel(AUDITORS, rule), 0.1

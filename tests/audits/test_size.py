@@ -331,16 +331,16 @@ def test_groups_of_a_sample_are_rates_of_everybody_and_estimates_of_pairs(
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("default")  # those of engines are not ours
-@pytest.mark.parametrize("most", [2300, 400])
+@pytest.mark.parametrize("most", [980, 200])
 @pytest.mark.parametrize("engine", ["parquet", "function", "polars", "duckdb", "dask"])
 def test_every_engine_gives_the_same_groups(
     engine: str, most: int, tmp_path: Path, small_blocks: None
 ) -> None:
     """All kinds, and a sample of people among whom many are alike, so that there are ties."""
-    table = described(rows_of(2400, discrete=True))
+    table = described(rows_of(1000, discrete=True))
     settings = {**DESCRIBED, "all_pairs_up_to": most, "sample_pairs": 1000}
     expected = scanned(table, **settings)
-    assert (expected.sample is None) == (most == 2300)
+    assert (expected.sample is None) == (most == 980)
     source = source_of(engine, table, tmp_path)
     assert text_of(scanned(source, **settings)) == text_of(expected)
 
@@ -506,9 +506,9 @@ def check_cluster(read: Any, cluster: Any, folder: Path) -> None:
     """Kinds, samples, and all pairs of people in memory, on the cluster and here."""
     settings: dict[str, Any] = {"all_pairs_up_to": 2000, "sample_pairs": 2000}
     for discrete in (True, False):
-        table = rows_of(140_000, discrete=discrete)
+        table = rows_of(30_000, discrete=discrete)
         path = folder / f"{discrete}.parquet"
-        parquet.write_table(table, path, row_group_size=50_000)
+        parquet.write_table(table, path, row_group_size=11_000)
         assert text_of(scanned(read(path), **settings)) == text_of(scanned(path, **settings))
     asked = question(1, "majority", AUDITORS, 900)
     with counting.progress_reporter(False, "pairs") as bar:

@@ -1,5 +1,5 @@
 """The client is tested against the same servers as the API."""
 
-from tests.service.conftest import postgres, shared
+from tests.service.conftest import kind, postgres, shared
 
-__all__ = ["postgres", "shared"]
+__all__ = ["kind", "postgres", "shared"]

@@ -19,6 +19,7 @@ from likewise.simulate.rounds import play
 from tests.engines.listed import Table, different_rows
 
 NOISE = Noise(Stream(3, Purpose.ELICIT, 2), 1.0)
+SEGMENTS = Loans(1).hypotheses()
 FIRST_RUN = """
 import sys
 from likewise.cli import main
@@ -35,7 +36,7 @@ def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def engine_in_use() -> str:
     """The engine of segments, by the name of its module."""
-    name: str = engine_for("compiled", Loans(1).hypotheses()).__name__  # type: ignore[attr-defined]
+    name: str = engine_for("compiled", SEGMENTS).__name__  # type: ignore[attr-defined]
     return name.removeprefix("likewise.learner.")
 
 

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -220,9 +220,12 @@ def test_a_wrong_field_is_named(
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all values; in a list of plain ones, of the first two."""
     yield path
     if isinstance(value, dict | list):
-        steps = value if isinstance(value, dict) else range(len(value))
+        steps: Iterable[Any] = value if isinstance(value, dict) else range(len(value))
+        if isinstance(value, list) and not any(isinstance(v, dict | list) for v in value):
+            steps = range(min(2, len(value)))
         for step in steps:
             yield from leaves(value[step], (*path, step))
 
@@ -236,20 +239,25 @@ MIXTURE = {"player": "nested-ftpl", "dual": "geometric"}
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "step"),
     [
-        pytest.param({}, id="full", marks=pytest.mark.long),
-        pytest.param({**MIXTURE, "feedback": "one-sided"}, id="a mixture of one-sided players"),
+        pytest.param({}, 1, id="full", marks=pytest.mark.long),
+        pytest.param({**MIXTURE, "feedback": "one-sided"}, 3, id="a mixture of one-sided players"),
     ],
 )
-def test_no_junk_anywhere_ends_in_anything_but_a_refusal(settings: dict[str, Any]) -> None:
-    """Every value of the file replaced by junk: refused, or another state that can be saved."""
+def test_no_junk_anywhere_ends_in_anything_but_a_refusal(
+    settings: dict[str, Any], step: int
+) -> None:
+    """Every value of the file replaced by junk: refused, or another state that can be saved.
+
+    By all kinds of junk, or by a third of them, another third at the next place.
+    """
     body = body_of(some_state(make(**settings)))
     tried = 0
-    for path in leaves(body):
+    for place, path in enumerate(leaves(body)):
         if not path:
             continue
-        for junk in JUNK:
+        for junk in JUNK[place % step :: step]:
             tried += 1
             try:
                 read = parse_state(file_of(changed(body, path, junk)))

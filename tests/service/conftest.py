@@ -29,6 +29,8 @@ from tests.service.live import (
 
 Start = Callable[..., Live]
 DATABASES = ["sqlite", "postgresql"]
+# For what a docket does, whatever it is stored in: histories, acts and the API are tried on both.
+ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 
 def long_on_postgresql(fixture: str = "database") -> pytest.MarkDecorator:
@@ -149,12 +151,18 @@ def live(start: Start) -> Live:
 
 
 @pytest.fixture(scope="module", params=DATABASES)
+def kind(request: pytest.FixtureRequest) -> str:
+    """The kind of database of the shared server; a file that needs no other says which."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
 def shared(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Live]:
     """One server, on each kind of database, for all tests of a file."""
     database = f"sqlite:///{tmp_path_factory.mktemp('shared') / 'likewise.db'}"
-    if request.param == "postgresql":
+    if kind == "postgresql":
         database = fresh_database(request.getfixturevalue("postgres"))
     tokens = furnished(database)
     settings = Settings(database=database, **GENEROUS)

@@ -22,7 +22,7 @@ from likewise_service.dockets.worker import Worker
 from likewise_service.errors import later
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
-from tests.service.conftest import long_on_postgresql
+from tests.service.conftest import ON_SQLITE
 from tests.service.live import PATIENCE, Clock, Live, people, shown_again, some_people
 
 Begin = Callable[..., Docket]
@@ -72,7 +72,7 @@ def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
     assert found.series.error[-1] == found.error
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_the_latest_rounds_are_those_of_the_window(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,7 +121,7 @@ def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
     assert found.recorded == later(clock.at, -3600)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
     """Every pair counts the same, whatever round it is of: not the mean over rounds."""
     docket = begin(k=5, rule="any", repeat_share=0.5, attention="everything")

@@ -121,6 +121,12 @@ TOKENS = {
 }
 
 
+@pytest.fixture(scope="module")
+def kind() -> str:
+    """Who may what is not a question of the database; that tokens are kept is, elsewhere."""
+    return "sqlite"
+
+
 def ask(live: Live, route: tuple[str, str], token: str | None) -> httpx.Response:
     method, path = route
     headers = {} if token is None else {"Authorization": token}

@@ -16,7 +16,6 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.service.conftest import long_on_postgresql
 from tests.service.live import Live, people
 
 CHECKS = [
@@ -100,16 +99,21 @@ def furnish(live: Live) -> Known:
 
 
 @pytest.fixture(scope="module")
+def kind() -> str:
+    return "sqlite"
+
+
+@pytest.fixture(scope="module")
 def busy(shared: Live) -> tuple[Live, Known]:
     return shared, furnish(shared)
 
 
-@long_on_postgresql("shared")
 def test_no_response_is_a_surprise(busy: tuple[Live, Known]) -> None:
     attack(*busy, examples=2)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
 def test_no_response_is_a_surprise_for_long(live: Live) -> None:
-    attack(live, furnish(live), examples=15)
+    attack(live, furnish(live), examples=10)

@@ -20,13 +20,13 @@ from likewise_service.ledger.kinds import acting
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import check_packet, give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
-from tests.service.conftest import long_on_postgresql
+from tests.service.conftest import ON_SQLITE
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live, people, replay_store
 
 DAY = erasure.DAY
 
-pytestmark = long_on_postgresql()
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture

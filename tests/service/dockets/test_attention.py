@@ -23,7 +23,7 @@ from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
-from tests.service.conftest import long_on_postgresql
+from tests.service.conftest import ON_SQLITE
 from tests.service.live import Live, replay_store, spec
 
 Begin = Callable[..., Docket]
@@ -58,7 +58,7 @@ def kind_of(asking: Asking) -> str:
     return "whole" if asking.whole else "in part"
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_members_are_shown_exactly_the_pairs_on_record(live: Live, store: Store) -> None:
     """Over the API, with rounds that nobody is asked about, rounds in part, and whole ones."""
     open_docket(store, "asked", spec(learner={"attention": MODEL}), seed=7)

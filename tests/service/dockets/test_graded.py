@@ -31,14 +31,14 @@ from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import check_packet, give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
-from tests.service.conftest import long_on_postgresql
+from tests.service.conftest import ON_SQLITE
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Live, people, replay_store, some_people, spec
 
 Begin = Callable[..., Docket]
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_a_limit_is_recorded_with_its_flag(live: Live, store: Store) -> None:
     """Over the API, signed by the member; nobody can change it afterwards."""
     open_docket(store, "graded", spec(members=("ann",), graded=True), seed=7)
@@ -79,7 +79,7 @@ def test_a_limit_is_recorded_with_its_flag(live: Live, store: Store) -> None:
     assert about(forged) == {"signature", "audit"}
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_limits_are_those_that_a_docket_asks_for(begin: Begin, store: Store) -> None:
     plain, graded = begin("plain"), begin("loans", graded=True)
     for docket in (plain, graded):
@@ -105,7 +105,7 @@ def test_limits_are_those_that_a_docket_asks_for(begin: Begin, store: Store) -> 
 
 
 @pytest.mark.parametrize("change", [{"limit": 2**20}, {"limit": -1}])
-@long_on_postgresql()
+@ON_SQLITE
 def test_a_limit_that_makes_no_sense_is_found(
     begin: Begin, store: Store, change: dict[str, Any]
 ) -> None:
@@ -160,7 +160,7 @@ def test_the_panels_limit_is_the_largest_gap_at_which_its_rule_would_be_silent(
     assert outcome.limits == tuple(expected[-1:])
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_the_learner_hears_the_limit_and_replay_checks_it(begin: Begin, store: Store) -> None:
     docket = begin(graded=True, attention=PanelModel(graded=True), rule="any")
     open_round(docket, some_people())

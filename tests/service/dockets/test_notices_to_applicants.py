@@ -22,10 +22,9 @@ from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live, people, replay_store
 
 
-@pytest.fixture(params=["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.long)])
-def database(request: pytest.FixtureRequest) -> str:
-    """An empty database; the second kind is left to the long tests."""
-    return str(request.getfixturevalue(request.param))
+@pytest.fixture
+def database(sqlite_url: str) -> str:
+    return sqlite_url
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
 from likewise_service.verify.replay import replay_evidence
-from tests.service.conftest import long_on_postgresql
+from tests.service.conftest import ON_SQLITE, long_on_postgresql
 from tests.service.live import (
     Clock,
     Live,
@@ -186,7 +186,7 @@ def test_one_round_at_a_time_is_asked_as_in_a_simulation(sqlite_url: str, rule: 
     store.close()
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_a_further_member_sees_only_what_is_in_dispute(begin: Begin, store: Store) -> None:
     docket = begin(members=FIVE[:3], rule="at_least(2)", turns=True, together_share=0.0, k=4)
     people = Panelists(docket, seed=1)
@@ -215,7 +215,7 @@ def test_a_further_member_sees_only_what_is_in_dispute(begin: Begin, store: Stor
     check(store, docket)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_what_was_not_asked_is_not_quiet(begin: Begin, store: Store) -> None:
     docket = begin(members=FIVE[:3], rule="at_least(2)", turns=True, together_share=0.0)
     people = Panelists(docket, seed=1, often=0.0)
@@ -234,7 +234,7 @@ def test_what_was_not_asked_is_not_quiet(begin: Begin, store: Store) -> None:
     assert unasked not in month.members
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_agreement_is_that_of_rounds_that_all_saw_at_once(begin: Begin, store: Store) -> None:
     docket = begin(members=FIVE, turns=True, together_share=0.5)
     people = Panelists(docket, seed=2)
@@ -251,7 +251,7 @@ def test_agreement_is_that_of_rounds_that_all_saw_at_once(begin: Begin, store: S
     check(store, docket)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_nothing_is_taken_back_after_a_turn(begin: Begin) -> None:
     """Also not in a round that all saw at once: nobody may tell one from the other."""
     for share in (0.0, 1.0):
@@ -273,7 +273,7 @@ def test_nothing_is_taken_back_after_a_turn(begin: Begin) -> None:
             assert refused.value.code == "turn-over"
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_who_does_not_respond_in_time_is_followed_by_the_next(
     begin: Begin, clock: Clock, store: Store
 ) -> None:
@@ -303,7 +303,7 @@ def test_who_does_not_respond_in_time_is_followed_by_the_next(
     check(store, docket)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_where_nobody_responds_nobody_audited_it(begin: Begin, clock: Clock, store: Store) -> None:
     docket = begin(members=FIVE, turns=True, together_share=0.0, deadline=60.0)
     round_ = Panelists(docket, seed=2).open_round(k=3)
@@ -315,7 +315,7 @@ def test_where_nobody_responds_nobody_audited_it(begin: Begin, clock: Clock, sto
     check(store, docket)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_a_quorum_looks_although_the_rule_is_settled(begin: Begin, store: Store) -> None:
     """A quorum of three are asked, the third about all pairs."""
     docket = begin(members=FIVE[:4], rule="at_least(3)", quorum=3, turns=True, together_share=0.0)
@@ -329,7 +329,7 @@ def test_a_quorum_looks_although_the_rule_is_settled(begin: Begin, store: Store)
     check(store, docket)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_who_leaves_is_followed_by_the_next_at_once(begin: Begin, store: Store) -> None:
     """Without a deadline; in every round in which it was their turn, and they are asked no more."""
     docket = begin(members=FIVE, rule="at_least(2)", turns=True, together_share=0.0)
@@ -356,6 +356,7 @@ def test_who_leaves_is_followed_by_the_next_at_once(begin: Begin, store: Store) 
 
 
 @pytest.mark.long
+@ON_SQLITE
 def test_who_joins_need_not_catch_up(begin: Begin) -> None:
     docket = begin(members=FIVE[:3], rule="at_least(2)", turns=True, together_share=0.0)
     people = Panelists(docket, seed=2)
@@ -534,6 +535,7 @@ def test_without_the_seed_turns_still_have_to_follow(honest: Store) -> None:
 
 
 @pytest.mark.long
+@ON_SQLITE
 def test_a_majority_of_five_asks_three_and_a_half_at_most(begin: Begin, store: Store) -> None:
     """Six rounds open at once, a panel that mostly agrees; nobody is asked 1.3 times the mean."""
     docket = begin(members=FIVE, turns=True, k=4)
@@ -605,7 +607,7 @@ def test_settings_of_turns_are_checked(field: str) -> None:
         small_spec(together_share=1.5)
 
 
-@long_on_postgresql()
+@ON_SQLITE
 def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store) -> None:
     """The same pairs, as many records by finishing, and what was said stays."""
     docket = begin(members=FIVE, rule="at_least(2)", turns=True, repeat_share=0.5, k=4)

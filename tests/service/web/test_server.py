@@ -71,6 +71,17 @@ FORMS = {
 }  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def kind() -> str:
+    return "sqlite"
+
+
+@pytest.fixture
+def database(sqlite_url: str) -> str:
+    """Pages show what the API says, which is tested on both kinds of databases."""
+    return sqlite_url
+
+
 @contextmanager
 def browse(live: Live, who: str | None = None) -> Iterator[httpx.Client]:
     """A browser without JavaScript, signed in or not."""
@@ -583,7 +594,7 @@ def test_signing_out_ends_the_session_everywhere(shared: Live) -> None:
 
 
 def test_a_review_without_javascript(live: Live) -> None:
-    """On both databases: flag, save a reason, take it back, be done, and see what became of it."""
+    """Flag, save a reason, take it back, be done, and see what became of it."""
     bank, bob = live.client("client"), live.client("auditor-bob")
     opened = bank.open_round("loans", people(1, 3))
     with browse(live, "auditor") as browser:
