@@ -24,7 +24,14 @@ GREEK = {
     "lam": "λ", "mu": "μ", "nu": "ν", "omega": "ω", "phi": "φ", "pi": "π", "psi": "ψ",
     "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ",
 }  # fmt: skip
-FUNCTIONS = ("argmax", "argmin", "ceil", "exp", "inf", "ln", "log", "max", "min", "sqrt", "sup")
+FUNCTIONS = (
+    "argmax", "argmin", "ceil", "exp", "inf", "ln", "log", "max", "min", "sqrt", "sup", "tanh",
+)  # fmt: skip
+# Words that stand for a quantity where a sign or a bracket is next to them: regret ≤ (k/eta)·W.
+NAMES = (
+    "KL", "TV", "children", "ds", "gain", "levels", "limit", "mean", "node", "prior", "rate",
+    "regret", "report", "reports", "round", "slow", "stability", "violations", "wide", "ΔError",
+)  # fmt: skip
 LARGE = ("Σ", "Π", "max", "min", "argmin", "argmax", "inf", "sup")
 POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−", strict=True))
 ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯"}
@@ -37,8 +44,8 @@ TOKEN = re.compile(
     rf"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?|(?:{LETTER})+{PRIME}|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+|_|\^|.", flags=re.DOTALL
 )
 RELATIONS = "=≠≤≥<>∈∼∝→≪≫"
-SIGNS = set(f"+−·/×{RELATIONS}")
-LEADING = ("Σ", "Π", "E", "P", "Δ")
+SIGNS = set(f"+−·/×‖{RELATIONS}")
+LEADING = ("Σ", "Π", "∫", "E", "P", "Δ")
 
 
 class Formula:
@@ -162,6 +169,8 @@ def _name(token: str) -> str:
     letter = GREEK.get(plain, plain)
     if plain in FUNCTIONS:
         return f'<mi>{letter}</mi><mspace width=".17em"/>'
+    if plain in NAMES:
+        return f"<mi>{letter}</mi>"
     return f"<mi>{letter}{primes}</mi>" if len(letter) < 3 else f"<mtext>{letter} </mtext>"
 
 
@@ -218,6 +227,8 @@ class _Reader:
             if token.isspace():
                 place += 1
                 continue
+            if place == self.place and token in "·/×‖":
+                break
             if token in CLOSING and (not operand or glued):
                 depth, operand = [*depth, CLOSING[token]], False
             elif depth and token == depth[-1]:
@@ -228,7 +239,9 @@ class _Reader:
                 or ((token in LEADING or token in FUNCTIONS) and (glued or not operand))
             ):
                 operand = token in ("E", "P") and self._token(place + 1) == "_"
-            elif self._is_operand(place) and (glued or not operand):
+            elif (self._is_operand(place) and (glued or not operand)) or (
+                not operand and (self._is_name(place) or self._left_out(place))
+            ):
                 operand = True
             elif token == "|" and (bar := self._bar(place)):
                 place, operand = bar, True
@@ -244,23 +257,47 @@ class _Reader:
         word = token[0].isalpha() and indexed and len(self._token(place + 2)) == 1
         return word or _is_operand(token)
 
+    def _is_name(self, place: int) -> bool:
+        """Test for a word of NAMES; one that begins a formula has a sign or a bracket after it."""
+        if self._token(place) not in NAMES or place > self.place:
+            return self._token(place) in NAMES
+        after = self._token(place + 1)
+        relation = after.isspace() and self._token(place + 2) in RELATIONS
+        return relation or after in ("(", "/", "·")
+
+    def _left_out(self, place: int) -> bool:
+        """Test for the dots of H_1 × … × H_n."""
+        return self._token(place) == "…" and self._token(place + 2) in SIGNS and place > self.place
+
     def _scripts(self, place: int) -> int:
         """The place after indices, powers and primes."""
         while (mark := self._token(place)) and (mark in "_^*" or mark[0] in POWERS):
             place += 1
             if mark in "_^":
                 place += self._token(place) in ("-", "−")
-                if self._token(place) == "{":
-                    while self._token(place) not in ("}", ""):
-                        place += 1
-                place += 1
+                place = self._group(place) if self._token(place) == "{" else place + 1
+        return place
+
+    def _group(self, place: int) -> int:
+        """The place after the brace that closes the one here, with those within it."""
+        depth = 0
+        while token := self._token(place):
+            depth += (token == "{") - (token == "}")
+            place += 1
+            if depth == 0:
+                break
         return place
 
     def _bar(self, place: int) -> int:
         """The place of the second bar of |x|, if it is near; else 0."""
-        near = range(place + 1, min(place + 24, len(self.tokens)))
+        near = range(place + 1, min(place + 40, len(self.tokens)))
         bars = (at for at in near if self._token(at) == "|")
         second = next(bars, 0)
+        if second and any(
+            len(self._token(at)) > 3 and self._token(at).isalpha() and self._token(at) not in GREEK
+            for at in range(place, second)
+        ):
+            return 0
         return 0 if self._token(place + 1).isspace() else second
 
 
@@ -276,8 +313,8 @@ def _is_operand(token: str) -> bool:
 
 
 def _is_formula(text: str) -> bool:
-    words = "|".join(rf"\b{name}\b" for name in GREEK)
-    signs = rf"[_^·≤≥∈∼∝²³=+−<>/ΣΠα-ωΑ-Ωĝŷ\u0300-\u036f]|{words}|sqrt"
+    words = "|".join(rf"\b{name}\b" for name in (*GREEK, *FUNCTIONS))
+    signs = rf"[|_^·≤≥∈∼∝²³=+−<>/ΣΠ∫α-ωΑ-Ωĝŷ\u0300-\u036f]|{words}"
     return bool(re.search(signs, text)) and bool(re.search(r"[^\W\d_]|\^", text))
 
 
