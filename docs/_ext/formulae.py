@@ -4,7 +4,7 @@ Pages of theory stay readable as text; every current browser renders MathML by i
 site needs no script, no font and no address for it. On those pages indented blocks are displayed,
 and in sentences whatever has an index, a power, a Greek name or a sign of mathematics. On others
 only an index, a power, a sum or a root counts, since ``alpha`` is the name of a parameter there;
-docstrings and examples stay as they are written.
+signatures and examples stay as they are written.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from html import escape
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 
 THEORY = ("research/theory", "research/paper-map", "paper/index")
 RAISED = re.compile(r"[\^_Σ²³]|sqrt")
@@ -29,8 +30,9 @@ FUNCTIONS = (
 )  # fmt: skip
 # Words that stand for a quantity where a sign or a bracket is next to them: regret ≤ (k/eta)·W.
 NAMES = (
-    "KL", "TV", "children", "ds", "gain", "levels", "limit", "mean", "node", "prior", "rate",
-    "regret", "report", "reports", "round", "slow", "stability", "violations", "wide", "ΔError",
+    "KL", "TV", "approved", "bins", "children", "ds", "gain", "levels", "limit", "mean", "node",
+    "prior", "rate", "regret", "report", "reports", "round", "segments", "slow", "stability",
+    "violations", "wide", "ΔError",
 )  # fmt: skip
 LARGE = ("Σ", "Π", "max", "min", "argmin", "argmax", "inf", "sup")
 POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−", strict=True))
@@ -147,9 +149,9 @@ class Formula:
 
     def _script(self) -> str:
         token = self.tokens[self.place]
-        if token == "{":
+        if token in "{(":
             self.place += 1
-            inside = self._row("}")
+            inside = self._row(CLOSING[token])
             self.place += 1
             return f"<mrow>{inside}</mrow>"
         self.place += 1
@@ -253,7 +255,7 @@ class _Reader:
 
     def _is_operand(self, place: int) -> bool:
         """Test for a letter or a number; a word is one with a letter as its index: Error_t."""
-        token, indexed = self._token(place), self._token(place + 1) == "_"
+        token, indexed = self._token(place), self._token(place + 1) in ("_", "^")
         word = token[0].isalpha() and indexed and len(self._token(place + 2)) == 1
         return word or _is_operand(token)
 
@@ -275,14 +277,14 @@ class _Reader:
             place += 1
             if mark in "_^":
                 place += self._token(place) in ("-", "−")
-                place = self._group(place) if self._token(place) == "{" else place + 1
+                place = self._group(place) if self._token(place) in CLOSING else place + 1
         return place
 
     def _group(self, place: int) -> int:
-        """The place after the brace that closes the one here, with those within it."""
+        """The place after the bracket that closes the one here, with those within it."""
         depth = 0
         while token := self._token(place):
-            depth += (token == "{") - (token == "}")
+            depth += (token in CLOSING) - (token in CLOSING.values())
             place += 1
             if depth == 0:
                 break
@@ -320,7 +322,7 @@ def _is_formula(text: str) -> bool:
 
 def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     """Replace formulae of a page by MathML."""
-    if app.builder.format != "html" or page.startswith(("api/", "gallery/")):
+    if app.builder.format != "html" or page.startswith("gallery/"):
         return
     theory = page in THEORY
     for block in list(doctree.findall(nodes.literal_block)):
@@ -336,9 +338,17 @@ def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(
             text.parent,
-            (nodes.literal, nodes.literal_block, nodes.title, nodes.raw, nodes.reference),
-        ):
+            (nodes.literal, nodes.literal_block, nodes.title, nodes.raw, nodes.reference,
+             addnodes.literal_strong, addnodes.literal_emphasis),
+        ) and not _within_signature(text):  # fmt: skip
             _set_in(text, everything=theory)
+
+
+def _within_signature(text: nodes.Text) -> bool:
+    node = text.parent
+    while node is not None and not isinstance(node, addnodes.desc_signature):
+        node = node.parent
+    return node is not None
 
 
 def _set_in(text: nodes.Text, *, everything: bool) -> None:
