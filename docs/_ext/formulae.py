@@ -73,6 +73,8 @@ class Formula:
             elif token.isspace():
                 self.place += 1
                 parts += ['<mspace width="2em"/>'] if len(token) > 3 else []
+                if len(token) <= 3 and parts[-1:] == ["<mi>E</mi>"]:
+                    parts.append('<mspace width=".17em"/>')
             else:
                 parts.append(self._factor())
         return "".join(parts)
@@ -124,6 +126,8 @@ class Formula:
             return f"<mn>{token}</mn>"
         if token[0].isalpha() and token[0] not in "ΣΠ":
             return _name(token)
+        if token == "‖":
+            return '<mo stretchy="false">‖</mo>'
         return f"<mo>{escape(token)}</mo>"
 
     def _bar_closes(self) -> bool:
