@@ -278,6 +278,12 @@ def test_nothing_is_misspelt() -> None:
         ("Error_t(π^t) and b’_i − a_i, of the auditors’ d_j; E_t is",
          ["Error_t(π^t)", "b’_i − a_i", "d_j", "E_t"]),
         ("the claim likewise_role, A’s", []),
+        ("so E violations ≤ E reports ≤ (2/beta)·W; a report on regret, and its prior",
+         ["E violations ≤ E reports ≤ (2/beta)·W"]),
+        ("most violations / reports; Φ_{tau_{t−1}}(F) = −tau·log Σ_h prior(h), ln|H| and max S",
+         ["Φ_{tau_{t−1}}(F) = −tau·log Σ_h prior(h)", "ln|H|", "max S"]),
+        ("Let H = H_1 × … × H_n; f_1 … f_n, B_t + 2·lam_t·1[report] with |2·J_i·(1 − y_i) − 1|",
+         ["H = H_1 × … × H_n", "f_1", "f_n", "B_t + 2·lam_t·1[report]", "|2·J_i·(1 − y_i) − 1|"]),
     ],
 )  # fmt: skip
 def test_formulae_are_found_in_sentences(sentence: str, expected: list[str]) -> None:

@@ -114,6 +114,14 @@ def escape_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines:
             lines[place] = "``".join(parts)
 
 
+def keep_sentences(
+    _app: Any, what: str, _name: str, _thing: Any, _options: Any, lines: list[str]
+) -> None:
+    """Keep "The chance of this: ½" a sentence; what is before a colon would be taken for a type."""
+    if what in ("attribute", "property"):
+        lines.insert(0, "")
+
+
 def skip_foreign(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool:  # noqa: ARG001
     """Leave out methods that scikit-learn adds; it describes them itself."""
     return skip or str(getattr(thing, "__module__", "")).startswith("sklearn")
@@ -142,6 +150,7 @@ def write_pages(app: Any) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx when to write the pages."""
     app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", keep_sentences, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", escape_bars)
     app.connect("autodoc-skip-member", skip_foreign)
     return {"parallel_read_safe": True}

@@ -4,7 +4,7 @@ Pages of theory stay readable as text; every current browser renders MathML by i
 site needs no script, no font and no address for it. On those pages indented blocks are displayed,
 and in sentences whatever has an index, a power, a Greek name or a sign of mathematics. On others
 only an index, a power, a sum or a root counts, since ``alpha`` is the name of a parameter there;
-docstrings and examples stay as they are written.
+signatures and examples stay as they are written.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from html import escape
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 
 THEORY = ("research/theory", "research/paper-map", "paper/index")
 RAISED = re.compile(r"[\^_Σ²³]|sqrt")
@@ -24,7 +25,15 @@ GREEK = {
     "lam": "λ", "mu": "μ", "nu": "ν", "omega": "ω", "phi": "φ", "pi": "π", "psi": "ψ",
     "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ",
 }  # fmt: skip
-FUNCTIONS = ("argmax", "argmin", "ceil", "exp", "inf", "ln", "log", "max", "min", "sqrt", "sup")
+FUNCTIONS = (
+    "argmax", "argmin", "ceil", "exp", "inf", "ln", "log", "max", "min", "sqrt", "sup", "tanh",
+)  # fmt: skip
+# Words that stand for a quantity where a sign or a bracket is next to them: regret ≤ (k/eta)·W.
+NAMES = (
+    "KL", "TV", "approved", "bins", "children", "ds", "gain", "levels", "limit", "mean", "node",
+    "prior", "rate", "regret", "report", "reports", "round", "segments", "slow", "stability",
+    "violations", "wide", "ΔError",
+)  # fmt: skip
 LARGE = ("Σ", "Π", "max", "min", "argmin", "argmax", "inf", "sup")
 POWERS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789−", strict=True))
 ACCENTS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯"}
@@ -37,8 +46,8 @@ TOKEN = re.compile(
     rf"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?|(?:{LETTER})+{PRIME}|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+|_|\^|.", flags=re.DOTALL
 )
 RELATIONS = "=≠≤≥<>∈∼∝→≪≫"
-SIGNS = set(f"+−·/×{RELATIONS}")
-LEADING = ("Σ", "Π", "E", "P", "Δ")
+SIGNS = set(f"+−·/×‖{RELATIONS}")
+LEADING = ("Σ", "Π", "∫", "E", "P", "Δ")
 
 
 class Formula:
@@ -64,6 +73,8 @@ class Formula:
             elif token.isspace():
                 self.place += 1
                 parts += ['<mspace width="2em"/>'] if len(token) > 3 else []
+                if len(token) <= 3 and parts[-1:] == ["<mi>E</mi>"]:
+                    parts.append('<mspace width=".17em"/>')
             else:
                 parts.append(self._factor())
         return "".join(parts)
@@ -115,6 +126,8 @@ class Formula:
             return f"<mn>{token}</mn>"
         if token[0].isalpha() and token[0] not in "ΣΠ":
             return _name(token)
+        if token == "‖":
+            return '<mo stretchy="false">‖</mo>'
         return f"<mo>{escape(token)}</mo>"
 
     def _bar_closes(self) -> bool:
@@ -140,9 +153,9 @@ class Formula:
 
     def _script(self) -> str:
         token = self.tokens[self.place]
-        if token == "{":
+        if token in "{(":
             self.place += 1
-            inside = self._row("}")
+            inside = self._row(CLOSING[token])
             self.place += 1
             return f"<mrow>{inside}</mrow>"
         self.place += 1
@@ -162,6 +175,8 @@ def _name(token: str) -> str:
     letter = GREEK.get(plain, plain)
     if plain in FUNCTIONS:
         return f'<mi>{letter}</mi><mspace width=".17em"/>'
+    if plain in NAMES:
+        return f"<mi>{letter}</mi>"
     return f"<mi>{letter}{primes}</mi>" if len(letter) < 3 else f"<mtext>{letter} </mtext>"
 
 
@@ -218,6 +233,8 @@ class _Reader:
             if token.isspace():
                 place += 1
                 continue
+            if place == self.place and token in "·/×‖":
+                break
             if token in CLOSING and (not operand or glued):
                 depth, operand = [*depth, CLOSING[token]], False
             elif depth and token == depth[-1]:
@@ -228,7 +245,9 @@ class _Reader:
                 or ((token in LEADING or token in FUNCTIONS) and (glued or not operand))
             ):
                 operand = token in ("E", "P") and self._token(place + 1) == "_"
-            elif self._is_operand(place) and (glued or not operand):
+            elif (self._is_operand(place) and (glued or not operand)) or (
+                not operand and (self._is_name(place) or self._left_out(place))
+            ):
                 operand = True
             elif token == "|" and (bar := self._bar(place)):
                 place, operand = bar, True
@@ -240,9 +259,21 @@ class _Reader:
 
     def _is_operand(self, place: int) -> bool:
         """Test for a letter or a number; a word is one with a letter as its index: Error_t."""
-        token, indexed = self._token(place), self._token(place + 1) == "_"
+        token, indexed = self._token(place), self._token(place + 1) in ("_", "^")
         word = token[0].isalpha() and indexed and len(self._token(place + 2)) == 1
         return word or _is_operand(token)
+
+    def _is_name(self, place: int) -> bool:
+        """Test for a word of NAMES; one that begins a formula has a sign or a bracket after it."""
+        if self._token(place) not in NAMES or place > self.place:
+            return self._token(place) in NAMES
+        after = self._token(place + 1)
+        relation = after.isspace() and self._token(place + 2) in RELATIONS
+        return relation or after in ("(", "/", "·")
+
+    def _left_out(self, place: int) -> bool:
+        """Test for the dots of H_1 × … × H_n."""
+        return self._token(place) == "…" and self._token(place + 2) in SIGNS and place > self.place
 
     def _scripts(self, place: int) -> int:
         """The place after indices, powers and primes."""
@@ -250,17 +281,29 @@ class _Reader:
             place += 1
             if mark in "_^":
                 place += self._token(place) in ("-", "−")
-                if self._token(place) == "{":
-                    while self._token(place) not in ("}", ""):
-                        place += 1
-                place += 1
+                place = self._group(place) if self._token(place) in CLOSING else place + 1
+        return place
+
+    def _group(self, place: int) -> int:
+        """The place after the bracket that closes the one here, with those within it."""
+        depth = 0
+        while token := self._token(place):
+            depth += (token in CLOSING) - (token in CLOSING.values())
+            place += 1
+            if depth == 0:
+                break
         return place
 
     def _bar(self, place: int) -> int:
         """The place of the second bar of |x|, if it is near; else 0."""
-        near = range(place + 1, min(place + 24, len(self.tokens)))
+        near = range(place + 1, min(place + 40, len(self.tokens)))
         bars = (at for at in near if self._token(at) == "|")
         second = next(bars, 0)
+        if second and any(
+            len(self._token(at)) > 3 and self._token(at).isalpha() and self._token(at) not in GREEK
+            for at in range(place, second)
+        ):
+            return 0
         return 0 if self._token(place + 1).isspace() else second
 
 
@@ -276,14 +319,14 @@ def _is_operand(token: str) -> bool:
 
 
 def _is_formula(text: str) -> bool:
-    words = "|".join(rf"\b{name}\b" for name in GREEK)
-    signs = rf"[_^·≤≥∈∼∝²³=+−<>/ΣΠα-ωΑ-Ωĝŷ\u0300-\u036f]|{words}|sqrt"
+    words = "|".join(rf"\b{name}\b" for name in (*GREEK, *FUNCTIONS))
+    signs = rf"[|_^·≤≥∈∼∝²³=+−<>/ΣΠ∫α-ωΑ-Ωĝŷ\u0300-\u036f]|{words}"
     return bool(re.search(signs, text)) and bool(re.search(r"[^\W\d_]|\^", text))
 
 
 def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     """Replace formulae of a page by MathML."""
-    if app.builder.format != "html" or page.startswith(("api/", "gallery/")):
+    if app.builder.format != "html" or page.startswith("gallery/"):
         return
     theory = page in THEORY
     for block in list(doctree.findall(nodes.literal_block)):
@@ -299,9 +342,17 @@ def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(
             text.parent,
-            (nodes.literal, nodes.literal_block, nodes.title, nodes.raw, nodes.reference),
-        ):
+            (nodes.literal, nodes.literal_block, nodes.title, nodes.raw, nodes.reference,
+             addnodes.literal_strong, addnodes.literal_emphasis),
+        ) and not _within_signature(text):  # fmt: skip
             _set_in(text, everything=theory)
+
+
+def _within_signature(text: nodes.Text) -> bool:
+    node = text.parent
+    while node is not None and not isinstance(node, addnodes.desc_signature):
+        node = node.parent
+    return node is not None
 
 
 def _set_in(text: nodes.Text, *, everything: bool) -> None:

@@ -6,6 +6,9 @@ Who is rejected never shows whether they would have repaid. With ``feedback="one
 learner makes up for labels that nobody sees.
 """
 
+import matplotlib.pyplot as plt
+import numpy as np
+
 from likewise import Learner, State, deploy, learn
 from likewise.errors import EventRefused
 from likewise.simulate import Loans
@@ -31,6 +34,10 @@ print(
     f"wrong decisions: {sum(wrong[:100]):.0f} % in the first 100 rounds, "
     f"{sum(wrong[-100:]):.0f} % in the last"
 )
+figure, ax = plt.subplots(figsize=(6, 3))
+ax.plot(np.cumsum(wrong) / np.arange(1, 401))
+ax.set(xlabel="round", ylabel="wrong decisions, share so far", ylim=(0, None))
+figure.tight_layout()
 
 # %%
 # A label of somebody who was rejected is refused, since nobody can know it.

@@ -6,6 +6,8 @@ A loan is repaid months later, and the panel meets on Fridays. Everything that c
 event of a round that is still open; the learner sees by itself how much is outstanding.
 """
 
+import matplotlib.pyplot as plt
+
 from likewise import Learner, State, apply, deploy
 from likewise.errors import EventRefused
 from likewise.learner.events import Audited, Closed, Labelled
@@ -30,6 +32,16 @@ for event in (
 ):
     state = apply(state, event)
 print("open:", list(state.open), "- labels that will never come:", state.missing)
+
+known = {name: len(state.open[name].labels) for name in state.open}
+figure, ax = plt.subplots(figsize=(6, 2.4))
+ax.barh(list(known), list(known.values()), label="known")
+ax.barh(list(known), [8 - n for n in known.values()], left=list(known.values()), label="to come")
+ax.barh("r3", state.missing, label="never")
+ax.set(xlabel="labels", xlim=(0, 11))
+ax.legend(frameon=False)
+ax.invert_yaxis()
+figure.tight_layout()
 
 # %%
 # What comes twice changes nothing; what contradicts the record is refused.

@@ -6,6 +6,7 @@ Fitted models become columns, and a pool chooses among their cuts from round to 
 ever saved.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
@@ -32,11 +33,18 @@ print(pool.size, "hypotheses")
 
 panel = Panel([MetricAuditor("regulator", WeightedL1({"income": 0.6, "debt": 0.3}))], "any")
 state = State.start(Learner(pool, k=8, alpha=0.2, eps=0.2, seed=1))
+scores = []
 for start in today:
     rows = frame[start : start + 8]
     people = pool.people(rows)
     state, round_ = deploy(state, people)
+    scores += round_.scores.tolist()
     report = panel.audit(people, round_.units, state.learner.sensitivity)
     state = learn(state, round_, labels=repaid[start : start + 8].tolist(), report=report.pairs)
+figure, ax = plt.subplots(figsize=(6, 3.4))
+dots = ax.scatter(frame["income"][300:], frame["debt"][300:], c=scores, s=12)
+ax.set(xlabel="income", ylabel="debt")
+figure.colorbar(dots, label="chance of approval")
+figure.tight_layout()
 print(state.opened, "rounds,", state.reports, "reports")
 print(round_.to_frame().head())

@@ -6,6 +6,7 @@ scikit-learn and XGBoost
 can be audited as it is.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import cross_val_score, train_test_split
@@ -33,8 +34,14 @@ models = {
 }
 train, test, known, outcome = train_test_split(frame, repaid, random_state=0)
 people = FeatureSchema.from_frame(test).people(test)
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.2), sharey=True)
 for name, model in models.items():
     area = cross_val_score(model, frame, repaid, scoring="roc_auc", cv=3).mean()
     scores = model.fit(train, known).predict_proba(test)[:, 1]
     reported = audit(people, scores, panel, alpha=0.2).share
     print(f"{name:14}area {area:.2f}, pairs reported {reported.value:.1%}")
+    left.barh(name, area)
+    right.barh(name, 100 * reported.value)
+left.set(xlabel="area under the curve", xlim=(0.5, 1))
+right.set(xlabel="pairs reported, %")
+figure.tight_layout()

@@ -9,6 +9,7 @@ same integers; where there is no GPU, a warning says so and the CPU computes the
 import time
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 from likewise import (
@@ -26,11 +27,12 @@ from likewise.panel import WeightedL1
 
 schema = FeatureSchema((Feature("income", low=0, high=100),))
 pool = Pool.from_scores(schema, ["income"], np.linspace(1, 99, 50), np.arange(0.0, 101)[:, None])
-people = schema.people([[20.0], [50.0], [80.0]])
+incomes = np.linspace(0, 100, 11)
+people = schema.people(incomes[:, None])
 
 
 def scores_with(engine):
-    learner = Learner(pool, k=3, alpha=0.3, eps=0.3, seed=1, player="context-ftpl", engine=engine)
+    learner = Learner(pool, k=11, alpha=0.3, eps=0.3, seed=1, player="context-ftpl", engine=engine)
     return deploy(State.start(learner), people)[1].scores
 
 
@@ -38,7 +40,15 @@ with warnings.catch_warnings(record=True) as messages:
     warnings.simplefilter("always")
     on_gpu = scores_with("gpu")
 print(str(messages[0].message) if messages else "This page was built on a machine with a GPU.")
-print("the same scores:", (on_gpu == scores_with("reference")).all())
+on_cpu = scores_with("reference")
+print("the same scores:", (on_gpu == on_cpu).all())
+
+figure, ax = plt.subplots(figsize=(6, 3))
+ax.plot(incomes, on_cpu, label="reference")
+ax.plot(incomes, on_gpu, "x", label="gpu")
+ax.set(xlabel="income", ylabel="score")
+ax.legend(frameon=False)
+figure.tight_layout()
 
 # %%
 # An audit uses a GPU by itself where it pays. On the machine that built this page:

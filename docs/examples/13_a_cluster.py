@@ -6,6 +6,7 @@ A cluster
 this machine, elsewhere any number of machines. The counts are the same.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from distributed import Client, LocalCluster
 
@@ -27,4 +28,8 @@ with (
     Client(cluster) as client,
 ):
     there = audit(people, scores, panel, alpha=0.2, jobs=client)
+figure, ax = plt.subplots(figsize=(6, 2))
+ax.barh(["this process", "two workers"], [here.reported.value, there.reported.value])
+ax.set(xlabel="pairs reported")
+figure.tight_layout()
 print(f"{here.reported} of {here.pairs:,} pairs here, {there.reported} there")

@@ -20,8 +20,8 @@ Unit = Iterable[Hashable | None] | Mapping[str, Hashable | None]
 def krippendorff_alpha(ratings: Iterable[Unit]) -> float | None:
     """Krippendorff's alpha for nominal values: 1 if raters agree, 0 if as by chance, below if less.
 
-    α = 1 − D_o/D_e, with D_o = Σ_(c≠d) o_cd / n and D_e = Σ_(c≠d) n_c n_d / (n (n − 1)), where
-    o_cd = Σ_u n_uc n_ud / (m_u − 1) is the coincidence matrix (c ≠ d), n_uc the number of raters
+    α = 1 − D_o/D_e, with D_o = Σ_(c≠d) o_cd / n and D_e = Σ_(c≠d) n_c·n_d/(n·(n − 1)), where
+    o_cd = Σ_u n_uc·n_ud/(m_u − 1) is the coincidence matrix (c ≠ d), n_uc the number of raters
     who gave unit u the value c, m_u = Σ_c n_uc, n_c = Σ_u n_uc and n = Σ_c n_c.
 
     A row is a unit: its values, in any order, or by rater. None and NaN are missing, and rows may
@@ -70,7 +70,7 @@ def alpha_from_counts(disagreements: Mapping[int, int], margins: Mapping[Any, in
 
 
 def _unequal(counts: Mapping[Any, int]) -> int:
-    """Σ_(c≠d) n_c n_d = n² − Σ_c n_c², the ordered pairs of values that differ."""
+    """Σ_(c≠d) n_c·n_d = n² − Σ_c n_c², the ordered pairs of values that differ."""
     total = sum(counts.values())
     return total * total - sum(count * count for count in counts.values())
 

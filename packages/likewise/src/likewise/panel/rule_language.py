@@ -221,7 +221,7 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """A rule from a function of the votes, called once for each of the 2^m profiles.
 
     It must be monotone (definition "Monotone aggregation functions") and must not report when
-    nobody objects. At most 16 members, as every profile is evaluated: 2^16 = 65 536. Larger panels
+    nobody objects. At most 16 members, as every profile is evaluated: 2^16 = 65,536. Larger panels
     need a rule written as an expression, which is monotone by construction.
 
     >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))

@@ -344,7 +344,11 @@ class Never(Rule):
 
 
 # One rule has two names: "objects" reads better with "and".
-objects = veto = Objects
+#: A rule: this member objects. It reads better than ``veto`` with ``&``.
+objects = Objects
+#: A rule: this member's objection suffices.
+veto = Objects
+#: A rule: no report, whatever the objections.
 never = Never
 
 
