@@ -10,7 +10,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from likewise_service.anchors import Anchoring, FileTarget
-from likewise_service.dockets import appeals, notices, rounds
+from likewise_service.dockets import appeals, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import later, parse
 from likewise_service.ledger.store import Store
@@ -50,7 +50,7 @@ def test_every_rule_is_about_numbers_that_there_are(
 @pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_the_numbers_behind_the_rules(begin: Any, clock: Clock, tmp_path: Any) -> None:
     docket: Docket = begin()
-    notices.set_notices(docket, "$title", "$reasons", 1.0)
+    appeals.set_notices(docket, "$title", "$reasons", 1.0)
     rounds.open_round(docket, some_people(), round_id="r1")
     appeals.open_appeal(docket, "r1", "p1", "why?")
     clock.at = later(clock.at, 2 * 86_400.0)

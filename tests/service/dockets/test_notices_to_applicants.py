@@ -10,7 +10,7 @@ import pytest
 
 from likewise.numerics.fixed_point import ONE
 from likewise_client.errors import ApiError
-from likewise_service.dockets import appeals, erasure, notices, rounds
+from likewise_service.dockets import appeals, erasure, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.explanations import Reason, rejection
 from likewise_service.errors import ServiceError, later
@@ -53,7 +53,7 @@ def test_a_draw_that_alone_rejected_comes_first(share: float, place: int) -> Non
 
 def test_a_rejection_has_the_reasons_of_the_policy_and_the_draw(docket: Docket) -> None:
     round_id, person = people_of(docket, False)[0]
-    notice, _ = notices.give_notice(docket, round_id, person, "after")
+    notice, _ = appeals.give_notice(docket, round_id, person, "after")
     assert notice.source == "policy"
     assert 1 <= len(notice.reasons) <= 4
     assert "a draw with that chance rejected" in notice.reasons[-1]
@@ -82,7 +82,7 @@ def test_at_most_four_reasons_and_the_draw_where_it_took_part(count: int, score:
 
 def test_false_reasons_are_found(docket: Docket) -> None:
     round_id, person = people_of(docket, False)[0]
-    notices.give_notice(docket, round_id, person, "after")
+    appeals.give_notice(docket, round_id, person, "after")
     evidence = evidence_of(docket.store, "loans")
     given = next(r for r in evidence.records if r.kind == "notice-given")
     honest = (evidence.payloads or {})[given.body["digest"]]
@@ -100,14 +100,14 @@ def test_people_give_their_own_reasons(docket: Docket) -> None:
     """Who decided otherwise, and who reconsidered: in their words, and nobody else's."""
     round_id, person = people_of(docket, True)[0]
     with pytest.raises(ServiceError, match="was not rejected"):
-        notices.give_notice(docket, round_id, person, "after")
+        appeals.give_notice(docket, round_id, person, "after")
     rounds.override(docket, round_id, person, False, "no such employer")
-    notice, _ = notices.give_notice(docket, round_id, person, "after")
+    notice, _ = appeals.give_notice(docket, round_id, person, "after")
     assert (notice.source, list(notice.reasons)) == ("overrode", ["no such employer"])
     appeal, _ = appeals.open_appeal(docket, round_id, person, "there is")
     appeals.assign_appeal(docket, appeal.id, "mia")
     appeals.decide_appeal(docket, appeal.id, "mia", False, "asked there: there is not")
-    notice, _ = notices.give_notice(docket, round_id, person, "after")
+    notice, _ = appeals.give_notice(docket, round_id, person, "after")
     assert (notice.source, list(notice.reasons)) == ("reviewer", ["asked there: there is not"])
     assert replay_store(docket.store, "loans").holds
 
@@ -117,8 +117,8 @@ def test_where_the_institution_decides_it_says_why(begin: Callable[..., Docket])
     person = rounds.Applicant("ann", {"score": 400, "debt": 1, "purpose": "car"}, 0.2, False)
     rounds.open_round(docket, [person], round_id="r1")
     with pytest.raises(ServiceError, match="send them"):
-        notices.give_notice(docket, "r1", "ann", "after")
-    notice, _ = notices.give_notice(docket, "r1", "ann", "after", None, ["Too little income."])
+        appeals.give_notice(docket, "r1", "ann", "after")
+    notice, _ = appeals.give_notice(docket, "r1", "ann", "after", None, ["Too little income."])
     assert notice.source == "institution"
     assert "1. Too little income." in notice.text
     assert replay_store(docket.store, "loans").holds
@@ -127,24 +127,24 @@ def test_where_the_institution_decides_it_says_why(begin: Callable[..., Docket])
 def test_own_reasons_are_not_taken_where_the_policy_has_some(docket: Docket) -> None:
     round_id, person = people_of(docket, False)[0]
     with pytest.raises(ServiceError, match="on record already"):
-        notices.give_notice(docket, round_id, person, "after", None, ["We do not like you."])
+        appeals.give_notice(docket, round_id, person, "after", None, ["We do not like you."])
 
 
 def test_before_the_decision_and_when(docket: Docket, clock: Clock) -> None:
     round_id, person = people_of(docket, True)[0]
     shown = later(clock.at, -60.0)
-    notice, _ = notices.give_notice(docket, round_id, person, "before", shown)
+    notice, _ = appeals.give_notice(docket, round_id, person, "before", shown)
     assert (notice.given, notice.source, notice.reasons) == (shown, None, ())
     assert "automated system" in notice.text
     for bad in (later(clock.at, 60.0), "yesterday"):
         with pytest.raises(ServiceError, match="write a time like"):
-            notices.give_notice(docket, round_id, person, "before", bad)
+            appeals.give_notice(docket, round_id, person, "before", bad)
     assert replay_store(docket.store, "loans").holds
 
 
 def test_erased_with_the_person(docket: Docket) -> None:
     round_id, person = people_of(docket, False)[0]
-    notices.give_notice(docket, round_id, person, "after")
+    appeals.give_notice(docket, round_id, person, "after")
     evidence = evidence_of(docket.store, "loans")
     erasure.erase(docket, round_id, person)
     with docket.store.view("loans") as view:
@@ -171,13 +171,13 @@ def test_templates_that_are_refused(
     docket: Docket, before: str, after: str, days: float, fault: str
 ) -> None:
     with pytest.raises(ServiceError, match=fault):
-        notices.set_notices(docket, before, after, days)
+        appeals.set_notices(docket, before, after, days)
 
 
 def test_the_dockets_own_texts_and_days(docket: Docket) -> None:
     round_id, person = people_of(docket, False)[0]
-    notices.set_notices(docket, "$title", "No, $person. $reasons Pay $$5, wait $days days.", 45)
-    notice, _ = notices.give_notice(docket, round_id, person, "after")
+    appeals.set_notices(docket, "$title", "No, $person. $reasons Pay $$5, wait $days days.", 45)
+    notice, _ = appeals.give_notice(docket, round_id, person, "after")
     assert notice.text.startswith(f"No, {person}. 1. ")
     assert notice.text.endswith("Pay $5, wait 45 days.")
     appeal, _ = appeals.open_appeal(docket, round_id, person, "why?")

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from likewise.errors import LikewiseError
 from likewise_service import anchors, errors
 from likewise_service.auth import sign_ins, tokens
-from likewise_service.dockets import appeals, board, erasure, notices, panel, rounds, signing
+from likewise_service.dockets import appeals, board, erasure, panel, rounds, signing
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
@@ -405,7 +405,7 @@ def appeal(history: History) -> None:
 def set_notices(history: History) -> None:
     days = history.random.choice([0.001, 1.0, 30.0])
     with kinds.acting(history.by("operator")):
-        notices.set_notices(history.machine.docket, "$title", "$person: $reasons", days)
+        appeals.set_notices(history.machine.docket, "$title", "$person: $reasons", days)
 
 
 def give_notice(history: History) -> None:
@@ -413,7 +413,7 @@ def give_notice(history: History) -> None:
     own = history.random.choice([(), (), ("too little income",)])
     with kinds.acting(history.by("operator", "client")):
         person = history.a_person(round_id)
-        notices.give_notice(history.machine.docket, round_id, person, occasion, None, own)  # type: ignore[arg-type]
+        appeals.give_notice(history.machine.docket, round_id, person, occasion, None, own)  # type: ignore[arg-type]
 
 
 def publish_seed(history: History) -> None:
