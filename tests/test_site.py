@@ -299,6 +299,23 @@ def test_formulae_are_set_as_written() -> None:
     assert kinds.count("munder") == kinds.count("msqrt") == kinds.count("msup") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "over", "under"),
+    [
+        ("B(Y + 1, b)/B(1, b)", "B(Y+1,b)", "B(1,b)"),
+        ("2·ln(5·a)/R", "ln(5·a)", "R"),
+        ("ln((a + b)·c) / ln q", "ln((a+b)·c)", "lnq"),
+        ("ln|H|/E[X]", "ln|H|", "E[X]"),
+        ("(a − b)/f_t(h)", "a−b", "ft(h)"),
+        ("[n − R] / [1 + (n·T)]", "[n−R]", "[1+(n·T)]"),
+    ],
+)
+def test_a_fraction_has_a_name_with_its_argument(text: str, over: str, under: str) -> None:
+    root = ElementTree.fromstring(formulae.Formula(text, display=True).mathml())
+    [fraction] = root.iter("mfrac")
+    assert ["".join(part.itertext()) for part in fraction] == [over, under]
+
+
 def test_bars_enclose_what_is_between_them() -> None:
     def bars(text: str) -> list[str | None]:
         root = ElementTree.fromstring(formulae.Formula(text).mathml())

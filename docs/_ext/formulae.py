@@ -68,13 +68,17 @@ class Formula:
         while self.place < len(self.tokens) and self.tokens[self.place] != closing:
             token = self.tokens[self.place]
             if token == "/" and self.display and parts and parts[-1] != "<mo>,</mo>":
-                self.place += 1
+                self.place += 2 if self.tokens[self.place + 1].isspace() else 1
                 parts.append(f"<mfrac>{_bare(parts.pop())}{_bare(self._factor())}</mfrac>")
             elif token.isspace():
+                around = [*self.tokens[self.place - 1 : self.place + 2], ""][:3:2]
                 self.place += 1
-                parts += ['<mspace width="2em"/>'] if len(token) > 3 else []
-                if len(token) <= 3 and parts[-1:] == ["<mi>E</mi>"]:
+                if len(token) > 3:
+                    parts.append('<mspace width="2em"/>')
+                elif parts[-1:] == ["<mi>E</mi>"]:
                     parts.append('<mspace width=".17em"/>')
+                elif all(map(str.isalnum, around)) and any(map(_is_word, around)):
+                    parts.append('<mspace width=".3em"/>')
             else:
                 parts.append(self._factor())
         return "".join(parts)
@@ -99,7 +103,23 @@ class Formula:
                 power = f"<mn>{''.join(POWERS[sign] for sign in mark)}</mn>"
             else:
                 break
-        return _scripted(base, index, power, below=self.display and token in LARGE)
+        whole = _scripted(base, index, power, below=self.display and token in LARGE)
+        argument = self._argument(token)
+        return f"<mrow>{whole}{argument}</mrow>" if argument else whole
+
+    def _argument(self, token: str) -> str:
+        """The argument of a name, if one follows: B(1, b), ln|H|, ln q.
+
+        Name and argument are one factor, of which a fraction may be made.
+        """
+        if not token[0].isalpha() or token[0] in "ΣΠ":
+            return ""
+        function = token in FUNCTIONS and token not in LARGE
+        after, beyond = [*self.tokens[self.place : self.place + 2], " ", " "][:2]
+        if function and after.isspace() and _is_operand(beyond):
+            self.place += 1
+            return self._factor()
+        return self._factor() if after in ("(", "[") or (function and after == "|") else ""
 
     def _base(self, token: str) -> str:
         if token in CLOSING:
@@ -305,6 +325,11 @@ class _Reader:
         ):
             return 0
         return 0 if self._token(place + 1).isspace() else second
+
+
+def _is_word(token: str) -> bool:
+    """Test for a word that is the name of nothing: reports *that were made*."""
+    return len(token) > 2 and token.isalpha() and token not in (*GREEK, *FUNCTIONS, *NAMES)
 
 
 def _is_operand(token: str) -> bool:
