@@ -79,7 +79,9 @@ from likewise.panel import (
     Pair,
     Panel,
     Ratings,
+    Turns,
     WeightedL1,
+    ask_in_turn,
     majority,
     parse_rule,
 )
@@ -467,6 +469,11 @@ EXAMPLES: dict[str, Call] = {
     "check_selection": call(testing.check_selection, selection=AllPairs(), seed=1),
     "check_world": call(testing.check_world, world=None, rounds=2, seed=1),
     "check_attention": call(testing.check_attention, attention="possible", seed=1),
+    "Turns": call(Turns, asked={"ann": 1}, views={}),
+    "ask_in_turn": call(
+        ask_in_turn, rule=majority(), members=["ann", "bo"], votes=np.array([[True], [False]]),
+        turns=Turns(), inputs=np.ones((1, 2)),
+    ),
     "check_baseline": call(testing.check_baseline, baseline=None, hypotheses=PAIR),
 }  # fmt: skip
 

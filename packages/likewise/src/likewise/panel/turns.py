@@ -18,7 +18,7 @@ import numpy as np
 from likewise.numerics.fixed_point import FloatArray, exp_negative, log_array
 from likewise.numerics.logistic import Logistic
 from likewise.panel.rules import BoolArray, Rule
-from likewise.validation import require
+from likewise.validation import as_array, instance, names, require
 
 # Nobody is asked more often than this many times the mean, as long as somebody else can be.
 MOST_ASKED = 1.27
@@ -76,6 +76,15 @@ class Turns:
 
     asked: Mapping[str, int] = field(default_factory=dict)
     views: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        remedy = "Turns() begins anew."
+        counts = dict(instance("asked", self.asked, Mapping, remedy))
+        fits = all(type(count) is int and count >= 0 for count in counts.values())
+        require(fits, "asked", "must have a count of each member", counts, remedy)
+        views = dict(instance("views", self.views, Mapping, remedy))
+        fits = all(isinstance(numbers, tuple) for numbers in views.values())
+        require(fits, "views", "must have numbers of each member", views, remedy)
 
     def order(self, members: Sequence[str], doubts: Sequence[int]) -> list[str]:
         """Members in the order in which they should be asked.
@@ -165,8 +174,16 @@ def ask_in_turn(
     >>> ask_in_turn(at_least(2), ["a", "b", "c"], votes, Turns()).asked
     ('a', 'b', 'c')
     """
-    rows = np.ones((votes.shape[1], 1)) if inputs is None else inputs
-    chances = turns.chances(members, rows)
+    instance("rule", rule, Rule, "parse_rule('majority') is one.")
+    members = names("members", members, "Name those who sit, in the order of the votes.")
+    votes = as_array(votes)
+    require(votes.ndim == 2, "votes", "must have a row a member", votes, "A column is a pair.")
+    rule.fires(votes, members)  # refuses what are no votes of these members
+    votes = votes.astype(np.bool_)
+    rows = np.ones((votes.shape[1], 1)) if inputs is None else as_array(inputs)
+    fits = rows.ndim == 2 and len(rows) == votes.shape[1] and rows.dtype.kind == "f"
+    require(fits, "inputs", "must have a row of numbers a pair", inputs, "None is for no features.")
+    chances = instance("turns", turns, Turns, "Begin with Turns().").chances(members, rows)
     heard, asked = np.zeros(votes.shape, dtype=np.bool_), list[str]()
     done, reported = settled(rule, votes, heard, members)
     while not done.all():
