@@ -57,6 +57,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+html_domain_indices = False  # the API reference has an index of its own
 html_theme = "furo"
 html_title = "Likewise"
 html_copy_source = html_show_sourcelink = False

@@ -46,6 +46,7 @@ TOKEN = re.compile(
     rf"\s+|\d(?:[\d,]*\d)?(?:\.\d+)?|(?:{LETTER})+{PRIME}|[⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+|_|\^|.", flags=re.DOTALL
 )
 RELATIONS = "=≠≤≥<>∈∼∝→≪≫"
+THIN = '<mspace width=".17em"/>'
 SIGNS = set(f"+−·/×‖{RELATIONS}")
 LEADING = ("Σ", "Π", "∫", "E", "P", "Δ")
 
@@ -76,7 +77,7 @@ class Formula:
                 if len(token) > 3:
                     parts.append('<mspace width="2em"/>')
                 elif parts[-1:] == ["<mi>E</mi>"]:
-                    parts.append('<mspace width=".17em"/>')
+                    parts.append(THIN)
                 elif all(map(str.isalnum, around)) and any(map(_is_word, around)):
                     parts.append('<mspace width=".3em"/>')
             else:
@@ -103,9 +104,13 @@ class Formula:
                 power = f"<mn>{''.join(POWERS[sign] for sign in mark)}</mn>"
             else:
                 break
-        whole = _scripted(base, index, power, below=self.display and token in LARGE)
+        if self.tokens[self.place : self.place + 1] in (["("], ["["], ["|"]):
+            base = base.removesuffix(THIN)  # ln(q), but ln q
         argument = self._argument(token)
-        return f"<mrow>{whole}{argument}</mrow>" if argument else whole
+        if not self.display and not (index or power):  # pages are lighter without groups
+            return base.removeprefix("<mrow>").removesuffix("</mrow>") + argument
+        whole = _scripted(base, index, power, below=self.display and token in LARGE)
+        return f"<mrow>{whole}{argument}</mrow>" if argument and self.display else whole + argument
 
     def _argument(self, token: str) -> str:
         """The argument of a name, if one follows: B(1, b), ln|H|, ln q.
@@ -194,7 +199,7 @@ def _name(token: str) -> str:
         return f"<mrow>{accent}<mo>{primes}</mo></mrow>" if primes else accent
     letter = GREEK.get(plain, plain)
     if plain in FUNCTIONS:
-        return f'<mi>{letter}</mi><mspace width=".17em"/>'
+        return f"<mi>{letter}</mi>{THIN}"
     if plain in NAMES:
         return f"<mi>{letter}</mi>"
     return f"<mi>{letter}{primes}</mi>" if len(letter) < 3 else f"<mtext>{letter} </mtext>"
