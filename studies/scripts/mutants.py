@@ -225,6 +225,8 @@ IN_EVIDENCE = {
 }
 IN_ATTENTION = {
     "learner/test_attention_by_hand.py": {
+        "((self.gaps - self.least) / ONE)[:, None]": "(self.gaps / ONE)[:, None]",
+        "excess = max(limit - least, 0) / ONE": "excess = limit / ONE",
         ".below(ONE) < chance": ".below(ONE) <= chance + 9999",
         "covariance=model.covariance * 2.0": "covariance=model.covariance * 1.0",
         "c = self.patience * (1.0 + surprises)": "c = self.patience",

@@ -32,6 +32,7 @@ from likewise.learner.certificate import unseen_reports
 from likewise.learner.events import Arrived, Person, Sealed
 from likewise.learner.state import Looks, changed
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.numerics.logistic import Logistic
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema
 from tests.paper.test_audit_share import HYPOTHESES
@@ -68,6 +69,20 @@ def test_a_newton_step(reported: bool) -> None:
     assert np.array(memory[5:8]) == pytest.approx(ROW * ((1.0 if reported else 0.0) - 0.5) / gain)
     covariance = np.eye(3) - np.outer(ROW, ROW) * 0.25 / gain
     assert np.array(memory[8:]).reshape(3, 3) == pytest.approx(covariance)
+
+
+@pytest.mark.parametrize(
+    ("limit", "excess", "reported"),
+    [(LEAST + ONE // 4, 0.25, 0.0), (LEAST, 0.0, 0.0), (LEAST // 2, 0.0, 1.0)],
+)
+def test_a_limit_is_a_second_lesson(limit: int, excess: float, reported: float) -> None:
+    """At its limit a pair is accepted; below alpha − kappa, where nothing is, it is reported."""
+    model = PanelModel(graded=True)
+    response = Response(one_pair(), YES, YES, True, limits={("a", "b"): limit})
+    memory = model.learn(model.start(SCHEMA), response)
+    first = Logistic.start(3, 1.0).after(ROW.tolist(), 1.0)
+    expected = first.after([4 * excess, 4 * 0.25, 1.0], reported)
+    assert np.array(memory[5:]) == pytest.approx(np.array(expected.numbers))
 
 
 def test_a_surprise_doubles_the_variance() -> None:
