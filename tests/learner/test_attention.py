@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -28,7 +29,7 @@ from likewise.learner.attention import (
 from likewise.learner.events import Arrived, Audited, Person, Sealed
 from likewise.learner.fold import possible_pairs
 from likewise.learner.rounds import Deployment
-from likewise.learner.state_files import dump_state, parse_state, state_from_json
+from likewise.learner.state_files import VERSION, dump_state, parse_state
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.reports import FirstPair
 from likewise.people.features import Feature
@@ -184,8 +185,10 @@ def test_a_memory_of_other_features_is_refused() -> None:
     state = played("model", 20).state
     body = json.loads(dump_state(state).split(b"\n", 1)[1])
     body["memory"] = body["memory"][:-1]
-    with pytest.raises(ParameterError, match="memory must be what 'model' learns"):
-        state_from_json(body)
+    content = json.dumps(body).encode()
+    header = f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n".encode()
+    with pytest.raises(StateFileError, match="memory must be that of the learner"):
+        parse_state(header + content)
     other = replace(LEARNER, attention="possible")
     with pytest.raises(StateFileError, match="attention differs in its"):
         parse_state(dump_state(state), learner=other)

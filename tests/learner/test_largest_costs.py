@@ -97,13 +97,13 @@ def test_the_dearest_report_and_labels_are_charged_exactly_and_refused_in_time()
         state = apply(apply(state, Decided(f"r{t}", decisions)), Sealed(f"r{t}", "panel"))
         # The lottery draws few; as if it had drawn this one.
         round_ = changed(state.open[f"r{t}"], asking=Asking())
-        state = changed(state, open=state.open.having(round_))
+        state = state.having(round_)
         state = apply(state, Audited(f"r{t}", "report", (("ann", "bo"),)))
         state = apply(state, Labelled(f"r{t}", "ann", 0))
         if t == 0:
             assert state.costs.tolist() == [0, 0, amount + 32 * ONE, -amount, 0, 0]
             # As if there had been 400 like it.
-            state = changed(state, costs=state.costs * 400, open=state.open.without("r0"))
+            state = changed(state, costs=state.costs * 400, open={})
     assert state.costs.tolist()[2] == 403 * (amount + 32 * ONE)
     with pytest.raises(EventRefused, match="cannot open: costs add up"):
         apply(changed(state, costs=state.costs * 2), Arrived("more", people))

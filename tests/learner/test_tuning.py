@@ -200,7 +200,7 @@ def _sorted(state: State, name: str) -> bytes:
     instance = object.__new__(type(round_))
     instance.__dict__.update({**round_.__dict__, "labels": labels})
     changed = object.__new__(State)
-    changed.__dict__.update({**state.__dict__, "open": state.open.having(instance)})
+    changed.__dict__.update({**state.__dict__, "open": {**state.open, name: instance}})
     return dump_state(changed)
 
 

@@ -847,7 +847,7 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
             return state
         surrogate = events.Person(self.person, features_of(contents[self.digest]))
         people = tuple(surrogate if p.id == self.person else p for p in round_.people)
-        return replace(state, open=state.open.having(replace(round_, people=people)))
+        return state.having(replace(round_, people=people))
 
     def check(self, replay: Replay) -> None:
         """No hold kept them, and the surrogate is what was recorded, or there is none."""

@@ -72,12 +72,7 @@ def check_id(name: object, noun: str) -> None:
 def open_round(state: State, round_id: str) -> OpenRound:
     instance("state", state, State, "State.start(learner) makes one.")
     check_id(round_id, "A round's id")
-    return find_round(state, round_id)
-
-
-def find_round(state: State, round_id: str) -> OpenRound:
-    """The open round of an id that has been checked."""
-    round_ = state.open.find(round_id)
+    round_ = state.open.get(round_id)
     if round_ is not None:
         return round_
     if round_id in state.closed:
@@ -98,7 +93,7 @@ def _arrived(event: events.Arrived, state: State) -> State:
         raise EventRefused(
             f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
         )
-    round_ = state.open.find(event.round)
+    round_ = state.open.get(event.round)
     if round_ is None:
         if event.round in state.closed:
             raise EventRefused(
@@ -122,7 +117,7 @@ def _arrived(event: events.Arrived, state: State) -> State:
     people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
     # Until it is sealed, a round is counted at its full bound, whoever arrives.
     round_ = changed(round_, people=people, batches=batches)
-    return changed(state, open=state.open.having(round_))
+    return state.having(round_)
 
 
 def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
@@ -286,7 +281,7 @@ def scores_under(
 
 @_fold.register
 def _decided(event: events.Decided, state: State) -> State:
-    round_ = find_round(state, event.round)
+    round_ = open_round(state, event.round)
     decided = [d.person for d in event.decisions]
     if not decided:
         raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
@@ -305,18 +300,13 @@ def _decided(event: events.Decided, state: State) -> State:
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
     round_ = changed(round_, decisions=decisions)
-    return changed(state, open=state.open.having(round_), calls=calls)
+    return state.having(round_, calls=calls)
 
 
 def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
     """A score, a decision, and J for those whose label will be weighted by it."""
-    plain = learner.primal.experts(learner.hypotheses) == 0
-    one_sided = learner.pricing.one_sided
-    for d in decisions:
-        approved = type(d.approved) is bool and not (one_sided and d.approved)
-        scored = type(d.score) is int and 0 <= d.score <= ONE
-        if not (plain and approved and scored and d.inverse_chance is None and d.experts is None):
-            _check_decision(d, round_, learner)
+    for decision in decisions:
+        _check_decision(decision, round_, learner)
 
 
 def _in_units(value: object, low: int, high: int) -> bool:
@@ -355,7 +345,7 @@ def _check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> 
 
 @_fold.register
 def _sealed(event: events.Sealed, state: State) -> State:
-    round_ = find_round(state, event.round)
+    round_ = open_round(state, event.round)
     check_id(event.panel, "A panel's name")
     if round_.panel == event.panel:
         return state
@@ -394,7 +384,7 @@ def _weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list
 def _overridden(event: events.Overridden, state: State) -> State:
     """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
     check_id(event.person, "A person's id")
-    round_ = find_round(state, event.round)
+    round_ = open_round(state, event.round)
     if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
         return state
     check_override(event, round_, one_sided=state.learner.pricing.one_sided)
@@ -440,7 +430,7 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
 
 @_fold.register
 def _audited(event: events.Audited, state: State) -> State:
-    round_ = find_round(state, event.round)
+    round_ = open_round(state, event.round)
     _asked(round_)
     same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
     if round_.outcome == event.outcome and same:
@@ -695,7 +685,7 @@ def check_seen(person: str, round_: OpenRound) -> None:
 def _closed(event: events.Closed, state: State) -> State:
     if event.round not in state.open and event.round in state.closed:
         return state
-    round_ = find_round(state, event.round)
+    round_ = open_round(state, event.round)
     if round_.outcome is None:
         raise EventRefused(
             f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
@@ -703,8 +693,9 @@ def _closed(event: events.Closed, state: State) -> State:
         )
     missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
     cost, audits = awaited(round_, state.learner)
+    left = {name: other for name, other in state.open.items() if name != round_.id}
     return changed(
-        state, open=state.open.without(round_.id), tuning=state.tuning.awaiting(-cost, -audits),
+        state, open=left, tuning=state.tuning.awaiting(-cost, -audits),
         closed=(*state.closed, round_.id)[-State.remembered:], missing=state.missing + missing,
     )  # fmt: skip
 
@@ -729,13 +720,13 @@ def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
 
 def with_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state with a round added or changed, and with what is then outstanding."""
-    before = state.open.find(round_.id)
+    before = state.open.get(round_.id)
     cost, audits = awaited(round_, state.learner)
     if before is not None:
         cost_before, audits_before = awaited(before, state.learner)
         cost, audits = cost - cost_before, audits - audits_before
     tuning = state.tuning.awaiting(cost, audits)
-    return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
+    return state.having(round_, tuning=tuning, **changes)
 
 
 def charge_labels(

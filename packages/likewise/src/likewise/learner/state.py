@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeVar
-from zlib import crc32
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -26,8 +24,6 @@ from likewise.people.schema import People
 from likewise.validation import instance, require
 
 T = TypeVar("T")
-_Bucket = dict[str, "OpenRound"]
-BUCKETS = 64
 
 
 def changed(value: T, **changes: object) -> T:
@@ -38,74 +34,6 @@ def changed(value: T, **changes: object) -> T:
     copy = object.__new__(type(value))
     object.__setattr__(copy, "__dict__", value.__dict__ | changes)
     return copy
-
-
-class OpenRounds(Mapping[str, "OpenRound"]):
-    """Rounds by id, in the order in which they opened.
-
-    Thousands of rounds may wait for feedback, and every event changes one of them. A copy shares
-    all buckets but the one that changes.
-    """
-
-    __slots__ = ("_buckets", "_count")
-
-    def __init__(self, rounds: Mapping[str, OpenRound] | None = None) -> None:
-        buckets: list[_Bucket] = [{} for _ in range(BUCKETS)]
-        for name, round_ in (rounds or {}).items():
-            buckets[_bucket_index(name)][name] = round_
-        self._buckets, self._count = buckets, len(rounds or ())
-
-    def __getitem__(self, name: str) -> OpenRound:
-        return self._buckets[_bucket_index(name)][name]
-
-    def find(self, name: str) -> OpenRound | None:
-        return self._buckets[_bucket_index(name)].get(name)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._buckets[_bucket_index(name)]
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[str]:
-        everything = (round_ for bucket in self._buckets for round_ in bucket.values())
-        return iter([round_.id for round_ in sorted(everything, key=lambda r: r.number)])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, OpenRounds):
-            return NotImplemented
-        return self._buckets == other._buckets
-
-    __hash__ = None  # type: ignore[assignment] # rounds hold arrays
-
-    def __repr__(self) -> str:
-        return f"OpenRounds({list(self)!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OpenRounds, (dict(self),)
-
-    def having(self, round_: OpenRound) -> OpenRounds:
-        """A copy with a round added or replaced."""
-        index = _bucket_index(round_.id)
-        return self._with(index, {**self._buckets[index], round_.id: round_})
-
-    def without(self, name: str) -> OpenRounds:
-        index = _bucket_index(name)
-        bucket = {key: value for key, value in self._buckets[index].items() if key != name}
-        return self._with(index, bucket)
-
-    def _with(self, index: int, bucket: _Bucket) -> OpenRounds:
-        copy = object.__new__(OpenRounds)
-        copy._buckets = self._buckets.copy()
-        copy._buckets[index] = bucket
-        copy._count = self._count + len(bucket) - len(self._buckets[index])
-        return copy
-
-
-@lru_cache(maxsize=1024)
-def _bucket_index(name: str) -> int:
-    # Python's own hash differs from process to process.
-    return crc32(name.encode("utf-8", "surrogatepass")) % BUCKETS
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,19 +62,15 @@ class Tuning(HoldsArrays):
 
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
         """Add the cost of every point to the scales at its places."""
-        if len(self.pending) == 1 and places.shape[1] == 1:
-            pending = self.pending + sum(map(abs, amounts.tolist()))
-        else:
-            pending = self.pending.copy()
-            np.add.at(pending, places, np.abs(amounts)[:, None])
-        pending.flags.writeable = False
-        return changed(self, pending=pending)
+        pending = self.pending.copy()
+        np.add.at(pending, places, np.abs(amounts)[:, None])
+        return changed(self, pending=read_only(pending))
 
     def estimated(self, places: IntArray, square: float) -> Tuning:
         """Add costs whose ranges have no bound, but whose squares are at most ``square``."""
         squares = self.squares.copy()
         np.add.at(squares, places, square)
-        return Tuning(squares, self.pending, self.peak, self.outstanding, self.waiting)
+        return changed(self, squares=read_only(squares))
 
     def awaiting(self, outstanding: int, waiting: int) -> Tuning:
         """More, or less, that has not come yet."""
@@ -166,29 +90,16 @@ class Tuning(HoldsArrays):
         S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); F = ``outstanding`` and
         G = ``waiting`` are the schedule's.
         """
-        squares, pending, peak = self._numbers()
-        charged = pending / ONE
-        squares = squares + charged * charged
+        charged = self.pending / ONE
+        squares = self.squares + charged * charged
         s = largest_square + squares
         if counts_outstanding:
             late = outstanding * (largest * (self.outstanding / ONE))
             s = (s + late) * (1.0 + waiting * self.waiting)
-        peak = max(peak, s) if isinstance(peak, float) else np.maximum(peak, s)
-        # New arrays, of one number or of several.
         arrays = {
-            "squares": np.array(squares, ndmin=1),
-            "peak": np.array(peak, ndmin=1),
-            "pending": np.zeros(len(self.pending), dtype=np.int64),
-        }
-        for array in arrays.values():
-            array.flags.writeable = False
-        return changed(self, **arrays)
-
-    def _numbers(self) -> tuple[Any, Any, Any]:
-        """Squares, what is pending and peaks; of a player with one scale plain numbers: quicker."""
-        if len(self.peak) > 1:
-            return self.squares, self.pending, self.peak
-        return self.squares.item(), self.pending.item(), self.peak.item()
+            "squares": squares, "peak": np.maximum(self.peak, s), "pending": 0 * self.pending,
+        }  # fmt: skip
+        return changed(self, **{name: read_only(array) for name, array in arrays.items()})
 
 
 @dataclass(frozen=True)
@@ -317,7 +228,7 @@ class State:
     tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
     looks: Looks = field(default_factory=Looks)
     memory: tuple[float, ...] = ()
-    open: OpenRounds = field(default_factory=OpenRounds)
+    open: Mapping[str, OpenRound] = field(default_factory=dict)
     closed: tuple[str, ...] = ()
     # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed.
     # The number is fixed, since a state must not grow with time; a ledger remembers all of them.
@@ -360,6 +271,10 @@ class State:
             tuning=Tuning.start(player.scales(hypotheses)),
             memory=learner.looking.start(hypotheses.schema),
         )
+
+    def having(self, round_: OpenRound, **changes: object) -> State:
+        """The state with an open round added or replaced; rounds stay in the order of opening."""
+        return changed(self, open={**self.open, round_.id: round_}, **changes)
 
     @property
     def sensitivity(self) -> int:
@@ -431,10 +346,5 @@ def points_of(learner: Learner, people: tuple[Person, ...], names: Sequence[str]
     ids = [p.id for p in people]
     if ids == names:  # everybody, in order: the labels of a round that come together
         return located(learner, people)
-    distinct = set(names)
-    if not is_located(learner, people) and 2 * len(distinct) < len(people):
-        # Feedback that comes late, on a few of many: nobody else need be looked up.
-        people = tuple(p for p in people if p.id in distinct)
-        ids = [p.id for p in people]
     index = {name: i for i, name in enumerate(ids)}
     return located(learner, people)[[index[name] for name in names]]
