@@ -47,7 +47,6 @@ from likewise.learner.events import (
 from likewise.learner.oracle import Oracle
 from likewise.learner.players import ContextFTPL, Draws, Frozen
 from likewise.learner.schedules import schedule_from_spec
-from likewise.learner.state import OpenRounds
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.people import Feature, FeatureSchema
@@ -172,7 +171,7 @@ class Trial:
         totals = np.zeros((2, len(self.people)))
         for seed in range(seeds):
             round_ = replace(self.state.open["now"], frozen=replace(self.frozen, seed=seed))
-            state = replace(self.state, open=OpenRounds({"now": round_}))
+            state = replace(self.state, open={"now": round_})
             decided = decide(state, "now")
             state = fold(state, decided, Sealed("now", "p"))
             for flip in (0, 1):
@@ -215,12 +214,15 @@ def check_means(actual: Trial, mean: list[float], deviation: list[float]) -> Non
 
 
 # M is 1 in the first round and grows; the cases between are as many draws again, for long tests.
+LISTED_LONG = pytest.mark.parametrize(
+    "hypotheses", [LENDER, pytest.param(POOL, marks=pytest.mark.long)], ids=["segments", "pool"]
+)
 RESAMPLES = pytest.mark.parametrize(
     ("rounds", "m"), [(0, 1), pytest.param(1, 2, marks=pytest.mark.long), (8, 3)]
 )
 
 
-@pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
+@LISTED_LONG
 @RESAMPLES
 def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_draws(
     hypotheses: HypothesisClass, rounds: int, m: int
@@ -237,7 +239,7 @@ def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_dra
     check_means(actual, promised, deviations)
 
 
-@pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
+@LISTED_LONG
 @pytest.mark.parametrize("rounds", [0, 8])
 def test_exponential_weights_charge_the_lifted_label_itself(
     hypotheses: HypothesisClass, rounds: int
@@ -257,7 +259,7 @@ def test_exponential_weights_publish_j_as_one_over_the_chance(hypotheses: Hypoth
     observed = set()
     for seed in range(40):
         round_ = replace(actual.state.open["now"], frozen=replace(actual.frozen, seed=seed))
-        state = replace(actual.state, open=OpenRounds({"now": round_}))
+        state = replace(actual.state, open={"now": round_})
         for i, decision in enumerate(decide(state, "now").decisions):
             if decision.approved:
                 assert decision.inverse_chance == pytest.approx(ONE / chances[i], rel=1e-5)
@@ -304,7 +306,7 @@ def test_nobody_who_was_rejected_has_a_j(player: str) -> None:
     state = apply(start(player), Arrived("now", CELLS))
     for seed in range(20):
         round_ = replace(state.open["now"], frozen=replace(state.open["now"].policy, seed=seed))
-        for decision in decide(replace(state, open=OpenRounds({"now": round_})), "now").decisions:
+        for decision in decide(replace(state, open={"now": round_}), "now").decisions:
             assert (decision.inverse_chance is None) == (not decision.approved)
 
 

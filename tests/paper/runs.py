@@ -52,7 +52,9 @@ def one_at_a_time(rng: np.random.Generator, policy: FloatArray, t: int) -> Float
 ADVERSARIES = pytest.mark.parametrize(
     "adversary", [random_costs, against_the_policy, alternating, growing, one_at_a_time]
 )
-SCALES = pytest.mark.parametrize("x", [0.05, 0.3, 1.0, 3.0])
+SCALES = pytest.mark.parametrize(
+    "x", [0.05, 1.0, *(pytest.param(x, marks=pytest.mark.long) for x in (0.3, 3.0))]
+)
 
 
 def coins(points: int, **settings: int) -> Segments:

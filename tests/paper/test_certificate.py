@@ -75,7 +75,9 @@ def by_hand(played: Played) -> float:
 
 
 @pytest.mark.parametrize("against", ["the policy", "fairness"])
-@pytest.mark.parametrize(("eta", "eps"), [(1.0, 0.3), (0.25, 0.1)])
+@pytest.mark.parametrize(
+    ("eta", "eps"), [(1.0, 0.3), pytest.param(0.25, 0.1, marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("player", WHO)
 def test_a_certificate_is_what_its_formula_says_and_no_run_has_more_regret(
     player: str, eta: float, eps: float, against: str

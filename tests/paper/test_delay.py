@@ -173,7 +173,7 @@ class LateRun:
         return list(zip(self.ranges, self.late, self.scales, strict=True))
 
 
-LATE = pytest.mark.parametrize("d", [0, 1, 4])
+LATE = pytest.mark.parametrize("d", [1, 4])
 KINDS = ("random", "constant", "bunched", "spread")
 ADVERSARIES = pytest.mark.parametrize("adversary", [random_costs, against_the_policy, rare])
 SCALES = (

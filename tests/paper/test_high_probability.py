@@ -112,7 +112,7 @@ def test_that_variance_is_nearly_attained() -> None:
 
 @CLASSES
 @GAMES
-@pytest.mark.parametrize("x", [0.05, 0.5])
+@pytest.mark.parametrize("x", [0.05, pytest.param(0.5, marks=pytest.mark.long)])
 def test_theorem_c_holds_on_every_path_but_for_two_unlikely_events(
     table: str, labels: str, x: float
 ) -> None:

@@ -36,7 +36,14 @@ def learner_of(setting: Setting, player: str, dual: Dual | str, eta: float, eps:
     "dual", [Additive(0.02), Geometric(0.1, 0.05), Bounded(0.4)], ids=lambda d: d.name
 )
 @pytest.mark.parametrize(("eta", "eps"), [(1.0, 0.3), (0.25, 0.1)])
-@pytest.mark.parametrize("player", ["pool", "segments", "three on two", "coins"])
+@pytest.mark.parametrize(
+    "player",
+    [
+        "pool",
+        "coins",
+        *(pytest.param(p, marks=pytest.mark.long) for p in ("segments", "three on two")),
+    ],
+)
 def test_theorem_e_holds_in_hostile_games(
     player: str, eta: float, eps: float, dual: Dual, against: str
 ) -> None:

@@ -122,7 +122,8 @@ def test_with_3_for_4_they_would_not_cancel() -> None:
 
 AGAINST = pytest.mark.parametrize("against", ["the policy", "fairness"])
 SETTINGS = pytest.mark.parametrize(
-    ("eta", "eps", "x"), [(1.0, 0.3, 0.05), (0.25, 0.1, None), (0.25, 0.3, 1.0)]
+    ("eta", "eps", "x"),
+    [(1.0, 0.3, 0.05), (0.25, 0.1, None), pytest.param(0.25, 0.3, 1.0, marks=pytest.mark.long)],
 )
 PRIORS = pytest.mark.parametrize("prior", ["flat", "coarse-to-fine"])
 

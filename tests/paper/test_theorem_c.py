@@ -125,7 +125,7 @@ def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> 
 
 GAMES = pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS.keys())
 CLASSES = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
-SCALES = pytest.mark.parametrize("x", [0.05, 0.5])
+SCALES = pytest.mark.parametrize("x", [0.05, pytest.param(0.5, marks=pytest.mark.long)])
 
 
 @CLASSES
