@@ -234,8 +234,8 @@ def _count_words(votes: int, people: str) -> str:
 
 
 METHODS = {
-    "web/templates/**.html": "jinja2", "web/static/vendor/**": "ignore",
-    "web/static/**.js": "javascript", "**.py": "python",
+    "web/templates/**.html": "jinja2", "verify/**.txt": "jinja2",
+    "web/static/vendor/**": "ignore", "web/static/**.js": "javascript", "**.py": "python",
 }  # fmt: skip
 OPTIONS = {
     "web/templates/**.html": {"trimmed": "true", "newstyle_gettext": "true"},

@@ -4,9 +4,12 @@ The other side of every pair is called person A, B, …; of records there are nu
 hash, by which whoever has the ledger finds them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from likewise.errors import LikewiseError
 from likewise.learner.settings import Learner
@@ -428,34 +431,31 @@ SEATS = {
     "asked": N_("has not responded so far"), "finished": N_("has responded"),
     "absent": N_("did not respond"), "unasked": N_("was not asked"),
 }  # fmt: skip
-TOLD = {
-    "before": N_("You were told that a system takes part %(moment)s, says the institution."),
-    "after": N_("You were told of the rejection %(moment)s, says the institution."),
-}
-TREATED = {
-    "less favourably": N_("You were treated less favourably than %(other)s, found similar."),
-    "more favourably": N_("You were treated more favourably than %(other)s, found similar."),
-}
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
-    """Say what a packet holds, in the language in use."""
-    sections = (
-        _heading, _decision, _origin_in_words, _features_in_words, _reasons, _panel,
-        _appeals_in_words, _verification,
+    """Say what a packet holds, in the language in use (``packet.txt``)."""
+    reasons = [
+        Reason(**{name: value for name, value in reason.items() if name != "words"})
+        for reason in packet["reasons"]
+    ]
+    letter = packet["letter"]
+    if letter and current() != "en":  # what is signed is English
+        letter = rejection(packet["decision"]["score"], reasons)
+    return _template().render(
+        packet={"comments": (), **packet}, reasons=reasons, letter=letter, OUTCOMES=OUTCOMES,
+        SEATS=SEATS, _=_, ngettext=ngettext, number=number, rule_words=rule_words,
+        value_words=value_words, when=_when, verdict=_verdict, percent=_percent, other=_other,
     )  # fmt: skip
-    texts = ("\n".join(section(packet)) for section in sections)
-    return "\n\n".join(text for text in texts if text) + "\n"
 
 
-def _heading(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield _("The decision on %(person)s: %(title)s", person=packet["person"], title=packet["title"])
-    yield _(
-        "Docket %(docket)s, round %(round)s, decided %(moment)s.", docket=packet["docket"],
-        round=packet["round"], moment=_when(packet["decision"]["at"]),
-    )  # fmt: skip
-    if notice := packet["notice"]:
-        yield _(notice)
+@cache
+def _template() -> Template:
+    loader = PackageLoader("likewise_service", "verify")
+    return Environment(
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        keep_trailing_newline=True,
+    ).get_template("packet.txt")  # fmt: skip
 
 
 def _when(at: str) -> str:
@@ -468,7 +468,7 @@ def _when(at: str) -> str:
     return _("on %(day)s at %(time)s UTC", day=f"{time:%Y-%m-%d}", time=f"{time:%H:%M}")
 
 
-def _word(approved: bool) -> str:
+def _verdict(approved: bool) -> str:
     return _("approved") if approved else _("rejected")
 
 
@@ -476,199 +476,6 @@ def _percent(chance: float) -> str:
     return f"{number(100 * chance, 1)} %"
 
 
-def _decision(packet: Mapping[str, Any]) -> Iterator[str]:
-    """The decision that stands comes first, then how it came about."""
-    decision = packet["decision"]
-    values = {
-        "decider": _("The institution") if packet["chance_from"] is None else _("The system"),
-        "verdict": _word(decision["approved"]), "chance": _percent(decision["chance"]),
-    }  # fmt: skip
-    yield _("The decision: %(verdict)s.", verdict=_word(decision["stands"]))
-    if decision["reconsidered"] is not None:
-        yield _(
-            "%(decider)s had %(verdict)s, at a chance of %(chance)s. A person then reconsidered.",
-            **values,
-        )
-        return
-    if decision["overridden"] is None:
-        yield _(
-            "%(decider)s %(verdict)s, at a chance of approval of %(chance)s. Nobody decided "
-            "otherwise.", **values,
-        )  # fmt: skip
-        return
-    yield _("%(decider)s had %(verdict)s, at a chance of approval of %(chance)s.", **values)
-    why = decision["override_reason"] or _("none was recorded, or it was erased")
-    if decision["overridden"] != decision["approved"]:
-        text = N_("Somebody who runs the docket then decided otherwise. Their reason: %(why)s.")
-    else:
-        text = N_("Somebody who runs the docket then decided the same. Their reason: %(why)s.")
-    yield _(text, why=why)
-
-
-def _origin_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield _("How it was decided:")
-    role, origin = packet["role"], packet["chance_from"]
-    yield "  " + _(role)
-    if origin is None:
-        return
-    values = {"kind": origin["class"], "rounds": number(origin["rounds_before"])}
-    if origin["labels_before"] is None:
-        yield "  " + _(
-            "The chance came from a policy over the class %(kind)s, which had learned from "
-            "%(rounds)s rounds.", **values,
-        )  # fmt: skip
-        return
-    yield "  " + _(
-        "The chance came from a policy over the class %(kind)s, which had learned from %(rounds)s "
-        "rounds, %(labels)s known outcomes and %(reports)s reports of the panel.",
-        labels=number(origin["labels_before"]), reports=number(origin["reports_before"]), **values,
-    )  # fmt: skip
-
-
-def _features_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    if packet["erased"]:
-        yield _("The features were erased %(moment)s.", moment=_when(packet["erased"]))
-    elif not packet["features"]:
-        yield _("The features are not part of this file.")
-    else:
-        yield _("What was known of you, as it was given:")
-        hidden = " " + _("(not shown to the panel)")
-        for feature in packet["features"]:
-            value = value_words(feature["value"])
-            yield f"  {feature['title']}: {value}{'' if feature['shown_to_panel'] else hidden}"
-
-
-def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
-    decision = packet["decision"]
-    if packet["chance_from"] is None:
-        yield _("The reasons for the chance are the institution's own. Ask it for them.")
-        return
-    if not packet["reasons"]:
-        yield _(
-            "Reasons could not be computed again: features are gone, or the policy is not kept."
-        )
-        return
-    yield _(
-        "How each feature moved the chance, under the policy that decided, with all else equal:"
-    )
-    fields = [{n: v for n, v in reason.items() if n != "words"} for reason in packet["reasons"]]
-    reasons = [Reason(**reason) for reason in fields]
-    yield from (f"  {reason.words}" for reason in reasons)
-    if decision["stands"]:
-        return
-    if decision["reconsidered"] is not None:
-        yield _("The rejection is that of whoever reconsidered; their reason is below.")
-    elif decision["approved"]:
-        yield _(
-            "The rejection is not the system's, which had approved. Its reason is that of whoever "
-            "decided otherwise, above."
-        )
-    elif packet["letter"]:
-        yield _("Main reasons for the rejection:")
-        english = current() == "en"  # as it is signed
-        letter = packet["letter"] if english else rejection(decision["score"], reasons)
-        yield from (f"  {place}. {line}" for place, line in enumerate(letter, 1))
-
-
-def _panel(packet: Mapping[str, Any]) -> Iterator[str]:
-    panel = packet["panel"]
-    if panel["looked_at"]:
-        asked = ngettext(
-            "A panel was asked, about %(num)s pair with you in it. A pair is reported if %(rule)s.",
-            "A panel was asked, about %(num)s pairs with you in it. A pair is reported if "
-            "%(rule)s.",
-            panel["pairs_asked"],
-        )
-        yield asked % {"num": number(panel["pairs_asked"]), "rule": rule_words(panel["rule"])}
-        for name, state in (panel["seats"] or {}).items():
-            yield f"  {name}: " + _(SEATS[state])
-    elif packet["outcome"] == "quiet":
-        yield _("No panel was asked about this round: its chances differ too little for a report.")
-    else:
-        yield _("No panel was asked about this round.")
-    yield from (f"  {_objection_words(objection)}" for objection in packet["objections"] or ())
-    for comment in packet.get("comments") or ():
-        words = comment["reason"] or _("the words were erased")
-        values = {"member": comment["member"], "moment": _when(comment["at"]), "words": words}
-        yield "  " + _("%(member)s commented on the round %(moment)s: %(words)s", **values)
-    if panel["looked_at"]:
-        outcome = packet["outcome"]
-        yield _(OUTCOMES[outcome]) if outcome else _("The panel has not come to an end yet.")
-    for pair in packet["reported"]:
-        text = TREATED[pair["treated"]]
-        yield "  " + _(text, other=_other(pair["other"]))
-    if packet["label"] is not None:
-        yield (
-            _("As it turned out later, says the institution, an approval would be right.")
-            if packet["label"] else
-            _("As it turned out later, says the institution, an approval would be wrong.")
-        )  # fmt: skip
-
-
 def _other(name: str) -> str:
     """Name somebody of whom nothing is said: person A, B, …"""
     return _("person %(letters)s", letters=name.removeprefix("person "))
-
-
-def _objection_words(objection: Mapping[str, Any]) -> str:
-    words = [_(
-        "%(member)s objected that you and %(other)s are similar and were treated differently.",
-        member=objection["member"], other=_other(objection["other"]),
-    )]  # fmt: skip
-    if objection["reason"]:
-        words.append(_("The reason given: %(why)s.", why=objection["reason"]))
-    if "limit" in objection:
-        words.append(_(
-            "They would accept chances that are at most %(points)s percentage points apart.",
-            points=number(100 * objection["limit"], 1),
-        ))  # fmt: skip
-    if objection["taken_back"]:
-        words.append(_("This was taken back %(moment)s.", moment=_when(objection["taken_back"])))
-    return " ".join(words)
-
-
-def _appeals_in_words(packet: Mapping[str, Any]) -> Iterator[str]:
-    """List what the person was told, and what they asked for."""
-    for notice in packet["notices"]:
-        text = TOLD[notice["occasion"]]
-        yield _(text, moment=_when(notice["given"]))
-    for appeal in packet["appeals"]:
-        opened = _when(appeal["opened"])
-        yield _("You asked that a person reconsider %(moment)s.", moment=opened)
-        for title, value in appeal["corrections"].items():
-            yield "  " + _("%(title)s should be: %(value)s", title=title, value=value_words(value))
-        if appeal["again"] is not None:
-            again = appeal["again"]
-            yield "  " + _(
-                "With that, the same policy and draw would have %(verdict)s, at a chance of "
-                "%(chance)s.", verdict=_word(again["approved"]), chance=_percent(again["chance"]),
-            )  # fmt: skip
-        yield f"  {_appeal_outcome(appeal)}"
-
-
-def _appeal_outcome(appeal: Mapping[str, Any]) -> str:
-    if appeal["approved"] is not None:
-        return _(
-            "%(reviewer)s decided %(moment)s: %(verdict)s. The reason: %(why)s.",
-            reviewer=appeal["reviewer"], moment=_when(appeal["ended"]),
-            verdict=_word(appeal["approved"]), why=appeal["reason"] or _("erased"),
-        )  # fmt: skip
-    if appeal["ended"] is not None:
-        return _("You took this back %(moment)s.", moment=_when(appeal["ended"]))
-    due = _when(appeal["due"])
-    return _("It is to be decided by a person, %(moment)s at the latest.", moment=due)
-
-
-def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
-    yield _("How to verify this file:")
-    yield "  " + _(
-        "It follows from %(count)s records of the round, in the ledger up to record %(until)s.",
-        count=number(len(packet["records"])), until=number(packet["until"]),
-    )  # fmt: skip
-    yield "  " + _(
-        "That it was given is record %(seq)s, and packet.json has the proof of that. Anybody can "
-        "check it: likewise verify packet.json --key KEY, with the key that the institution "
-        "publishes. Whoever has the ledger adds --export FOLDER, and every part is derived again.",
-        seq=number(packet["given"]["seq"]),
-    )  # fmt: skip
-    yield "  " + _("Key: %(key)s", key=packet["key"])
