@@ -16,7 +16,13 @@ from likewise_service.errors import ServiceError
 from likewise_service.language import N_, _, number
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.verify.evidence import Evidence, Replayed
-from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document, verify_all
+from likewise_service.verify.receipts import (
+    KnownKeys,
+    document_fault,
+    document_template,
+    sign_document,
+    verify_all,
+)
 from likewise_service.verify.replay import replay_evidence
 
 FORMAT = "likewise-certificate/1"
@@ -118,28 +124,6 @@ HOLDS = (
 )
 
 
-AT_MOST = N_(
-    "Over %(rounds)s rounds, on the labels that came, the learner has made at most %(errors)s "
-    "errors more than the best fixed policy of its class that is fair for this panel with room to "
-    "spare (any learner: at most %(trivial)s more)."
-)
-AT_LEAST = N_(
-    "Over %(rounds)s rounds, on the labels that came, the learner has made at least %(errors)s "
-    "errors fewer than the best fixed policy of its class that is fair for this panel with room to "
-    "spare (any learner: at most %(trivial)s more)."
-)
-COST_AT_MOST = N_(
-    "Over %(rounds)s rounds, on the labels that came, the learner's decisions have cost at most "
-    "%(errors)s more than those of the best fixed policy of its class that is fair for this panel "
-    "with room to spare (any learner: at most %(trivial)s more)."
-)
-COST_AT_LEAST = N_(
-    "Over %(rounds)s rounds, on the labels that came, the learner's decisions have cost at least "
-    "%(errors)s less than those of the best fixed policy of its class that is fair for this panel "
-    "with room to spare (any learner: at most %(trivial)s more)."
-)
-
-
 def holds_words(holds: str) -> str:
     """Say when a certificate holds, in the language in use.
 
@@ -170,60 +154,12 @@ def certificate_words(content: Mapping[str, Any]) -> str:
 
 def paragraphs(content: Mapping[str, Any]) -> list[str]:
     """Return the words of a certificate, those with one-sided labels by themselves."""
-    words = [
-        *_bound(content, content.get("loss")),
-        _("Of a single run it says little.") if content["holds"].startswith(IN_EXPECTATION) else "",
-        "" if content["wrong_reports"] else _("It takes every report to be right."),
-    ]
-    unseen = content["unseen_reports"]
-    if unseen["high"]:
-        words.append(_(
-            "The panel was not asked about everything: between %(low)s and %(high)s reports were "
-            "not seen, with probability %(chance)s at all times at once.",
-            low=number(unseen["low"]), high=number(unseen["high"]),
-            chance=_decimal(f"{unseen['confidence']:g}"),
-        ))  # fmt: skip
-    listed, part = [" ".join(filter(None, words))], content.get("one_sided")
-    if part is None:
-        return listed
-    return [*listed, one_sided_words(part, content["rounds"], content.get("loss"))]
-
-
-def one_sided_words(part: Mapping[str, Any], rounds: int, loss: str | None = None) -> str:
-    """Say what holds with high probability of the first rounds, and why not of more."""
-    words = [_("Labels come of approved people alone.")]
-    if part["rounds"]:
-        first = _("Of the first rounds, of which all have come, more is known.")
-        words += [first, *_bound(part, loss)]
-    else:
-        words.append(_("No round has all of them yet, so nothing holds with high probability."))
-    if part["incomplete"] is not None:
-        words.append(_(
-            "Rounds from number %(round)s on are not covered: there a label of an approved person "
-            "never came, or a person decided otherwise.", round=number(part["incomplete"]),
-        ))  # fmt: skip
-    elif part["rounds"] < rounds:
-        words.append(_("Others are added when the labels of all rounds before them have come."))
-    return " ".join(filter(None, words))
-
-
-def _bound(content: Mapping[str, Any], loss: str | None) -> list[str]:
-    """Say by how many errors, or what cost, the learner is worse at most, and when that holds."""
-    # A bound is rounded up: to the nearest it might be too small.
-    most, texts = math.ceil(content["regret"]), (AT_MOST, AT_LEAST)
-    counted = _("Errors are counted by the chances of approval.")
-    if loss is not None:
-        texts = (COST_AT_MOST, COST_AT_LEAST)
-        counted = _("Costs are those that the chances of approval let expect.")
-    most, text = (most, texts[0]) if most >= 0 else (-most, texts[1])
-    return [
-        _(text, rounds=number(content["rounds"]), errors=number(most),
-          trivial=number(content["trivial_regret"])),
-        counted,
-        _("It holds %(when)s.", when=holds_words(content["holds"])),
-        "" if content["informative"] else
-        _("It says nothing yet: it is no less than what holds for any learner."),
-    ]  # fmt: skip
+    text = document_template("certificate.txt").render(
+        content=content, loss=content.get("loss"), unseen=content["unseen_reports"],
+        one_sided=content.get("one_sided"), in_expectation=IN_EXPECTATION, _=_, number=number,
+        decimal=lambda chance: _decimal(f"{chance:g}"), holds_words=holds_words, ceil=math.ceil,
+    )  # fmt: skip
+    return [" ".join(part.split("\n")) for part in text.strip().split("\n\n")]
 
 
 def check_certificate(

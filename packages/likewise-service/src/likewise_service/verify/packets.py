@@ -6,10 +6,7 @@ hash, by which whoever has the ledger finds them.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from likewise.errors import LikewiseError
 from likewise.learner.settings import Learner
@@ -35,7 +32,7 @@ from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import InclusionProof
 from likewise_service.ledger.records import Payload, Record, canonical, features_of, sha256
 from likewise_service.verify.evidence import Evidence
-from likewise_service.verify.receipts import KnownKeys
+from likewise_service.verify.receipts import KnownKeys, document_template
 
 
 @dataclass(frozen=True)
@@ -442,20 +439,11 @@ def packet_words(packet: Mapping[str, Any]) -> str:
     letter = packet["letter"]
     if letter and current() != "en":  # what is signed is English
         letter = rejection(packet["decision"]["score"], reasons)
-    return _template().render(
+    return document_template("packet.txt").render(
         packet={"comments": (), **packet}, reasons=reasons, letter=letter, OUTCOMES=OUTCOMES,
         SEATS=SEATS, _=_, ngettext=ngettext, number=number, rule_words=rule_words,
         value_words=value_words, when=_when, verdict=_verdict, percent=_percent, other=_other,
     )  # fmt: skip
-
-
-@cache
-def _template() -> Template:
-    loader = PackageLoader("likewise_service", "verify")
-    return Environment(
-        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
-    ).get_template("packet.txt")  # fmt: skip
 
 
 def _when(at: str) -> str:

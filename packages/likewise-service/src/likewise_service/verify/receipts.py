@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from typing import Any, Literal
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from likewise.errors import LikewiseError
 from likewise_service.ledger.notes import Checkpoint, Verifier
@@ -106,6 +109,15 @@ def document_fault(purpose: str, document: Mapping[str, Any], keys: KnownKeys | 
     if not key.verifies(purpose, canonical(signed), str(document.get("signature"))):
         return "It was changed: its signature does not fit."
     return ""
+
+
+@cache
+def document_template(name: str) -> Template:
+    """Return the template of the words of a document, in plain text."""
+    return Environment(
+        loader=PackageLoader("likewise_service", "verify"), undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    ).get_template(name)  # fmt: skip
 
 
 Finding = Literal["found", "rewritten", "too short", "another docket", "broken"]
