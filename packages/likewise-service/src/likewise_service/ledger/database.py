@@ -8,9 +8,10 @@ import os
 import selectors
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from functools import cache
+from functools import cache, lru_cache
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +102,28 @@ def pipelined(connection: sa.Connection) -> Iterator[Any]:
             None, None, error, error_class, hide_parameters=True,
             connection_invalidated=on_postgresql and driver.closed, dialect=dialect,
         ) from error  # fmt: skip
+
+
+# The most rows of one statement.
+TOGETHER = 256
+
+
+def insert_together(driver: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows by PostgreSQL's driver: many in a statement take less than one after another."""
+    from psycopg import RawCursor
+
+    for start in range(0, len(rows), TOGETHER):
+        portion = rows[start : start + TOGETHER]
+        values = list(chain.from_iterable(portion))
+        RawCursor(driver).execute(_insertion(name, len(portion)), values)
+
+
+@lru_cache
+def _insertion(name: str, rows: int) -> bytes:
+    """Return the statement for some rows, whose values are in the order of the columns."""
+    columns, places = metadata.tables[name].columns.keys(), (f"${n}" for n in count(1))
+    values = [", ".join(islice(places, len(columns))) for _ in range(rows)]
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({'), ('.join(values)})".encode()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -24,7 +24,12 @@ from likewise_service.ledger.tiles import Log
 T = TypeVar("T")
 # Asked with every command, so in the driver's own words: nothing has to be compiled.
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
-_REQUESTS = "SELECT key, fingerprint, round FROM requests WHERE docket = {} AND key IN ({})"
+# The same, and requests by their keys after it.
+_BEGINNING = (
+    "SELECT seq, hash, '', '' FROM (SELECT seq, hash FROM events WHERE docket = {0} ORDER BY seq "
+    "DESC LIMIT 1) AS head UNION ALL SELECT 0, key, fingerprint, round FROM requests "
+    "WHERE docket = {0} AND key IN ({1})"
+)
 _REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
 # The round that a body names, as the index has it.
@@ -311,12 +316,17 @@ class Transaction(LedgerView):
         self._earlier: dict[str, tuple[str, str] | None] = {}
 
     def look_up(self, keys: Sequence[str]) -> None:
-        """Read earlier requests with some keys at once, for those who will ask for them."""
+        """Read the head and earlier requests with some keys at once, for those who will ask."""
         place = PLACEHOLDERS[self.connection.dialect.name]
-        text = _REQUESTS.format(place, ", ".join(place for _ in keys))
-        rows = self.connection.exec_driver_sql(text, (self.docket, *keys))
-        self._earlier = dict.fromkeys(keys)
-        self._earlier |= {row.key: (row.fingerprint, row.round) for row in rows}
+        text = _BEGINNING.format(place, ", ".join(place for _ in keys))
+        self.head, self._earlier = Head(), dict.fromkeys(keys)
+        for seq, name, fingerprint, round_id in self.connection.exec_driver_sql(
+            text, (self.docket, self.docket, *keys)
+        ):
+            if seq:
+                self.head = Head(seq, name)
+            else:
+                self._earlier[name] = fingerprint, round_id
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -370,7 +380,10 @@ class Transaction(LedgerView):
             with db.pipelined(self.connection) as driver:
                 cursor = driver.cursor()
                 for table, values in statements:
-                    cursor.executemany(_INSERTS[self.connection.dialect.name, table], values)
+                    if self.connection.dialect.name == "sqlite":
+                        cursor.executemany(_insertion(table), values)
+                    else:
+                        db.insert_together(driver, table, values)
                 if last is not None:
                     cursor.execute(*last)
 
@@ -475,18 +488,13 @@ class Transaction(LedgerView):
         self._change(db.snapshots.delete().where(self.of(db.snapshots)))
 
 
-def _insertion(table: sa.Table, placeholder: str) -> str:
-    """Return the statement that adds a row, whose values are in the order of the columns."""
-    names = table.columns.keys()
-    columns, places = ", ".join(names), ", ".join(placeholder for _ in names)
-    return f"INSERT INTO {table.name} ({columns}) VALUES ({places})"
+@cache
+def _insertion(name: str) -> str:
+    """Return SQLite's statement for a row, whose values are in the order of the columns."""
+    columns = db.metadata.tables[name].columns.keys()
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
 
 
-_INSERTS = {
-    (dialect, table.name): _insertion(table, placeholder)
-    for dialect, placeholder in PLACEHOLDERS.items()
-    for table in GATHERED
-}
 # An earlier date takes the place of a later one; a later one changes nothing.
 _DOCKET_ROW = (
     "INSERT INTO dockets (docket, due, numbers) VALUES ({0}, {0}, {0}) ON CONFLICT (docket) DO "
