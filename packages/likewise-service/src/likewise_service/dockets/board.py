@@ -91,14 +91,13 @@ class ReviewBoard:
         entry, moment = self._member(member), self.docket.moment()
         latest_first = set(statuses) <= set(ENDED)
         # Those whose end is not recorded, by number.
-        unended = (self._open(review, moment) for review in entry.opened.values())
-        reviews = (
+        unended = (
             review
-            for review in unended
-            if review.status in statuses
-            and (after is None or (review.number < after) == latest_first)
-            and review.number != after
+            for review in entry.opened.values()
+            if after is None or (review.number != after and (review.number < after) == latest_first)
         )
+        opened = (self._open(review, moment, statuses) for review in unended)
+        reviews = (review for review in opened if review is not None)
         ended = [status for status in statuses if status in ENDED]
         if not ended:
             return list(islice(reviews, limit))
@@ -110,7 +109,9 @@ class ReviewBoard:
     def find(self, member: str, review_id: str) -> Review:
         entry = self._member(member)
         if review_id in entry.opened:
-            return self._open(entry.opened[review_id], self.docket.moment())
+            review = self._open(entry.opened[review_id], self.docket.moment(), (*OPEN, *ENDED))
+            assert review is not None  # noqa: S101 - it has one of all statuses
+            return review
         rows = self.docket.archive.ended([review_id])
         if not rows or rows[0].member != member or rows[0].number > entry.reviews:
             sentence = N_("You have no such review. Take one from your list.")
@@ -120,10 +121,13 @@ class ReviewBoard:
     def _member(self, member: str) -> Member:
         return self.docket.seating.members.get(member, Member())
 
-    def _open(self, review: OpenReview, moment: str) -> Review:
+    def _open(self, review: OpenReview, moment: str, statuses: Sequence[str]) -> Review | None:
+        """Return a review that has not ended, if it is of one of some statuses."""
         target = review.seat.target(self.docket.projection)
-        status, key = target.status(moment), self.docket.seating.key
-        ended = target.due if status in ENDED else None
+        status = target.status(moment)
+        if status not in statuses:
+            return None
+        ended, key = target.due if status in ENDED else None, self.docket.seating.key
         return Review(review.id, target, review.number, review.seat, status, ended, key)
 
     def _ended(self, rows: Sequence[transaction.EndedReview]) -> list[Review]:

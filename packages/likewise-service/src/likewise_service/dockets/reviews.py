@@ -30,7 +30,7 @@ class Seat:
 
     def target(self, projection: Projection) -> ReviewTarget:
         """Return the review as it stands; refused to members who were never asked."""
-        round_ = projection.round(self.round)
+        round_ = projection.opened.get(self.round) or projection.round(self.round)
         if self.again is None:
             if round_.seats.get(self.member, "unasked") == "unasked":
                 raise ServiceError(
@@ -156,7 +156,8 @@ class ReviewKey:
 
     def aliases(self, review_id: str, people: Iterable[str]) -> dict[str, str]:
         """Return p1, p2, … by person: in an order that holds for this review only."""
-        order = sorted(people, key=lambda person: self._draw("person", review_id, person))
+        shared = _joined("person", review_id)
+        order = sorted(people, key=lambda person: self._digest(shared + _joined(person)))
         return {person: f"p{number}" for number, person in enumerate(order, start=1)}
 
     def repeats(self, member: str, count: int, share: float) -> bool:
@@ -172,10 +173,16 @@ class ReviewKey:
         return sorted(rounds, key=lambda name: self._draw("which", member, str(count), name))
 
     def _draw(self, *parts: str) -> str:
-        """Hash the parts, each preceded by its length, so that no two lists are alike."""
-        texts = [part.encode() for part in parts]
-        content = b"".join([len(text).to_bytes(4, "big") + text for text in texts])
-        return hmac.digest(self._key, content, "sha256").hex()
+        return self._digest(_joined(*parts)).hex()
+
+    def _digest(self, content: bytes) -> bytes:
+        return hmac.digest(self._key, content, "sha256")
+
+
+def _joined(*parts: str) -> bytes:
+    """Join parts, each preceded by its length, so that no two lists are alike."""
+    texts = [part.encode() for part in parts]
+    return b"".join([len(text).to_bytes(4, "big") + text for text in texts])
 
 
 # The number of rounds that are looked up at once, when one of them is to be shown again.

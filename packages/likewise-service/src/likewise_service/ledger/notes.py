@@ -136,8 +136,12 @@ class Checkpoint:
     def docket(self) -> str:
         return self.origin.rpartition("/")[2]
 
-    def __str__(self) -> str:
+    @cached_property
+    def _text(self) -> str:
         return f"{self.body}\n{''.join(map(signature_line, self.signatures))}"
+
+    def __str__(self) -> str:
+        return self._text
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
