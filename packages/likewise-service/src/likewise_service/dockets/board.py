@@ -96,8 +96,12 @@ class ReviewBoard:
             for review in entry.opened.values()
             if after is None or (review.number != after and (review.number < after) == latest_first)
         )
-        opened = (self._open(review, moment, statuses) for review in unended)
-        reviews = (review for review in opened if review is not None)
+        targets = ((review, review.seat.target(self.docket.projection)) for review in unended)
+        reviews = (
+            self._open(review, target, moment)
+            for review, target in targets
+            if target.status(moment) in statuses
+        )
         ended = [status for status in statuses if status in ENDED]
         if not ended:
             return list(islice(reviews, limit))
@@ -109,9 +113,9 @@ class ReviewBoard:
     def find(self, member: str, review_id: str) -> Review:
         entry = self._member(member)
         if review_id in entry.opened:
-            review = self._open(entry.opened[review_id], self.docket.moment(), (*OPEN, *ENDED))
-            assert review is not None  # noqa: S101 - it has one of all statuses
-            return review
+            review = entry.opened[review_id]
+            target = review.seat.target(self.docket.projection)
+            return self._open(review, target, self.docket.moment())
         rows = self.docket.archive.ended([review_id])
         if not rows or rows[0].member != member or rows[0].number > entry.reviews:
             sentence = N_("You have no such review. Take one from your list.")
@@ -121,13 +125,9 @@ class ReviewBoard:
     def _member(self, member: str) -> Member:
         return self.docket.seating.members.get(member, Member())
 
-    def _open(self, review: OpenReview, moment: str, statuses: Sequence[str]) -> Review | None:
-        """Return a review that has not ended, if it is of one of some statuses."""
-        target = review.seat.target(self.docket.projection)
-        status = target.status(moment)
-        if status not in statuses:
-            return None
-        ended, key = target.due if status in ENDED else None, self.docket.seating.key
+    def _open(self, review: OpenReview, target: ReviewTarget, moment: str) -> Review:
+        status, key = target.status(moment), self.docket.seating.key
+        ended = target.due if status in ENDED else None
         return Review(review.id, target, review.number, review.seat, status, ended, key)
 
     def _ended(self, rows: Sequence[transaction.EndedReview]) -> list[Review]:
