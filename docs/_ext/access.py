@@ -1,6 +1,7 @@
 """Repairs for readers by keyboard and by ear: what axe finds in theme and gallery.
 
-And styles and scripts of the gallery are loaded by its own pages alone.
+And pages are lighter: styles and scripts of the gallery are loaded by its own pages alone, and what
+only we would read in those of the theme is left out.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ REPAIRS = (
 # The name of a module may be broken after a dot, where it heads a page on a phone.
 MODULE = re.compile(r"(?<=<h1>)likewise[\w.]+(?=<a )")
 OF_THE_GALLERY = re.compile(r"\s*<(?:link|script)\b[^>]*/sg[_-][^>]*>(?:</script>)?")
+# Pictures for links that no page of ours has.
+UNUSED = re.compile(r'<symbol id="svg-(?:eye|pencil)".*?</symbol>\s*', re.DOTALL)
 
 
 def repair(app: Any, error: Exception | None) -> None:
@@ -42,8 +45,13 @@ def repair(app: Any, error: Exception | None) -> None:
         repaired = MODULE.sub(lambda name: name[0].replace(".", ".<wbr>"), repaired)
         if "gallery" not in path.relative_to(app.outdir).parts:
             repaired = OF_THE_GALLERY.sub("", repaired)
+        before, article, after = UNUSED.sub("", repaired).partition("<article")
+        repaired = re.sub(r"\n\s+", "\n", before) + article + after
         if repaired != text:
             path.write_text(repaired, encoding="utf-8")
+    colours = Path(app.outdir) / "_static" / "pygments.css"
+    plain = re.sub(r"/\*.*?\*/", "", colours.read_text(encoding="utf-8"), flags=re.DOTALL)
+    colours.write_text(re.sub(r"\s*([{};:])\s+", r"\1", plain), encoding="utf-8")
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -138,8 +138,7 @@ class Formula:
             inside = self._row("|")
             self.place += 1
             opening, closing = (
-                f'<mo fence="true" form="{form}" stretchy="false">|</mo>'
-                for form in ("prefix", "postfix")
+                f'<mo form="{form}" stretchy="false">|</mo>' for form in ("prefix", "postfix")
             )
             return f"<mrow>{opening}{inside}{closing}</mrow>"
         if token == "sqrt" and self.tokens[self.place : self.place + 1] == ["("]:
@@ -354,6 +353,13 @@ def _is_formula(text: str) -> bool:
     return bool(re.search(signs, text)) and bool(re.search(r"[^\W\d_]|\^", text))
 
 
+def _light(mathml: str) -> str:
+    """The same elements in HTML, where values of attributes need no quotes."""
+    return re.sub(
+        r'="([\w.]+)"(?=(/?))', lambda found: f"={found[1]}{' ' * bool(found[2])}", mathml
+    )
+
+
 def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     """Replace formulae of a page by MathML."""
     if app.builder.format != "html" or page.startswith("gallery/"):
@@ -367,7 +373,7 @@ def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
                 if line.strip()
             ]
             block.replace_self(
-                nodes.raw("", f'<div class="formula">{"".join(lines)}</div>', format="html")
+                nodes.raw("", f'<div class="formula">{_light("".join(lines))}</div>', format="html")
             )
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(
@@ -391,7 +397,7 @@ def _set_in(text: nodes.Text, *, everything: bool) -> None:
         if not everything and not RAISED.search(said[start:end]):
             continue
         parts += [nodes.Text(said[place:start])] if start > place else []
-        parts.append(nodes.raw("", Formula(said[start:end]).mathml(), format="html"))
+        parts.append(nodes.raw("", _light(Formula(said[start:end]).mathml()), format="html"))
         place = end
     if parts:
         text.parent.replace(text, [*parts, nodes.Text(said[place:])])
