@@ -19,6 +19,8 @@ REPAIRS = (
     (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
     (r'<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
     (r'<th class="head"><p></p></th>', "<td></td>"),
+    # The name of a type that stands for a dozen.
+    (r"<em>TypeAliasForwardRef</em><em>\(</em><em>'(\w+)'</em><em>\)", r"<em>\1"),
     # The empty line that ends an example in Markdown is no part of it.
     (r"\n\s*\n</pre>", "\n</pre>"),
     # The gallery's links lie over its pictures, and their text is hidden.
@@ -56,5 +58,5 @@ def repair(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx when to repair them."""
-    app.connect("build-finished", repair)
+    app.connect("build-finished", repair, priority=900)  # when the theme has written its colours
     return {"parallel_read_safe": True}
