@@ -42,6 +42,7 @@ sphinx_gallery_conf = {
 # A class says what its parameters are; a table below it lists them with their types.
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
+autodoc_type_aliases = {"npt.ArrayLike": "ArrayLike"}  # not the dozen types that it stands for
 autodoc_member_order = "bysource"
 autosummary_generate = False
 copybutton_prompt_text, copybutton_prompt_is_regexp = r">>> |\.\.\. |\$ ", True

@@ -326,6 +326,16 @@ def test_bars_enclose_what_is_between_them() -> None:
     assert bars("P(a | b)·|H|") == [None, "prefix", "postfix"]
 
 
+def test_a_long_formula_may_be_broken_before_a_relation_outside_brackets() -> None:
+    long = "E[J_i·1[ŷ_i = 1] | y] = q_i·E J_i ≤ |a − b| + max S"
+    assert formulae._lines(long) == ["E[J_i·1[ŷ_i = 1] | y] ", "= q_i·E J_i ", "≤ |a − b| + max S"]
+    assert formulae._lines("a = b ≤ c") == ["a = b ≤ c"]
+    light = formulae._light(formulae.Formula("ln q + E [x]").mathml())
+    assert light.startswith("<math><mi>ln\u2009</mi><mi>q</mi>")
+    assert "<mspace width=.17em /><mo>[" in light
+    assert "<mo stretchy=false>(" in formulae._light(formulae.Formula("f(x_t)").mathml())
+
+
 def test_every_formula_of_the_theory_is_well_formed() -> None:
     text = (ROOT / "docs/research/theory.md").read_text(encoding="utf-8")
     found = [text[a:b] for a, b in formulae.formulae_in(text)]

@@ -1,6 +1,7 @@
 """Repairs for readers by keyboard and by ear: what axe finds in theme and gallery.
 
-And styles and scripts of the gallery are loaded by its own pages alone.
+And pages are lighter: styles and scripts of the gallery are loaded by its own pages alone, and what
+only we would read in those of the theme is left out.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ REPAIRS = (
     (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
     (r'<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
     (r'<th class="head"><p></p></th>', "<td></td>"),
+    # The name of a type that stands for a dozen.
+    (r"<em>TypeAliasForwardRef</em><em>\(</em><em>'(\w+)'</em><em>\)", r"<em>\1"),
     # The empty line that ends an example in Markdown is no part of it.
     (r"\n\s*\n</pre>", "\n</pre>"),
     # The gallery's links lie over its pictures, and their text is hidden.
@@ -29,6 +32,8 @@ REPAIRS = (
 # The name of a module may be broken after a dot, where it heads a page on a phone.
 MODULE = re.compile(r"(?<=<h1>)likewise[\w.]+(?=<a )")
 OF_THE_GALLERY = re.compile(r"\s*<(?:link|script)\b[^>]*/sg[_-][^>]*>(?:</script>)?")
+# Pictures for links that no page of ours has.
+UNUSED = re.compile(r'<symbol id="svg-(?:eye|pencil)".*?</symbol>\s*', re.DOTALL)
 
 
 def repair(app: Any, error: Exception | None) -> None:
@@ -42,11 +47,16 @@ def repair(app: Any, error: Exception | None) -> None:
         repaired = MODULE.sub(lambda name: name[0].replace(".", ".<wbr>"), repaired)
         if "gallery" not in path.relative_to(app.outdir).parts:
             repaired = OF_THE_GALLERY.sub("", repaired)
+        before, article, after = UNUSED.sub("", repaired).partition("<article")
+        repaired = re.sub(r"\n\s+", "\n", before) + article + after
         if repaired != text:
             path.write_text(repaired, encoding="utf-8")
+    colours = Path(app.outdir) / "_static" / "pygments.css"
+    plain = re.sub(r"/\*.*?\*/", "", colours.read_text(encoding="utf-8"), flags=re.DOTALL)
+    colours.write_text(re.sub(r"\s*([{};:])\s+", r"\1", plain), encoding="utf-8")
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx when to repair them."""
-    app.connect("build-finished", repair)
+    app.connect("build-finished", repair, priority=900)  # when the theme has written its colours
     return {"parallel_read_safe": True}

@@ -48,6 +48,8 @@ TOKEN = re.compile(
 RELATIONS = "=≠≤≥<>∈∼∝→≪≫"
 THIN = '<mspace width=".17em"/>'
 SIGNS = set(f"+−·/×‖{RELATIONS}")
+# A formula of more characters may be broken, and no line begins with the comma after one.
+LONG, JOINER = 32, "\u2060"
 LEADING = ("Σ", "Π", "∫", "E", "P", "Δ")
 
 
@@ -138,8 +140,7 @@ class Formula:
             inside = self._row("|")
             self.place += 1
             opening, closing = (
-                f'<mo fence="true" form="{form}" stretchy="false">|</mo>'
-                for form in ("prefix", "postfix")
+                f'<mo form="{form}" stretchy="false">|</mo>' for form in ("prefix", "postfix")
             )
             return f"<mrow>{opening}{inside}{closing}</mrow>"
         if token == "sqrt" and self.tokens[self.place : self.place + 1] == ["("]:
@@ -354,6 +355,29 @@ def _is_formula(text: str) -> bool:
     return bool(re.search(signs, text)) and bool(re.search(r"[^\W\d_]|\^", text))
 
 
+def _light(mathml: str) -> str:
+    """The same in HTML: values need no quotes, and the space after ln is a part of its name.
+
+    Brackets around nothing that is high do not stretch, whatever they are told.
+    """
+    if not re.search(r"<m(?!ath|i>|n>|o>|o |space|text)", mathml) and "<mo form" not in mathml:
+        mathml = mathml.replace(' stretchy="false"', "")
+    named = re.sub(rf"(?<=\w\w)</mi>{re.escape(THIN)}", "\u2009</mi>", mathml)
+    return re.sub(r'="([\w.]+)"(?=(/?))', lambda found: f"={found[1]}{' ' * bool(found[2])}", named)
+
+
+def _lines(text: str) -> list[str]:
+    """A formula of a sentence, in parts between which a line may end: before = and the like."""
+    parts, depth, bars = [""], 0, 0
+    for token in TOKEN.findall(text) if len(text) > LONG else [text]:
+        depth += (token in CLOSING) - (token in CLOSING.values())
+        bars += token == "|" and depth == 0
+        if token in RELATIONS and depth == 0 and bars % 2 == 0 and parts[-1]:
+            parts.append("")
+        parts[-1] += token
+    return parts
+
+
 def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
     """Replace formulae of a page by MathML."""
     if app.builder.format != "html" or page.startswith("gallery/"):
@@ -367,7 +391,7 @@ def set_formulae(app: Any, doctree: nodes.document, page: str) -> None:
                 if line.strip()
             ]
             block.replace_self(
-                nodes.raw("", f'<div class="formula">{"".join(lines)}</div>', format="html")
+                nodes.raw("", f'<div class="formula">{_light("".join(lines))}</div>', format="html")
             )
     for text in list(doctree.findall(nodes.Text)):
         if not isinstance(
@@ -391,7 +415,9 @@ def _set_in(text: nodes.Text, *, everything: bool) -> None:
         if not everything and not RAISED.search(said[start:end]):
             continue
         parts += [nodes.Text(said[place:start])] if start > place else []
-        parts.append(nodes.raw("", Formula(said[start:end]).mathml(), format="html"))
+        broken = [_light(Formula(part).mathml()) for part in _lines(said[start:end])]
+        joined = JOINER if re.match(r"[,.;:)]", said[end:]) else ""
+        parts.append(nodes.raw("", "".join(broken) + joined, format="html"))
         place = end
     if parts:
         text.parent.replace(text, [*parts, nodes.Text(said[place:])])
