@@ -13,12 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from likewise.hypotheses.base import GibbsPolicy, HypothesisClass, Points
+from likewise.hypotheses.base import GibbsPolicy, HypothesisClass
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import ExponentialWeights, Perturbed
@@ -26,12 +24,12 @@ from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
 from likewise.simulate.learners import baseline
-from likewise.simulate.rounds import VIEW_DRAWS
+from likewise.simulate.rounds import VIEW_DRAWS, Feedback
 from likewise.validation import choice, within
 from studies.baselines.encoding import (
     OWN,
+    Decisions,
     EncodedPredecessor,
-    Round,
     WeightedPredecessor,
     exact_weights,
     horizon_of,
@@ -59,7 +57,13 @@ class PerturbedPredecessor(EncodedPredecessor):
         choice("engine", self.engine, ENGINES, "They all agree.")
         # Labels are one-sided for those that resample.
         self.feedback = "one-sided" if self.redraws else "full"
-        self.begin(self.copies)
+        self.begin_with(self.copies)
+        self._calls = 0
+
+    @property
+    def calls(self) -> int:
+        """Hypotheses that were asked for."""
+        return self._calls
 
     @property
     def dimension(self) -> int:
@@ -85,24 +89,23 @@ class PerturbedPredecessor(EncodedPredecessor):
         scales = np.array([self.scale])
         return Perturbed(self.hypotheses, self.costs, scales, self.dimension, self.engine)
 
-    def play(self, points: Points) -> Round:
+    def play(self, people: People) -> tuple[IntArray, Decisions]:  # noqa: ARG002
         """The share of R draws that approve, one of these draws, and redraws until it repeats."""
         law = self._law()
         stream = Stream(self.seed, Purpose.ELICIT, self.number)
-        approvals = law.approvals(points, stream, first_draw=0, draws=self.elicited)
+        approvals = law.approvals(self.points, stream, first_draw=0, draws=self.elicited)
         counts = approvals.sum(axis=0, dtype=np.int64).tolist()
-        scores = scores_of((n, self.elicited) for n in counts)
         chosen = Stream(self.seed, Purpose.DECIDE, self.number).below(self.elicited)
         approved = approvals[chosen].astype(bool)
         self._calls += self.elicited + self.redraws
-        weights = [ONE] * len(scores)
+        self.weights = [ONE] * len(counts)
         if self.redraws:
             stream = Stream(self.seed, Purpose.MIX, self.number)
-            again = law.approvals(points, stream, first_draw=0, draws=self.redraws).astype(bool)
-            repeated = again == approved
+            again = law.approvals(self.points, stream, first_draw=0, draws=self.redraws)
+            repeated = again.astype(bool) == approved
             repeated[-1] = True
-            weights = [int(n) * ONE for n in (repeated.argmax(axis=0) + 1).tolist()]
-        return Round(scores, approved, weights)
+            self.weights = [int(n) * ONE for n in (repeated.argmax(axis=0) + 1).tolist()]
+        return scores_of((n, self.elicited) for n in counts), approved
 
     def chances(self, people: People) -> IntArray:
         """From draws that nobody else uses."""
@@ -166,7 +169,7 @@ class Exp2(WeightedPredecessor):
         within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
         remedy = "bechavod-roth needs an oracle alone."
         self._flat = exact_weights(self.hypotheses, self.name, remedy).with_prior("flat")
-        self.begin(self.copies)
+        self.begin_with(self.copies)
 
     @property
     def temperature(self) -> float:
@@ -178,9 +181,7 @@ class Exp2(WeightedPredecessor):
     def weigh(self) -> GibbsPolicy:
         return self._flat.weigh(self.costs, self.temperature * ONE)
 
-    def weights_of(
-        self, weights: Sequence[tuple[int, int]], approved: npt.NDArray[np.bool_]
-    ) -> list[int]:
+    def weights_of(self, weights: Sequence[tuple[int, int]], approved: Decisions) -> list[int]:
         """One over the chance of what was chosen."""
         return [
             (total * ONE) // (weight if yes else total - weight)
@@ -214,7 +215,7 @@ class FixedTradeOff(WeightedPredecessor):
         self._exact = exact_weights(self.hypotheses, self.name)
         self._x = ExponentialWeights().default_x(self.hypotheses)
         self._squares = 0.0
-        self.begin(copies=1)
+        self.begin_with(copies=1)
 
     @property
     def lam(self) -> float:
@@ -226,14 +227,14 @@ class FixedTradeOff(WeightedPredecessor):
         scale = self._x * math.sqrt(largest * largest + self._squares) * ONE
         return self._exact.weigh(self.costs, scale)
 
-    def hear(self, event: Audited | Labelled | Any) -> None:
+    def hear(self, event: Feedback) -> None:
         """Charge lam for a report, and 1/k for an error."""
         if isinstance(event, Labelled):
-            self._charge(self._places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
+            self.charge(self.places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
             self._squares += 1.0 / self.k
         elif isinstance(event, Audited) and event.pairs:
             lam = to_units(self.price) // len(event.pairs)
             for over, under in event.pairs:
-                self._charge(self._places[over], lam)
-                self._charge(self._places[under], -lam)
+                self.charge(self.places[over], lam)
+                self.charge(self.places[under], -lam)
             self._squares += (2.0 * self.price) * (2.0 * self.price + 2.0)

@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, LikewiseError, ParameterError
+from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses.base import ExactWeights, GibbsPolicy, HypothesisClass, Points, score
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.rounds import Deployment
@@ -30,6 +30,7 @@ from likewise.people.schema import People
 from likewise.simulate.rounds import Algorithm, Feedback
 from likewise.validation import integer
 
+Decisions = npt.NDArray[np.bool_]
 OWN = "1 is the predecessor's own."
 """What to do about a divisor of its noise or widths that makes no sense."""
 
@@ -70,6 +71,14 @@ class Predecessor(Algorithm):
     eps: float
     seed: int
 
+    def begin(self) -> None:
+        """Nothing has been charged yet."""
+        self.costs = self.hypotheses.no_costs()
+        self.number = 0
+        self.points: Points = np.zeros(0)
+        self.places: dict[str, int] = {}
+        self.scores: IntArray = np.zeros(0, dtype=np.int64)
+
     def fresh(self) -> Self:
         """The same settings, before the first round."""
         return replace(self)
@@ -82,6 +91,27 @@ class Predecessor(Algorithm):
         """The settings that all have, and its own."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**values, "hypotheses": self.hypotheses.spec()}
+
+    @abstractmethod
+    def play(self, people: People) -> tuple[IntArray, Decisions]:
+        """Scores and decisions of the round ``number``, from what was heard so far."""
+
+    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
+        """Decide, and remember who came."""
+        self.number += 1
+        self.points = self.hypotheses.locate(people)
+        self.places = {name: place for place, name in enumerate(people.ids)}
+        self.scores, approved = self.play(people)
+        return Deployment(f"r{self.number}", people.ids, self.scores, approved)
+
+    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
+        """The scores themselves: what is deployed is the policy that was estimated."""
+        return self.scores
+
+    def charge(self, place: int, cost: int) -> None:
+        """Charge a cost in units to the approval of somebody in the round."""
+        point, amount = self.points[place : place + 1], np.array([cost], dtype=np.int64)
+        self.costs = self.hypotheses.charge(self.costs, point, amount)
 
 
 def scores_of(weights: Iterable[tuple[int, int]]) -> IntArray:
@@ -124,89 +154,47 @@ class Copies:
         """One-sided: the loss ½ of rejecting, estimated by J′, which approving would save."""
         return -(weight // 2)
 
-    def over(self, approved: bool, weight: int) -> int:
-        """The cost of the person whom a report says was favoured: copies of label 0."""
-        if not self.one_sided:
-            return self.count * ONE
-        return self.count * (self.label(0, weight) if approved else self.rejected(weight))
+    def report(self, y: int, approved: bool, weight: int) -> int:
+        """The cost of one of a reported pair: copies of label 0 of the favoured, of 1 of the other.
 
-    def under(self, approved: bool, weight: int) -> int:
-        """The cost of the other person: copies of label 1."""
-        if not self.one_sided:
-            return -self.count * ONE
-        return self.count * (self.label(1, weight) if approved else self.rejected(weight))
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """A round as it was played: scores, decisions, and J of the decided, in units."""
-
-    scores: IntArray
-    approved: npt.NDArray[np.bool_]
-    weights: list[int]
+        >>> Copies(2, one_sided=False).report(0, approved=True, weight=ONE) // ONE
+        2
+        """
+        known = approved or not self.one_sided
+        return self.count * (self.label(y, weight) if known else self.rejected(weight))
 
 
 @dataclass(eq=False)
 class EncodedPredecessor(Predecessor):
-    """A predecessor that charges copies: its costs so far, and the policy that they make."""
+    """A predecessor that charges copies; ``weights`` are J of the decided, in units."""
 
-    def begin(self, copies: int) -> None:
+    def begin_with(self, copies: int) -> None:
         """Nothing has been charged yet; a report stands for ``copies`` copies of each side."""
+        self.begin()
         self.charges = Copies(copies, one_sided=self.feedback == "one-sided")
-        self.costs = self.hypotheses.no_costs()
-        self.number = 0
-        self._calls = 0
-        self._points: Points | None = None
-        self._places: dict[str, int] = {}
-        self._round: Round | None = None
+        self.approved: Decisions = np.zeros(0, dtype=np.bool_)
+        self.weights: list[int] = []
 
-    @property
-    def calls(self) -> int:
-        """Hypotheses that were asked for."""
-        return self._calls
-
-    @abstractmethod
-    def play(self, points: Points) -> Round:
-        """Scores and decisions of the round ``number``, from the costs so far."""
-
-    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
+    def deploy(self, people: People, panel: str) -> Deployment:
         """Decide; the rejected are charged at once where labels are one-sided."""
-        self.number += 1
-        self._points = self.hypotheses.locate(people)
-        self._places = {name: place for place, name in enumerate(people.ids)}
-        self._round = round_ = self.play(self._points)
+        deployment = super().deploy(people, panel)
+        self.approved = deployment.approved
         if self.charges.one_sided:
-            for place in np.flatnonzero(~round_.approved).tolist():
-                self._charge(place, self.charges.rejected(round_.weights[place]))
-        return Deployment(f"r{self.number}", people.ids, round_.scores, round_.approved)
-
-    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
-        """The scores themselves: what is deployed is the policy that was estimated."""
-        return self._now()[1].scores
+            for place in np.flatnonzero(~self.approved).tolist():
+                self.charge(place, self.charges.rejected(self.weights[place]))
+        return deployment
 
     def hear(self, event: Feedback) -> None:
         """Charge a report as its copies, and a label."""
-        _, round_ = self._now()
         if isinstance(event, Audited):
-            for over, under in event.pairs:
-                high, low = self._places[over], self._places[under]
-                cost = self.charges.over(bool(round_.approved[high]), round_.weights[high])
-                self._charge(high, cost // len(event.pairs))
-                cost = self.charges.under(bool(round_.approved[low]), round_.weights[low])
-                self._charge(low, cost // len(event.pairs))
+            for pair in event.pairs:
+                for y, place in enumerate(self.places[person] for person in pair):
+                    approved, weight = bool(self.approved[place]), self.weights[place]
+                    cost = self.charges.report(y, approved, weight)
+                    self.charge(place, cost // len(event.pairs))
         elif isinstance(event, Labelled):
-            place = self._places[event.person]
-            self._charge(place, self.charges.label(int(event.label), round_.weights[place]))
-
-    def _charge(self, place: int, cost: int) -> None:
-        points = self._now()[0]
-        amount = np.array([cost], dtype=np.int64)
-        self.costs = self.hypotheses.charge(self.costs, points[place : place + 1], amount)
-
-    def _now(self) -> tuple[Points, Round]:
-        if self._points is None or self._round is None:
-            raise LikewiseError("There is no round before somebody has been deployed to.")
-        return self._points, self._round
+            place = self.places[event.person]
+            self.charge(place, self.charges.label(int(event.label), self.weights[place]))
 
 
 @dataclass(eq=False)
@@ -217,19 +205,18 @@ class WeightedPredecessor(EncodedPredecessor):
     def weigh(self) -> GibbsPolicy:
         """The policy that the costs so far make."""
 
-    def weights_of(
-        self, weights: Sequence[tuple[int, int]], approved: npt.NDArray[np.bool_]  # noqa: ARG002
-    ) -> list[int]:  # fmt: skip
+    def weights_of(self, weights: Sequence[tuple[int, int]], approved: Decisions) -> list[int]:  # noqa: ARG002
         """J of the decided, in units: 1 with full information."""
         return [ONE] * len(weights)
 
-    def play(self, points: Points) -> Round:
+    def play(self, people: People) -> tuple[IntArray, Decisions]:  # noqa: ARG002
         """The weights themselves, and one draw of them."""
         policy = self.weigh()
-        weights = policy.approval(points)
+        weights = policy.approval(self.points)
         stream = Stream(self.seed, Purpose.DECIDE, self.number)
-        approved = policy.draw(points, stream, 0).astype(bool)
-        return Round(scores_of(weights), approved, self.weights_of(weights, approved))
+        approved = policy.draw(self.points, stream, 0).astype(bool)
+        self.weights = self.weights_of(weights, approved)
+        return scores_of(weights), approved
 
     def chances(self, people: People) -> IntArray:
         """Exactly."""

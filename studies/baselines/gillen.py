@@ -25,7 +25,6 @@ from likewise.errors import LikewiseError
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.trees import LinearByIntercepts
 from likewise.learner.events import Audited, Labelled
-from likewise.learner.rounds import Deployment
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.metrics import Mahalanobis
@@ -37,7 +36,7 @@ from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
 from likewise.simulate.world import Encounter, Steady, numbered, setting
 from likewise.validation import within
-from studies.baselines.encoding import OWN, Predecessor, horizon_of
+from studies.baselines.encoding import OWN, Decisions, Predecessor, horizon_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +75,6 @@ class Ellipsoid:
         centre = self.centre - step / (n + 1) if smaller else self.centre + step / (n + 1)
         shape = self.shape - step[:, None] * step * (2.0 / (n + 1))
         return Ellipsoid(centre, shape * (n * n / (n * n - 1.0)))
-
-    def contains(self, w: FloatArray, slack: float = 1e-9) -> bool:
-        apart = w - self.centre
-        solved: FloatArray = np.linalg.solve(self.shape, apart).astype(np.float64)
-        return _dot(apart, solved) <= 1 + slack
 
 
 def _dot(one: FloatArray, other: FloatArray) -> float:
@@ -129,11 +123,9 @@ class Gillen(Predecessor):
         # ‖A·apart‖ is at most 1 for apart of norm 2 or less, cut off there: ‖AᵀA‖_F ≤ sqrt(d).
         self.distances = {pair: Ellipsoid.ball(n * (n + 1) // 2, math.sqrt(n)) for pair in places}
         self.gram, self.moments = np.eye(n), np.zeros(n)
-        self.number = 0
         self._x: FloatArray = np.zeros((0, n))
-        self._ids: tuple[str, ...] = ()
-        self._scores = np.zeros(0, dtype=np.int64)
         self._guesses: FloatArray = np.zeros((0, 0))
+        self.begin()
 
     @property
     def sensitivity(self) -> int:
@@ -159,33 +151,26 @@ class Gillen(Predecessor):
         """The p that would be played."""
         return np.rint(self._solved(people)[1] * ONE).astype(np.int64)
 
-    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
+    def play(self, people: People) -> tuple[IntArray, Decisions]:
         """Solve the program, and choose everybody with their own p."""
-        self.number += 1
         self._x, p, self._guesses = self._solved(people)
-        self._ids = people.ids
-        self._scores = np.rint(p * ONE).astype(np.int64)
         coins = Stream(self.seed, Purpose.DECIDE, self.number).uniforms(0, 1, len(p))[0]
-        return Deployment(f"r{self.number}", people.ids, self._scores, coins < p)
-
-    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
-        return self._scores
+        return np.rint(p * ONE).astype(np.int64), coins < p
 
     def hear(self, event: Feedback) -> None:
         """A reward of the chosen, or the pairs that the auditor names."""
         if isinstance(event, Labelled):
-            x = self._x[self._ids.index(event.person)]
+            x = self._x[self.places[event.person]]
             self.gram = self.gram + x[:, None] * x
             self.moments = self.moments + x * (2.0 * event.label - 1.0)
         elif isinstance(event, Audited):
-            place = {name: n for n, name in enumerate(self._ids)}
-            named = {frozenset((place[over], place[under])) for over, under in event.pairs}
-            for pair in itertools.combinations(range(len(self._ids)), 2):
+            named = {frozenset(self.places[person] for person in pair) for pair in event.pairs}
+            for pair in itertools.combinations(range(len(self.places)), 2):
                 self._learn(pair, named=frozenset(pair) in named)
 
     def _learn(self, pair: tuple[int, int], *, named: bool) -> None:
         i, j = pair
-        gap = abs(int(self._scores[i]) - int(self._scores[j])) / ONE
+        gap = abs(int(self.scores[i]) - int(self.scores[j])) / ONE
         guess = float(self._guesses[i, j])
         tight = gap >= guess - max(TIGHT, 2.0 / ONE) and guess < 1.0
         if not named and not tight:
@@ -223,10 +208,10 @@ def fair_choice(rewards: FloatArray, distances: FloatArray) -> FloatArray:
     over, under = np.nonzero(~np.eye(k, dtype=bool))
     rows = np.eye(k)[over] - np.eye(k)[under]
     bounds = distances[over, under]
-    found = linprog(-rewards, A_ub=rows, b_ub=bounds, bounds=(0.0, 1.0), method="highs")
-    if not found.success:
-        raise LikewiseError(f"The linear program of gillen was not solved: {found.message}")
-    return np.clip(np.asarray(found.x, dtype=np.float64), 0.0, 1.0)
+    program = linprog(-rewards, A_ub=rows, b_ub=bounds, bounds=(0.0, 1.0), method="highs")
+    if not program.success:
+        raise LikewiseError(f"The linear program of gillen was not solved: {program.message}")
+    return np.clip(np.asarray(program.x, dtype=np.float64), 0.0, 1.0)
 
 
 # Shifted by 1, so that a boundary through the middle has intercepts.

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.hypotheses.base import HypothesisClass, Points, score
+from likewise.hypotheses.base import HypothesisClass, score
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import engine_for
-from likewise.learner.rounds import Deployment
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap
@@ -33,7 +32,7 @@ from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
 from likewise.validation import within
-from studies.baselines.encoding import OWN, Predecessor, exact_weights
+from studies.baselines.encoding import OWN, Decisions, Predecessor, exact_weights
 
 # M begins as START times the unit matrix: with none, gaps that tell nothing are all it would play.
 START, SHARPNESS = 0.05, 10.0
@@ -146,21 +145,20 @@ class LearntMetric(Predecessor):
         n = features_of(schema, np.zeros((1, len(schema.features))), self._names).shape[1]
         self.matrix = START * np.eye(n)
         self._squares = 0.0
-        self.costs = self.hypotheses.no_costs()
-        self.number = 0
-        self._people: People | None = None
-        self._points: Points = np.zeros(0)
-        self._scores = np.zeros(0, dtype=np.int64)
+        self.begin()
 
     @property
     def sensitivity(self) -> int:
         return to_units(self.alpha - self.kappa_share * self.eps)
 
     def chances(self, people: People) -> IntArray:
-        """The fair choice for these people, by what is known now."""
+        """The fair choice for these people in the next round, by what is known now."""
+        return self._fair(people, self.number + 1)
+
+    def _fair(self, people: People, number: int) -> IntArray:
         # A third of the bound's best temperature, as for accuracy-only.
         x = 1.0 / (6.0 * math.sqrt(max(self._exact.log_inverse_prior, 1.0)))
-        scale = x * math.sqrt(self.number + 1.0) * ONE
+        scale = x * math.sqrt(number) * ONE
         policy = engine_for("compiled", self.hypotheses).weigh(self._exact, self.costs, scale)
         weights = policy.approval(self.hypotheses.locate(people))
         rewards = np.array([2.0 * score(w, total) / ONE - 1.0 for w, total in weights])
@@ -169,51 +167,41 @@ class LearntMetric(Predecessor):
 
     def distances(self, people: People) -> FloatArray:
         """The learnt distances sqrt(vᵀMv) between all people."""
-        squares: FloatArray = np.einsum("ijk,ijk->ij", *self._products(people))
-        return np.sqrt(np.maximum(0.0, squares))
+        return np.sqrt(np.maximum(0.0, self._squared(self._differences(people))))
 
-    def _products(self, people: People) -> tuple[FloatArray, FloatArray]:
-        """All v, and all Mv."""
+    def _differences(self, people: People) -> FloatArray:
+        """All v."""
         features = features_of(people.schema, people.x, self._names)
-        apart = features[:, None] - features
-        return apart, apart @ self.matrix
+        return features[:, None] - features
 
-    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
+    def _squared(self, apart: FloatArray) -> FloatArray:
+        squares: FloatArray = np.einsum("ijk,ijk->ij", apart, apart @ self.matrix)
+        return squares
+
+    def play(self, people: People) -> tuple[IntArray, Decisions]:
         """The fair choice, and everybody's own draw of it."""
-        self._people, self._scores = people, self.chances(people)
-        self._points = self.hypotheses.locate(people)
-        self.number += 1
+        scores = self._fair(people, self.number)
         uniforms = Stream(self.seed, Purpose.DECIDE, self.number).uniforms(0, len(people), 1)[:, 0]
-        approved = uniforms * ONE < self._scores
-        return Deployment(f"r{self.number}", people.ids, self._scores, approved)
-
-    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
-        return self._scores
+        self._apart = self._differences(people)
+        return scores, uniforms * ONE < scores
 
     def hear(self, event: Feedback) -> None:
         """Charge a label; take a step on the comparisons that an audit implies."""
-        people = self._people
-        if people is None:
-            return
         if isinstance(event, Labelled):
-            place = people.ids.index(event.person)
-            amount = np.array([(1 - 2 * event.label) * ONE // self.k], dtype=np.int64)
-            self.costs = self.hypotheses.charge(self.costs, self._points[place : place + 1], amount)
+            self.charge(self.places[event.person], (1 - 2 * event.label) * ONE // self.k)
         elif isinstance(event, Audited):
-            self._learn(people, [
-                (people.ids.index(over), people.ids.index(under)) for over, under in event.pairs
-            ])  # fmt: skip
+            self._learn([(self.places[over], self.places[under]) for over, under in event.pairs])
 
-    def _learn(self, people: People, reported: list[tuple[int, int]]) -> None:
-        gaps = (self._scores[:, None] - self._scores) / ONE
+    def _learn(self, reported: list[tuple[int, int]]) -> None:
+        apart = self._apart
+        gaps = (self.scores[:, None] - self.scores) / ONE
         beyond = np.maximum(0.0, gaps - self.sensitivity / ONE)
         least = max((gaps[pair] for pair in reported), default=0.0)
         # +1 where the pair is nearer than ``beyond``, −1 where it is not, 0 where nobody knows.
         sides = np.where((beyond > 0) & (gaps > least), -1.0, 0.0)
         for pair in reported:
             sides[pair] = 1.0
-        apart, products = self._products(people)
-        far = beyond * beyond - np.einsum("ijk,ijk->ij", apart, products)
+        far = beyond * beyond - self._squared(apart)
         force = sides / (1.0 + np.exp(np.clip(sides * SHARPNESS * far, -50.0, 50.0)))
         force = np.where(force > 0, self.caution * force, force)
         if not force.any():

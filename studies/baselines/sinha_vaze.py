@@ -77,7 +77,7 @@ class SinhaVaze(WeightedPredecessor):
         self.growth = self.steepness / (root * self._log_size)
         self.excess = 0.0  # Q
         self._incurred = 0.0
-        self.begin(copies=1)
+        self.begin_with(copies=1)
 
     @property
     def sensitivity(self) -> int:
@@ -97,17 +97,16 @@ class SinhaVaze(WeightedPredecessor):
 
     def hear(self, event: Feedback) -> None:
         """Charge 1/k for an error; for a report, first add its violation to Q, then charge Φ′."""
-        scores = self._now()[1].scores
         if isinstance(event, Labelled):
-            place = self._places[event.person]
-            self._charge(place, (1 - 2 * int(event.label)) * ONE // self.k)
-            self._incurred += abs(int(scores[place]) - event.label * ONE) / (ONE * self.k)
+            place = self.places[event.person]
+            self.charge(place, (1 - 2 * int(event.label)) * ONE // self.k)
+            self._incurred += abs(int(self.scores[place]) - event.label * ONE) / (ONE * self.k)
         elif isinstance(event, Audited) and event.pairs:
-            pairs = [(self._places[over], self._places[under]) for over, under in event.pairs]
-            gaps = [int(scores[over] - scores[under]) - self.sensitivity for over, under in pairs]
+            pairs = [(self.places[over], self.places[under]) for over, under in event.pairs]
+            gaps = [int(self.scores[a] - self.scores[b]) - self.sensitivity for a, b in pairs]
             violation = sum(gaps) / (ONE * len(gaps))
             self.excess += violation
             self._incurred += self.lam * violation
             for over, under in pairs:
-                self._charge(over, to_units(self.lam) // len(pairs))
-                self._charge(under, -(to_units(self.lam) // len(pairs)))
+                self.charge(over, to_units(self.lam) // len(pairs))
+                self.charge(under, -(to_units(self.lam) // len(pairs)))
