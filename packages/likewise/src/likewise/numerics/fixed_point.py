@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from likewise.validation import integer, real
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
+Number = TypeVar("Number", np.int64, np.float64)
 
 BITS = 20
 ONE = 1 << BITS
@@ -39,7 +41,7 @@ def from_units(units: int) -> float:
     return integer("units", units, -(1 << 1000), 1 << 1000, "It is an integer of 2^-20.") / ONE
 
 
-def read_only(array: IntArray) -> IntArray:
+def read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """A view of an array through which it cannot be changed."""
     if not array.flags.writeable:
         return array
