@@ -188,7 +188,7 @@ class LearntMetric(Predecessor):
     def hear(self, event: Feedback) -> None:
         """Charge a label; take a step on the comparisons that an audit implies."""
         if isinstance(event, Labelled):
-            self.charge(self.places[event.person], (1 - 2 * event.label) * ONE // self.k)
+            self.charge(self.places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
         elif isinstance(event, Audited):
             self._learn([(self.places[over], self.places[under]) for over, under in event.pairs])
 
