@@ -86,7 +86,7 @@ class _Subsets(OverColumns):
 
 
 class Conjunctions(_Subsets):
-    """Approve whoever has all of some flags: h_S(x) = ∧_{i∈S} x_i, and the constant 0.
+    """Approve whoever has all of some flags: h_S(x) = ∧ x_i over i ∈ S, and the constant 0.
 
     |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}, n + 1 points: h_S(1 − e_i) is 0
     exactly if i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on
@@ -116,7 +116,7 @@ class Conjunctions(_Subsets):
 
 
 class Disjunctions(_Subsets):
-    """Approve whoever has one of some flags: h_S(x) = ∨_{i∈S} x_i, and the constant 1.
+    """Approve whoever has one of some flags: h_S(x) = ∨ x_i over i ∈ S, and the constant 1.
 
     |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}, n + 1 points: h_S(e_i) is 1 exactly if
     i ∈ S, which tells S; the constant 1 agrees there with S = all columns, but not on 0. No
@@ -134,7 +134,7 @@ class Disjunctions(_Subsets):
 
 
 class Parities(_Subsets):
-    """Approve whoever has an odd number of some flags: h_S(x) = ⊕_{i∈S} x_i.
+    """Approve whoever has an odd number of some flags: h_S(x) = ⊕ x_i over i ∈ S.
 
     With ``complements`` also whoever has an even number, |H| = 2^(n+1); without them the
     constant 1 is added, |H| = 2^n + 1. Q = {e_i} ∪ {0}, n + 1 points: h(0) tells a complement or
