@@ -93,6 +93,9 @@ def read(kind: Any, name: str, data: Any, arrays: Sequence[IntArray]) -> Any:
         return kind.from_spec(data)
     if types := _types(kind):
         require(isinstance(data, dict), name, "must be an object", data, NOT_WRITTEN)
+        wrong = sorted(data.keys() ^ types.keys())
+        rule = "must have its fields and no others; these are missing or too many"
+        require(not wrong, name, rule, wrong, NOT_WRITTEN)
         return kind(**{k: read(types[k], f"{name}.{k}", v, arrays) for k, v in data.items()})
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType) and arguments[-1] is NoneType:
