@@ -121,7 +121,7 @@ def test_comments_are_erased_with_anybody_of_the_round_and_after_their_time(
 def test_a_comment_whose_words_are_gone_or_of_a_stranger_does_not_hold(
     begin: Begin, applicants: People, store: Store
 ) -> None:
-    docket = begin(rule="any", turns=True)
+    docket = begin(rule="any", turns=True, together_share=0.0)
     open_round(docket, applicants())
     asked = next(m for m in ("ada", "bob") if docket.projection.round("r1").seats[m] == "asked")
     panel.comment(docket, Seat("r1", asked), "mine")
