@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from likewise_service.dockets.panel import set_guidelines
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import ServiceError
+from likewise_service.ledger.records import Head
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.service.live import spec
@@ -48,7 +52,8 @@ def test_those_who_wait_are_counted(sqlite_url: str) -> None:
     store.close()
 
 
-def test_a_docket_that_failed_is_opened_anew(sqlite_url: str) -> None:
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_docket_that_failed_is_opened_anew(sqlite_url: str, writes: bool) -> None:
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=1)
 
@@ -64,10 +69,10 @@ def test_a_docket_that_failed_is_opened_anew(sqlite_url: str) -> None:
             raise ZeroDivisionError
 
         with pytest.raises(ServiceError):
-            await workers.run("loans", refuse)
+            await workers.run("loans", refuse, writes=writes)
         assert await workers.run("loans", lambda worker: worker.docket) is first
         with pytest.raises(ZeroDivisionError):
-            await workers.run("loans", stumble)
+            await workers.run("loans", stumble, writes=writes)
         assert await workers.run("loans", lambda worker: worker.docket) is not first
         with pytest.raises(ServiceError, match="/v1/dockets"):
             await workers.run("none", refuse)
@@ -90,4 +95,71 @@ def test_a_task_that_stops_an_iteration_does_not_stop_the_docket(sqlite_url: str
         await workers.close()
 
     asyncio.run(asyncio.wait_for(stop(), 60))
+    store.close()
+
+
+def test_who_reads_finds_what_the_same_group_has_written(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that write share one transaction; nobody reads before it has ended, or within it."""
+    store, other = Store.open(sqlite_url), Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+    glances = list[str]()
+    head = Store.head
+
+    def counted(self: Store, docket: str) -> Head:
+        glances.append(docket)
+        return head(self, docket)
+
+    def say(text: str) -> Callable[[Worker], object]:
+        return lambda worker: set_guidelines(worker.docket, text)
+
+    def read(worker: Worker) -> tuple[str, int]:
+        return worker.docket.projection.guidelines, len(other.records("loans"))
+
+    def refused(worker: Worker) -> None:
+        raise ServiceError("no", 409, "No.")
+
+    async def crowd() -> list[Any]:
+        workers = Workers(store, Settings())
+        before = await workers.run("loans", read)
+        glances.clear()
+        jobs = [
+            workers.run("loans", read), workers.run("loans", say("Look."), writes=True),
+            workers.run("loans", refused, writes=True), workers.run("loans", read),
+            workers.run("loans", say("Look well."), writes=True),
+        ]  # fmt: skip
+        outcomes = await asyncio.gather(*jobs, return_exceptions=True)
+        await workers.close()
+        return [before, *outcomes]
+
+    monkeypatch.setattr(Store, "head", counted)
+    (_, records), first, one, no, second, two = asyncio.run(crowd())
+    assert first == second == ("Look well.", records + 2)
+    assert isinstance(no, ServiceError)
+    assert one != two, "each has a receipt of its own record"
+    assert not glances, "the transaction has read what others wrote"
+    store.close()
+    other.close()
+
+
+def test_commands_that_are_refused_write_nothing(sqlite_url: str) -> None:
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+
+    def refused(worker: Worker) -> None:
+        raise ServiceError("no", 409, "No.")
+
+    async def ask() -> None:
+        workers = Workers(store, Settings())
+        with pytest.raises(ServiceError):
+            await workers.run("loans", refused, writes=True)
+        await workers.close()
+
+    asyncio.run(ask())
+    version = "PRAGMA data_version"  # grows when another connection has changed the file
+    with store.reading() as connection:
+        before = connection.exec_driver_sql(version).scalar()
+        asyncio.run(ask())
+        assert connection.exec_driver_sql(version).scalar() == before
     store.close()

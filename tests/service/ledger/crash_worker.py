@@ -65,7 +65,9 @@ class Client:
         self.random = random.Random(os.getpid() * 100 + number)
 
     async def ask(self, command: Callable[[Docket], Checkpoint]) -> None:
-        receipt = await self.workers.run(self.docket, lambda worker: command(worker.docket))
+        receipt = await self.workers.run(
+            self.docket, lambda worker: command(worker.docket), writes=True
+        )
         await asyncio.to_thread(append, self.acks, json.dumps(str(receipt)))
 
     async def round(self, round_id: str) -> Round:

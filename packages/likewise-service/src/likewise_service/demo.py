@@ -116,7 +116,9 @@ async def demonstrate(workers: Workers, simulation: Simulation, stop: asyncio.Ev
     """Run the simulation in the docket's own thread, until ``stop`` is set."""
     while not stop.is_set():
         try:
-            busy = await workers.run(DEMO, lambda worker: simulation.step(worker.docket))
+            busy = await workers.run(
+                DEMO, lambda worker: simulation.step(worker.docket), writes=True
+            )
         except LikewiseError:  # another process may have been faster; the next step shows
             LOG.exception("The demonstration stumbled; it goes on.")
             busy = False

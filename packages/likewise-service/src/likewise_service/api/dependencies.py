@@ -1,6 +1,6 @@
 """Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
-import os
+import random
 import time
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -134,13 +134,18 @@ async def app_context(request: Request) -> AppContext:
 App = Annotated[AppContext, Depends(app_context)]
 
 
+# Methods by which nothing is written.
+SAFE = ("GET", "HEAD")
+
+
 @dataclass(frozen=True)
 class DocketAccess:
-    """A caller, and a docket that the caller may use."""
+    """A caller, and a docket that the caller may use; ``writes`` tells what for."""
 
     caller: Identity
     docket: str
     app: AppContext
+    writes: bool
 
     @property
     def actor(self) -> kinds.Actor:
@@ -153,7 +158,8 @@ class DocketAccess:
 
     async def run(self, task: Callable[[Worker], T], key: str | None = None) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
-        return await self.app.workers.run(self.docket, kinds.done_by(self.actor, task), key)
+        task = kinds.done_by(self.actor, task)
+        return await self.app.workers.run(self.docket, task, key, writes=self.writes)
 
     async def write(
         self,
@@ -196,7 +202,7 @@ def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAcc
                 f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
                 f"of this docket.",
             )  # fmt: skip
-        return DocketAccess(caller, docket, await app_context(request))
+        return DocketAccess(caller, docket, await app_context(request), request.method not in SAFE)
 
     return check
 
@@ -238,6 +244,9 @@ SCHEMA = "/v1/openapi.json"
 PUBLIC = ("/readyz", "/.well-known/likewise-keys.json")
 DISCONNECTED = 499  # the caller disconnected before the request was complete
 GUARDED = ("/v1/", "/metrics")
+# Ids of requests are for the log, and need not be secret: the system's own would let go of Python's
+# lock for each.
+REQUESTS = random.Random()
 
 
 class AccessMiddleware:
@@ -258,7 +267,7 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, request_id = time.perf_counter(), 0, os.urandom(8).hex()
+        began, status, request_id = time.perf_counter(), 0, f"{REQUESTS.getrandbits(64):016x}"
         scope.setdefault("state", {})["caller"] = None
         sent = dict(reversed(scope["headers"]))  # the first one of a name
 

@@ -12,7 +12,7 @@ import logging
 import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from itertools import groupby
@@ -336,8 +336,6 @@ class Docket:
         self._turn = threading.RLock()
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
-        self._group: ExitStack | None = None
-        self._keys: Sequence[str] = ()
         self._receipts: dict[tuple[Tree, str], Checkpoint] = {}
         self._writer = state_files.StateWriter()
         with store.view(name) as view:
@@ -451,9 +449,7 @@ class Docket:
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """Take the docket's turn; all that the block adds is recorded, or nothing."""
-        with self._turn, ExitStack() as alone:
-            if self._transaction is None:
-                (self._group or alone).enter_context(self._writing())
+        with self._turn, nullcontext() if self._transaction else self._writing():
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
             with transaction.savepoint():
@@ -463,41 +459,31 @@ class Docket:
 
     @contextmanager
     def group(self, keys: Sequence[str] = ()) -> Iterator[None]:
-        """Let the units of work within the block share one transaction, which ends with it.
+        """Take the docket's turn; the units of work within the block share one transaction.
 
-        Nobody may be told of them before that. Requests with these ``keys`` are looked up at once.
+        Nobody may be told of them before it ends. Requests with these ``keys`` are looked up at
+        once.
         """
-        with self._turn, ExitStack() as stack:
-            self._group, self._keys = stack, keys
-            try:
-                yield
-            finally:
-                self._group, self._keys = None, ()
+        with self._turn, self._writing(keys):
+            yield
 
     def scrub(self) -> None:
         """Empty the files of what was erased; within a group nothing is committed yet."""
-        if self._group is None:
+        if self._transaction is None:
             self.store.scrub_soon()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self, keys: Sequence[str] = ()) -> Iterator[None]:
         """Open a transaction; if it does not commit, memory forgets what it has taken in since."""
         try:
-            begun = self.store.transaction(self.name, self._keys)
+            begun = self.store.transaction(self.name, keys)
             with begun as transaction, self._through(transaction):
                 self._catch_up(transaction)
+                before = self.projection.head
                 transaction.tree, self._transaction = self.tree, transaction
                 yield
-                # Fewer snapshots where many open rounds make them large.
-                interval = max(EVERY, 2 * len(self.projection.opened))
-                if self.projection.head.seq - self._snapshot >= interval:
-                    content = self.content()
-                    sealed = sealed_snapshot(
-                        self.name, self.tree, content, self.store.keys.current()
-                    )
-                    transaction.keep_snapshot(self.tree, sealed)
-                    self._snapshot = self.projection.head.seq
-                transaction.keep_numbers(numbers_of(self.projection, self.state))
+                if self.projection.head != before:
+                    self._keep_standing(transaction)
             self._committed = self.projection.head
         except BaseException:
             if self.projection.head != self._committed:
@@ -505,6 +491,17 @@ class Docket:
             raise
         finally:
             self._transaction = None
+
+    def _keep_standing(self, transaction: Transaction) -> None:
+        """Write what follows from the records: the numbers, and now and then a snapshot."""
+        # Fewer snapshots where many open rounds make them large.
+        interval = max(EVERY, 2 * len(self.projection.opened))
+        if self.projection.head.seq - self._snapshot >= interval:
+            key = self.store.keys.current()
+            sealed = sealed_snapshot(self.name, self.tree, self.content(), key)
+            transaction.keep_snapshot(self.tree, sealed)
+            self._snapshot = self.projection.head.seq
+        transaction.keep_numbers(numbers_of(self.projection, self.state))
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """Take in a command's records, now that none of them can be refused any more."""

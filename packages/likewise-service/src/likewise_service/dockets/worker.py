@@ -2,8 +2,8 @@
 
 Requests wait for that thread without blocking those of other dockets. The learner runs there alone,
 so two requests never call it at once; between processes the database takes turns. Requests that
-wait for the same docket form a group and share one transaction: each of them is all or nothing by
-itself, and no caller is told before all of it is on disk.
+wait for the same docket form a group, and those that write share one transaction: each of them is
+all or nothing by itself, and no caller is told before all of it is on disk.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import logging
 import smtplib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from email.message import EmailMessage
 from typing import Any, NamedTuple, TypeVar
@@ -139,11 +139,15 @@ RECOMPUTED, BUSY, CALM, LOOK = 50, 24.0, 4.0, 2.0
 
 
 class Job(NamedTuple):
-    """A task for a docket, the future of the request that waits for it, and the request's key."""
+    """A task for a docket, the future of the request that waits for it, and the request's key.
+
+    One that ``writes`` is done within the docket's turn from its first look on.
+    """
 
     task: Callable[[Worker], Any]
     future: asyncio.Future[Any]
     key: str | None = None
+    writes: bool = False
 
 
 class Outcome(NamedTuple):
@@ -167,6 +171,9 @@ class Outcome(NamedTuple):
             self.job.future.set_exception(self.error)
 
 
+Within = Callable[[list[Job]], AbstractContextManager[None]]
+
+
 class Worker:
     """One docket at work: its thread, the docket once it has been opened, and its jobs."""
 
@@ -176,6 +183,8 @@ class Worker:
         self.used = time.monotonic()
         self.noticed, self.looked = 0, 0.0
         self.distrusted = False
+        # In a group: if its transaction has just ended, so that nothing newer needs to be read.
+        self._current = False
         self._jobs: deque[Job] = deque()
         self.working: asyncio.Task[None] | None = None
         self._docket: Docket | None = None
@@ -241,7 +250,32 @@ class Worker:
             self.working = None
 
     def _work(self, jobs: list[Job]) -> list[Outcome]:
-        """Do a group of jobs in one transaction.
+        """Do a group of jobs: those that write in one transaction, then the others.
+
+        These find what was just committed. Nobody else waits for them: the turn is over.
+        """
+        self._current = False
+        writing = [job for job in jobs if job.writes]
+        reading = [job for job in jobs if not job.writes]
+        return [
+            *(self._do(writing, self._transaction) if writing else ()),
+            *(self._do(reading, self._up_to_date) if reading else ()),
+        ]
+
+    @contextmanager
+    def _transaction(self, jobs: list[Job]) -> Iterator[None]:
+        with self.docket.group([job.key for job in jobs if job.key is not None]):
+            yield
+        self._current = True
+
+    @contextmanager
+    def _up_to_date(self, _: list[Job]) -> Iterator[None]:
+        if not self._current:
+            self.docket.refresh()
+        yield
+
+    def _do(self, jobs: list[Job], within: Within) -> list[Outcome]:
+        """Do jobs one after another.
 
         A command that is refused leaves no trace, and the others go on. After any other error
         nobody knows how far the command came: the group leaves no trace, the command fails, and
@@ -252,8 +286,7 @@ class Worker:
         try:
             if self.distrusted:
                 self._start_anew()
-            self.docket.refresh()
-            with self.docket.group([job.key for job in jobs if job.key is not None]):
+            with within(jobs):
                 for job in jobs:
                     running = job
                     try:
@@ -296,8 +329,15 @@ class Workers:
         self.store, self.settings, self._watch = store, settings, watch
         self._workers: dict[str, Worker] = {}
 
-    async def run(self, docket: str, task: Callable[[Worker], T], key: str | None = None) -> T:
-        """Run a task in a docket's thread; the ``key`` is that of an idempotent request."""
+    async def run(
+        self, docket: str, task: Callable[[Worker], T], key: str | None = None, *,
+        writes: bool = False,
+    ) -> T:  # fmt: skip
+        """Run a task in a docket's thread; the ``key`` is that of an idempotent request.
+
+        All that ``writes`` and waits shares a transaction. What does not say so may write too, in a
+        transaction of its own.
+        """
         worker = await self._worker(docket)
         if worker.waiting >= self.settings.waiting_limit:
             raise ServiceError(
@@ -308,7 +348,8 @@ class Workers:
         self._count(worker, 1)
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         try:
-            worker.submit(Job(task, future, key))  # a caller who leaves does not cancel the command
+            # A caller who leaves does not cancel the command.
+            worker.submit(Job(task, future, key, writes))
             return await future
         finally:
             self._count(worker, -1)
@@ -404,7 +445,7 @@ class Workers:
         """Run a task for some dockets on the service's own account; ``name`` is for the log."""
         for docket in names:
             try:
-                await self.run(docket, kinds.done_by(kinds.SERVICE, task))
+                await self.run(docket, kinds.done_by(kinds.SERVICE, task), writes=True)
             except Exception:  # one docket that fails must not stop the others
                 LOG.exception(
                     "%s failed; it is tried again.", name, extra={"said": {"docket": docket}}

@@ -284,7 +284,7 @@ def _ping_after_a_pause(engine: sa.Engine) -> None:
 
 def _has_spoken(connection: Any) -> bool:
     """Tell if a server that was not asked anything has sent something: its farewell."""
-    with selectors.DefaultSelector() as selector:
+    with selectors.PollSelector() as selector:  # it takes fewer calls than the default one
         selector.register(connection.fileno(), selectors.EVENT_READ)
         return bool(selector.select(0))
 

@@ -16,7 +16,13 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from likewise_service import language
-from likewise_service.api.dependencies import DOCKET_NAME, AppContext, DocketAccess, app_context
+from likewise_service.api.dependencies import (
+    DOCKET_NAME,
+    SAFE,
+    AppContext,
+    DocketAccess,
+    app_context,
+)  # fmt: skip
 from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
@@ -157,7 +163,8 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
         if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
         base = path.format(docket=docket).rstrip("/")
-        return PageRequest(identity, docket, app, request, session, base)
+        writes = request.method not in SAFE
+        return PageRequest(identity, docket, app, writes, request, session, base)
 
     return check
 
