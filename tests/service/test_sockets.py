@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 from contextlib import ExitStack, closing
+from typing import Any
 
 import httpx
 import psycopg
@@ -15,7 +17,7 @@ from likewise_client.client import Client
 from likewise_client.errors import ApiError
 from likewise_service.auth.tokens import create_token, revoke_token
 from likewise_service.ledger.store import Store
-from likewise_service.server import listening
+from likewise_service.server import JOINED, JoinedLines, JoinedWrites, listening
 from tests.service.conftest import Start
 from tests.service.live import PATIENCE, Live, people, until
 
@@ -48,6 +50,79 @@ def test_what_is_written_is_sent_at_once() -> None:
             closing(listener.accept()[0]) as accepted,
         ):
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+class Written:
+    """A transport, or a stream, that keeps what is written to it, write by write."""
+
+    def __init__(self) -> None:
+        self.writes: list[Any] = []
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        self.writes.append(data)
+
+    def flush(self) -> None:
+        """Do nothing: all has been written."""
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_response_is_written_at_once_unless_it_is_large() -> None:
+    async def write(transport: Any, *parts: bytes) -> list[bytes]:
+        joined = JoinedWrites(transport, asyncio.get_running_loop())
+        for part in parts:
+            joined.write(part)
+        before = list(transport.writes)
+        await asyncio.sleep(0)
+        return before
+
+    transport = Written()
+    assert asyncio.run(write(transport, b"head", b"body")) == []
+    assert transport.writes == [b"headbody"]
+    transport = Written()
+    large = bytes(JOINED)
+    assert asyncio.run(write(transport, b"head", large, b"tail")) == [b"head" + large]
+    assert transport.writes == [b"head" + large, b"tail"]
+
+
+def test_what_was_written_is_sent_before_a_connection_closes() -> None:
+    async def write(transport: Any) -> None:
+        joined = JoinedWrites(transport, asyncio.get_running_loop())
+        joined.write(b"all")
+        joined.close()
+        joined.write(b"too late")
+        await asyncio.sleep(0)
+
+    transport = Written()
+    asyncio.run(write(transport))
+    assert transport.closed
+    assert transport.writes == [b"all"]
+
+
+def test_lines_of_a_turn_are_written_together_and_warnings_at_once() -> None:
+    stream: Any = Written()
+    handler = JoinedLines(stream)
+    log = logging.Logger("turns")
+    log.addHandler(handler)
+
+    async def turn() -> None:
+        log.info("one")
+        log.info("two")
+        assert stream.writes == []
+        await asyncio.sleep(0)
+        assert stream.writes == ["one\ntwo\n"]
+        log.info("three")
+        log.warning("four")
+        assert stream.writes[1:] == ["three\nfour\n"]
+
+    asyncio.run(turn())
+    log.info("five")
+    assert stream.writes[2:] == ["five\n"], "without an event loop there are no turns"
 
 
 def healthy(live: Live) -> bool:

@@ -15,10 +15,11 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TextIO
 
 import uvicorn
 import uvloop
@@ -119,11 +120,44 @@ SLOW = 1.0
 SPARE = 64
 # The event loop where there are several processes.
 LOOP = f"{__name__}:PeeredLoop"
+# The most bytes that wait for the end of a turn.
+JOINED = 1 << 16
 _SENTENCE = b"The request did not come in time. Send it again."
 LATE = (
     b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
     b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(_SENTENCE), _SENTENCE)
 )
+
+
+class JoinedWrites:
+    """A transport that sends what is written in one turn of the event loop together.
+
+    uvicorn writes the head of a response and then its body: two calls of the system, two packets.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts, self._size = list[bytes](), 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._send)
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size > JOINED:  # the transport has to say when it is too much
+            self._send()
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        parts, self._parts, self._size = self._parts, [], 0
+        if parts and not self._transport.is_closing():
+            self._transport.write(b"".join(parts))
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -153,6 +187,7 @@ class GuardedProtocol(HttpToolsProtocol):
             transport.abort()
             return
         super().connection_made(transport)
+        self.transport = JoinedWrites(transport, self.loop)  # type: ignore[assignment] # like one
         self._wait(self.config.settings.header_seconds)
         if self._received:
             self.data_received(self._received)
@@ -354,11 +389,38 @@ class JsonLines(logging.Formatter):
         return _JSON.encode(line)
 
 
+class JoinedLines(logging.StreamHandler):  # type: ignore[type-arg] # which it takes for types alone
+    """Writes the lines of one turn of the event loop together; warnings and errors at once."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add a line; a thread without an event loop writes it."""
+        try:
+            self._lines.append(self.format(record) + self.terminator)
+            loop = asyncio._get_running_loop()  # the public one raises an exception for none
+            if loop is None or record.levelno > logging.INFO:
+                self.flush()
+            elif len(self._lines) == 1:
+                loop.call_soon(self.flush)
+        except Exception:  # noqa: BLE001 - as every handler: a log that is full stops nobody
+            self.handleError(record)
+
+    def flush(self) -> None:
+        with self.lock or nullcontext():
+            lines, self._lines = self._lines, []
+            if lines:
+                self.stream.write("".join(lines))
+                self.stream.flush()
+
+
 def log_as_json() -> None:
     """Write all logs of this process to standard error, as JSON lines."""
     # No line holds these, so that none has to look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None  # as Python's documentation has it
-    handler = logging.StreamHandler(sys.stderr)
+    handler = JoinedLines(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
