@@ -68,8 +68,10 @@ def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
         click.echo(str(folder / name))
+    names = ", ".join(feature.name for feature in schema.features)
+    unfit = "" if left_out else " Take out of both what is none, such as ids and outcomes."
     note(
-        f"take out of both what is no feature, such as ids and outcomes, and set the weights. "
+        f"features: {names}.{unfit} Set the weights. "
         f"Then: likewise audit {table} --panel {folder / PANEL} --schema {folder / SCHEMA}"
     )
     note(
