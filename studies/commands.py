@@ -4,24 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import AT_LEAST_ONE, CONTEXT, Group, is_pipe, note, progress_bar, write_text
-from likewise.cli.options import (
-    JOBS,
-    WORLD_SETTINGS,
-    OutputFile,
-    game_of,
-    game_options,
-    option_group,
-)
+from likewise.cli.main import CONTEXT, Group, is_pipe, note, progress_bar, write_text
+from likewise.cli.options import JOBS, OutputFile
 from studies.pages import as_json, keep, write_between_marks
-
-if TYPE_CHECKING:
-    from studies.sweep.runs import Row
-    from studies.sweep.spec import Sweep
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
@@ -75,32 +63,25 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
 
 TABLES = ("points", "summary", "frontier", "rates", "calls")
 
-# How and where games are played, for every command that plays many.
-running_options = option_group(
-    click.option(
-        "--folder", type=click.Path(file_okay=False, path_type=Path),
-        help="Where results are kept; what is there is not run again.  [default: runs/NAME]",
-    ),
-    JOBS,
-    click.option(
-        "--figure", type=click.Path(dir_okay=False, path_type=Path),
-        help="Draw the points into FILE.svg, FILE.pdf or FILE.png.",
-    ),
-)  # fmt: skip
-
 
 @main.command(short_help="Scenarios × learners × seeds from a TOML file; resumed after anything.")
 @click.argument("file")
-@running_options
 @click.option(
-    "--table", type=click.Choice(TABLES), multiple=True,
-    help="Which tables to print; may be given several times.  [default: points]",
+    "--folder", type=click.Path(file_okay=False, path_type=Path),
+    help="Where results are kept; what is there is not run again.  [default: runs/NAME]",
+)  # fmt: skip
+@JOBS
+@click.option(
+    "--table", type=click.Choice(TABLES), multiple=True, default=["points"], show_default=True,
+    help="Which tables to print; may be given several times.",
 )  # fmt: skip
 @click.option(
     "--write", is_flag=True,
-    help="Put the tables into the documents that the file names, the rows into studies/results.",
+    help="Put tables and figure into the files that FILE names, the rows into studies/results.",
 )  # fmt: skip
-def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> None:
+def sweep(
+    file: str, folder: Path | None, jobs: int | None, table: tuple[str, ...], write: bool
+) -> None:
     """Play every scenario with every learner and seed that FILE lists, and print tables.
 
     FILE is a TOML file, or the name of one of ours; `sweep list` lists them. Runs that have
@@ -109,9 +90,11 @@ def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> Non
 
     \b
     For example
-      python -m studies sweep mine.toml --jobs 8 --figure mine.pdf
+      python -m studies sweep mine.toml --jobs 8
       python -m studies sweep mine.toml --table rates
     """
+    from likewise.simulate.parallel import Processes
+    from studies.sweep.runs import run_sweep
     from studies.sweep.spec import read_sweep, shipped_sweeps
     from studies.sweep.tables import sweep_markdown, write_documents
 
@@ -121,20 +104,18 @@ def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> Non
         return
     spec, name = read_sweep(file), Path(file).stem
     if write:
-        _refuse_elsewhere(spec)
-    rows = play_sweep(spec, name, **running)
-    for kind in table or ("points",):
+        for document in spec.documents:
+            _check_here(Path(document.file))
+        if not spec.documents:
+            raise click.UsageError("--write needs a [[document]] in the file, and there is none.")
+    target = folder or Path("runs") / name
+    with progress_bar(sum(1 for _ in spec.runs())) as progress:
+        rows = run_sweep(spec, target, Processes(jobs), progress=progress)
+    note(f"the rows are in {target / 'results.csv'}.")
+    for kind in table:
         click.echo(sweep_markdown(spec, rows, kind))
     if write:
         write_documents(spec, name, rows)
-
-
-def _refuse_elsewhere(spec: Sweep) -> None:
-    """Refuse before anything is played if there are no documents to write the tables into."""
-    for document in spec.documents:
-        _check_here(Path(document.file))
-    if not spec.documents:
-        raise click.UsageError("--write needs a [[document]] in the file, and there is none.")
 
 
 def _check_here(page: Path) -> None:
@@ -142,64 +123,6 @@ def _check_here(page: Path) -> None:
         raise click.UsageError(
             f"This writes into {page}, which is not here. Run this in the project's folder."
         )
-
-
-def play_sweep(
-    spec: Sweep, name: str, folder: Path | None, jobs: int | None, figure: Path | None
-) -> list[Row]:
-    """The rows of a sweep, played where the options say; and its figure, with ``--figure``."""
-    from likewise.simulate.parallel import Processes
-    from studies.sweep.figures import check_figure, write_figure
-    from studies.sweep.points import points_of
-    from studies.sweep.runs import run_sweep
-
-    if figure is not None:
-        check_figure(figure)
-    target = Path("runs") / name if folder is None else folder
-    with progress_bar(sum(1 for _ in spec.runs())) as progress:
-        rows = run_sweep(spec, target, Processes(jobs), progress=progress)
-    note(f"the rows are in {target / 'results.csv'}.")
-    if figure is not None:
-        write_figure(figure, points_of(spec, rows))
-    return rows
-
-
-@main.command(short_help="Every learner in one world: frontiers, and who beats whom.")
-@game_options("world")
-@WORLD_SETTINGS
-@game_options("hypotheses", "feedback", "alpha")
-@click.option(
-    "--learner", "learners", multiple=True,
-    help="A learner that takes part; may be given several times.  [default: all that can]",
-)  # fmt: skip
-@click.option("--seeds", type=AT_LEAST_ONE, default=3, show_default=True, help="How many seeds.")
-@game_options("rounds")
-@running_options
-def compare(learners: tuple[str, ...], seeds: int, **options: Any) -> None:
-    """Play every learner in one world, ours over a grid of eta and kappa, and say who beats whom.
-
-    A point beats another if it is nowhere worse and somewhere better on error, violations and
-    reports together. Beside them stand the best fixed policies in hindsight at alpha − eps,
-    alpha − kappa and alpha, and, where the world does not react, fixed policies that pay a price
-    for their violations.
-
-    \b
-    For example
-      python -m studies compare --world drift --rounds 2000 --seeds 5 --figure drift.pdf
-      python -m studies compare --set rule=any --learner exact --learner nested
-    """
-    from studies.comparing import comparison, taking_part
-    from studies.sweep.tables import sweep_markdown
-
-    running = {name: options.pop(name) for name in ("folder", "jobs", "figure")}
-    game = game_of(**options)
-    sweep = comparison(game, range(1, seeds + 1), learners)
-    for name, reason in ({} if learners else taking_part(game)[1]).items():
-        note(f"{name} does not take part: {reason}")
-    # A folder of its own for every comparison, so that none is refused as another's.
-    rows = play_sweep(sweep, f"compare-{sweep.digest}", **running)
-    for table in ("points", "frontier"):
-        click.echo(sweep_markdown(sweep, rows, table) + "\n")
 
 
 @main.command(short_help="Make the figures and tables of docs/paper anew, from stored rows.")

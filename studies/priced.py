@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.simulate.hindsight import Faced, all_pairs, checked_rounds, form_of, replayed
+from likewise.simulate.hindsight import Faced, all_pairs, form_of, replayed
 from likewise.simulate.programs import VIOLATED_BY, Constraints, Form, Rows, solve_program
-from likewise.validation import reals, within
+from likewise.validation import within
 
-PRICES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-"""Errors that one unit of excess costs; at the last, hardly any excess remains."""
 COUNTED = 1e-7
 """An excess above this is a violation; the solver's own tolerance is far below."""
 
 
-@dataclass(frozen=True)
-class PricedPolicy:
-    """A fixed policy that is best at one price: its error rate and its rounds in violation."""
+class PricedPolicy(NamedTuple):
+    """A fixed policy that is best at a price: its errors, rounds in violation, and their excess."""
 
-    price: float
-    error_rate: float
+    error: float
     violations: int
     excess: float
 
 
-def priced_policies(
-    hypotheses: HypothesisClass,
-    rounds: Sequence[Faced],
-    alpha: float,
-    prices: Sequence[float] = PRICES,
-) -> list[PricedPolicy]:
-    """Find the best fixed policy at every price of violations, in the order of the prices.
+def priced_policy(
+    hypotheses: HypothesisClass, rounds: Sequence[Faced], alpha: float, price: float
+) -> PricedPolicy:
+    """Find the best fixed policy at a price of violations.
 
     A learner has some violations, and a policy that has none at all is no fair measure for it. Here
     a fixed policy pays for the largest excess of every round,
@@ -53,26 +46,19 @@ def priced_policies(
     >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     >>> alike = np.zeros((2, 2), dtype=np.int64)
     >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
-    >>> [(p.error_rate, p.violations) for p in priced_policies(pool, [faced], 0.0, [0.5, 2.0])]
-    [(0.0, 1), (0.5, 0)]
+    >>> [priced_policy(pool, [faced], 0.0, price)[:2] for price in (0.5, 2.0)]
+    [(0.0, 1), (1.0, 0)]
     """
-    rounds = checked_rounds(rounds)
     alpha = within("alpha", alpha, 0, 1, "It is the size of a violation.")
-    listed = reals("prices", prices, "Errors that one unit of excess costs.")
-    prices = [within("prices", p, 0, 1e9, "0 charges nothing.", ends="[)") for p in listed]
+    price = within("price", price, 0, 1e9, "0 charges nothing.", ends="[)")
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
     ends = np.cumsum([len(faced.labels) for faced in rounds])[:-1]
-    people = np.split(place, ends)
     pairs = [
-        all_pairs(form.points, own, [faced], alpha)
-        for own, faced in zip(people, rounds, strict=True)
+        all_pairs(form.points, people, [faced], alpha)
+        for people, faced in zip(np.split(place, ends), rounds, strict=True)
     ]
-    policies = []
-    for price in prices:
-        error, excess = replayed(_best_policy(form, pairs, price), rounds, alpha)
-        violations = int((excess > COUNTED).sum())
-        policies.append(PricedPolicy(price, error / len(place), violations, float(sum(excess))))
-    return policies
+    error, excess = replayed(_best_policy(form, pairs, price), rounds, alpha)
+    return PricedPolicy(error, int((excess > COUNTED).sum()), float(sum(excess)))
 
 
 def _best_policy(form: Form, rounds: Sequence[Constraints], price: float) -> FloatArray:

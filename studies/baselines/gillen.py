@@ -8,8 +8,7 @@ too large' where it was not though its constraint was tight; otherwise it is lef
 
 Quoted: all of the above; eps = 1/(k³T). A surrogate: the estimator of distances
 (:mod:`studies.baselines.gillen`), with the d(d+1)/2 different entries of the symmetric AᵀA. It
-is defined in its own world alone (``python -m studies compare --world linear --learner gillen
---feedback one-sided``); there the panel is asked at 0, and names every pair.
+is defined in its own world alone, `linear`; there the panel is asked at 0, and names every pair.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The points of a sweep as a figure: error and violations by place, reports by size.
 
 One panel for every scenario, a line for every learner over its settings, and the fixed policies in
-hindsight as a dashed line: the frontier that somebody who knew the whole stream could have had. The
-suffix of the file says what it becomes: SVG for pages, PDF for papers, PNG for slides.
+hindsight as a dashed line: the frontier that somebody who knew the whole stream could have had.
 
 For one learner over a grid of eta and kappa there are two panels, rounds in violation above, and
 reports below. A line is a kappa, and eta moves along it. A mark is filled where no other
@@ -14,13 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
-from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
-from likewise.errors import ParameterError
 from likewise.simulate import canvas
 from likewise.simulate.canvas import BLUE, INK, SOFT, VERMILION, WIDTH, Axes, Figure
 from studies.sweep.labels import ROOM, Line, compare_lines, name_points, three_lines
@@ -35,7 +32,6 @@ from studies.sweep.points import (
 )
 from studies.sweep.spec import fraction, setting_title
 
-FORMATS = (".svg", ".pdf", ".png")
 # Shapes tell the learners apart without colour; others than these get the next of OTHERS.
 MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaught": "D"}
 OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
@@ -67,34 +63,6 @@ def as_file(svg: str, fig: Figure) -> str:
     wide, high = (round(SHOWN * 72 * inches) for inches in fig.get_size_inches())
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}"'
     return svg.replace("<svg", f'{head} font-family="sans-serif"', 1) + "\n"
-
-
-def check_figure(path: Path) -> None:
-    """Refuse a file of another kind, before anything is played.
-
-    >>> check_figure(Path("a.svg"))
-    """
-    if path.suffix.lower() not in FORMATS:
-        raise ParameterError(
-            "figure", f"must end in {', '.join(FORMATS)}", path.name, "Choose one of them."
-        )
-
-
-def write_figure(path: Path, points: Sequence[Point]) -> None:
-    """Draw the points into a file; the same points give the same bytes of SVG."""
-    check_figure(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".svg":
-        path.write_text(figure_svg(points), encoding="utf-8", newline="\n")
-    else:
-        _save(points, path)
-
-
-@canvas.STYLE
-def _save(points: Sequence[Point], path: Path) -> None:
-    kind = path.suffix.lower()[1:]
-    when = {"CreationDate": None} if kind == "pdf" else {}
-    draw_points(points).savefig(path, format=kind, dpi=200, metadata=when)
 
 
 @canvas.STYLE

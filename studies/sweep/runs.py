@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.learner.settings import Learner
@@ -28,7 +25,7 @@ from likewise.simulate.hindsight import (
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Algorithm, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
-from studies.priced import priced_policies
+from studies.priced import priced_policy
 from studies.sweep.spec import Entry, Run, Sweep
 
 
@@ -78,11 +75,11 @@ _TYPES = get_type_hints(Row)
 
 def refuse_early(sweep: Sweep) -> None:
     """Make every world and every learner once, before anything takes time."""
-    scenarios: dict[str, World] = {}
+    worlds: dict[str, World] = {}
     for entry in sweep.entries:
-        if entry.scenario not in scenarios:
-            scenarios[entry.scenario] = Run(entry, sweep.seeds[0], sweep.horizons).game.make_world()
-        _check_entry(entry, scenarios[entry.scenario])
+        if entry.scenario not in worlds:
+            worlds[entry.scenario] = replace(entry.game, seed=sweep.seeds[0]).make_world()
+        _check_entry(entry, worlds[entry.scenario])
 
 
 def _check_entry(entry: Entry, world: World) -> None:
@@ -112,8 +109,7 @@ def play_run(run: Run) -> list[Row]:
     game = run.game
     settings = json.dumps(dict(game.world_settings), sort_keys=True)
     stage = _shared_stage(game.world, settings, game.hypotheses, game.seed, game.rounds)
-    price = run.entry.price
-    return list(_played(run, game, stage) if price is None else _in_hindsight(run, price, stage))
+    return list(_played(run, game, stage) if run.entry.price is None else _in_hindsight(run, stage))
 
 
 class _Stage:
@@ -123,18 +119,16 @@ class _Stage:
         self.world: World = game.make_world()
         self.hypotheses = game.make_hypotheses(self.world)
         self.steady = isinstance(self.world, Steady)
-        self._rounds = game.rounds
-        self._faced: list[Faced] = []
+        self._rounds = range(1, game.rounds + 1)
         self._errors: dict[tuple[int, float], float] = {}
         if isinstance(self.world, Steady):
             self.world = Recorded(self.world, game.rounds)
 
-    @property
+    @cached_property
     def faced(self) -> list[Faced]:
-        if not self._faced and isinstance(self.world, Recorded):
-            rounds = range(1, self._rounds + 1)
-            self._faced = faced_rounds(map(self.world.encounter, rounds), self.hypotheses)
-        return self._faced
+        """All rounds of a steady world."""
+        world = cast(Recorded, self.world)
+        return faced_rounds(map(world.encounter, self._rounds), self.hypotheses)
 
     def best(self, rounds: int, slack: float) -> float:
         """The error of the best fixed policy by then."""
@@ -149,8 +143,8 @@ def _shared_stage(
     world: str, settings: str, hypotheses: str | None, seed: int, rounds: int
 ) -> _Stage:
     """The same for all games that differ in the learner and in the rules alone."""
-    return _Stage(Game(world, "auto", rounds, seed, hypotheses=hypotheses,
-                       world_settings=json.loads(settings)))  # fmt: skip
+    chosen = json.loads(settings)
+    return _Stage(Game(world, "auto", rounds, seed, hypotheses=hypotheses, world_settings=chosen))
 
 
 def _played(run: Run, game: Game, stage: _Stage) -> Iterator[Row]:
@@ -230,138 +224,27 @@ def _about(run: Run) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _in_hindsight(run: Run, price: float, stage: _Stage) -> Iterator[Row]:
+def _in_hindsight(run: Run, stage: _Stage) -> Iterator[Row]:
     """Fixed policies that pay for their violations; nobody audits them, so reports are 0."""
     for rounds in run.horizons:
-        faced = stage.faced[:rounds]
-        (policy,) = priced_policies(stage.hypotheses, faced, run.entry.game.alpha, [price])
-        error_rate = round(policy.error_rate, 6)
-        yield Row(
-            **_about(run), rounds=rounds, people=sum(len(round_.labels) for round_ in faced),
-            error_rate=error_rate, realised_error_rate=error_rate, violations=policy.violations,
-        )  # fmt: skip
-
-
-try:
-    import fcntl
-except ImportError:  # not on this system: two processes must not share a folder there
-    fcntl = None  # type: ignore[assignment]
-
-
-class Results:
-    """A folder of results, opened for one sweep; any other one's folder is refused."""
-
-    def __init__(self, folder: Path, sweep: Sweep) -> None:
-        self.folder, self.sweep = folder, sweep
-        self._runs = {run.digest: n for n, run in enumerate(sweep.runs())}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._claim()
-        except OSError as error:
-            raise LikewiseError(
-                f"The folder {folder} cannot be used: {error.strerror}. Give another one."
-            ) from error
-        self.rows = self._complete_rows()
-
-    @property
-    def csv(self) -> Path:
-        return self.folder / "results.csv"
-
-    @property
-    def finished(self) -> set[str]:
-        return {row.run for row in self.rows}
-
-    def _claim(self) -> None:
-        """Write which sweep it is of, or refuse the folder of another one."""
-        path, sweep = self.folder / "sweep.json", self.sweep
-        claim = {"sweep": sweep.digest, "title": sweep.title, "runs": len(self._runs)}
-        if not path.exists():
-            if self.csv.exists():
-                raise LikewiseError(
-                    f"{self.folder} has results but no sweep.json, so nobody can tell of what "
-                    f"they are. Give another folder."
-                )
-            _replace(path, json.dumps(claim, indent=2) + "\n")
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise LikewiseError(f"{path} is not JSON: {error}. Give another folder.") from error
-        if stored.get("sweep") != claim["sweep"]:
-            raise LikewiseError(
-                f"{self.folder} holds results of another sweep, {stored.get('title')!r} with "
-                f"{stored.get('runs')} runs; this one is {sweep.title!r} with {len(self._runs)}, "
-                f"with its own settings and today's defaults. Give another folder; what is there "
-                f"is kept as it is."
-            )
-
-    def _complete_rows(self) -> list[Row]:
-        """All rows of runs that are complete; if there are others, the file is written anew."""
-        text = self.csv.read_text(encoding="utf-8") if self.csv.exists() else ""
-        rows = list(_parsed(text))
-        counts, horizons = Counter(row.run for row in rows), len(self.sweep.horizons)
-        complete = [row for row in rows if row.run in self._runs and counts[row.run] == horizons]
-        if (mended := _as_csv(complete)) != text:
-            _replace(self.csv, mended)
-        return complete
-
-    def append(self, rows: Sequence[Row]) -> None:
-        """The rows of one run that has finished, at once and onto the disk."""
-        with self.csv.open("a", encoding="utf-8", newline="") as file:
-            file.write(_as_csv(rows, header=False))
-            file.flush()
-            os.fsync(file.fileno())
-        self.rows += rows
-
-    def finish(self) -> list[Row]:
-        """All rows in the sweep's order, with its titles, once every run is there."""
-        entries = {run.digest: run.entry for run in self.sweep.runs()}
-        self.rows = [
-            replace(row, scenario=entries[row.run].scenario, configuration=entries[row.run].title)
-            for row in sorted(self.rows, key=lambda row: (self._runs[row.run], row.rounds))
-        ]
-        _replace(self.csv, _as_csv(self.rows))
-        return self.rows
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Nobody else writes into the folder meanwhile; a lock goes with its process."""
-        with (self.folder / "sweep.json").open("r", encoding="utf-8") as file:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError as error:
-                    raise LikewiseError(
-                        f"Another process is writing into {self.folder}. Wait for it, or give "
-                        f"another folder."
-                    ) from error
-            yield
+        faced, price = stage.faced[:rounds], run.entry.price or 0.0
+        policy = priced_policy(stage.hypotheses, faced, run.entry.game.alpha, price)
+        people = sum(len(round_.labels) for round_ in faced)
+        rate = round(policy.error / people, 6)
+        yield Row(**_about(run), rounds=rounds, people=people, error_rate=rate,
+                  realised_error_rate=rate, violations=policy.violations)  # fmt: skip
 
 
 def read_rows(path: Path) -> list[Row]:
     """The rows of a file of results: all that its tables and figures need."""
-    try:
-        return list(_parsed(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(path, _as_csv(rows))
-
-
-def _parsed(text: str) -> Iterator[Row]:
-    """The rows that are complete; the last line may have been cut off by whatever happened."""
-    lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
-    header, *rows = csv.reader(lines) if lines else [list(COLUMNS)]
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
     if tuple(header) != COLUMNS:
         raise LikewiseError(
-            f"These are not results of this version: the columns are {', '.join(header)}. Run the "
+            f"{path} has results of another version: the columns are {', '.join(header)}. Run the "
             f"sweep again in another folder."
         )
-    for cells in rows:
-        if len(cells) == len(COLUMNS):
-            yield Row(**{n: _value(n, cell) for n, cell in zip(COLUMNS, cells, strict=True)})
+    return [Row(*map(_value, COLUMNS, cells)) for cells in rows]
 
 
 def _value(name: str, cell: str) -> Any:
@@ -371,20 +254,13 @@ def _value(name: str, cell: str) -> Any:
     return kind(cell) if cell else None
 
 
-def _as_csv(rows: Iterable[Row], *, header: bool = True) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if header:
-        writer.writerow(COLUMNS)
-    writer.writerows(astuple(row) for row in rows)
-    return text.getvalue()
-
-
-def _replace(path: Path, text: str) -> None:
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """Write a file anew; whatever happens meanwhile, either the old or the new one is there."""
-    part = path.with_suffix(path.suffix + ".part")
+    part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as file:
-        file.write(text)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(astuple(row) for row in rows)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
@@ -395,19 +271,26 @@ def run_sweep(
 ) -> list[Row]:
     """Play every run that has not finished, and return the rows of all, in the sweep's order.
 
-    Whatever interrupts it, runs that have finished are kept, and it goes on with the others when it
-    is called again.
+    Every run has a file of its own in the folder, named after all that it depends on. Whatever
+    interrupts it, runs that have finished are there, and it goes on with the others when it is
+    called again.
     """
     refuse_early(sweep)
-    results = Results(folder, sweep)
-    finished = results.finished
-    runs = [run for run in sweep.runs() if run.digest not in finished]
-    count = len(finished)
-    with results.locked():
-        if runs:
-            progress(sweep.title, count)
-            for rows in workers.map(play_run, [(run,) for run in runs]):
-                results.append(rows)
-                count += 1
-                progress(f"{rows[0].scenario}; {rows[0].configuration}", count)
-        return results.finish()
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [(run, folder / f"{run.digest}.csv") for run in sweep.runs()]
+    unfinished = [run for run, file in files if not file.exists()]
+    if unfinished:
+        count = len(files) - len(unfinished)
+        progress(sweep.title, count)
+        for rows in workers.map(play_run, [(run,) for run in unfinished]):
+            write_rows(folder / f"{rows[0].run}.csv", rows)
+            count += 1
+            progress(f"{rows[0].scenario}; {rows[0].configuration}", count)
+    # Titles are this sweep's: the same run may have others elsewhere.
+    rows = [
+        replace(row, scenario=run.entry.scenario, configuration=run.entry.title)
+        for run, file in files
+        for row in read_rows(file)
+    ]
+    write_rows(folder / "results.csv", rows)
+    return rows

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +20,7 @@ from likewise.learner.settings import ALGORITHM
 from likewise.simulate.game import Game
 from likewise.simulate.learners import OURS, checked_settings
 from likewise.simulate.rounds import EVALUATION_DRAWS, Delay, Delays
-from likewise.validation import flag, integer, items, members, real, reals, text, within
+from likewise.validation import flag, integer, items, members, real, reals, text
 from studies.environments import environments
 
 
@@ -198,22 +198,18 @@ class Document:
 
     file: str
     mark: str
-    table: str = "points"
+    table: str
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Learners in scenarios, the seeds, and the horizons at which they are counted.
-
-    ``level`` is that of intervals.
-    """
+    """Learners in scenarios, the seeds, and the horizons at which they are counted."""
 
     title: str
     entries: tuple[Entry, ...]
     seeds: tuple[int, ...]
     horizons: tuple[int, ...]
     about: str = ""
-    level: float = 0.95
     evaluation_draws: int = EVALUATION_DRAWS
     comparators: bool = True
     documents: tuple[Document, ...] = ()
@@ -233,63 +229,40 @@ class Sweep:
             for entry in self.entries:
                 yield Run(entry, seed, self.horizons, self.evaluation_draws, self.comparators)
 
-    @property
-    def digest(self) -> str:
-        """A name for all of it: of its runs, whatever they are called and in whatever order."""
-        runs = ",".join(sorted(run.digest for run in self.runs()))
-        return hashlib.sha256(runs.encode()).hexdigest()[:16]
 
-
-def entries_of(
-    scenarios: Mapping[str, Game],
-    learners: Sequence[tuple[str, Mapping[str, Any]]],
-    prices: Sequence[float] = (),
-    only: Mapping[str, Sequence[str]] | None = None,
-) -> tuple[Entry, ...]:
-    """Every learner in every scenario, and a policy in hindsight for every price.
-
-    ``learners`` are titles with the fields of a game that they set; ``only`` restricts some, by
-    their titles, to some scenarios, by theirs.
-    """
-    all_different("learners", [title for title, _ in learners])
-    for name in (name for names in (only or {}).values() for name in names):
+def _entries(
+    scenarios: Mapping[str, Game], learners: Sequence[LearnerFields], prices: Sequence[float]
+) -> Iterator[Entry]:
+    """Every learner in every scenario that it is not kept from, and a policy for every price."""
+    all_different("learners", [title for title, _, _ in learners])
+    for name in (name for _, _, only in learners for name in only or ()):
         if name not in scenarios:
-            raise ParameterError(
-                "only", f"must name scenarios of the sweep ({'; '.join(scenarios)})", name,
-                "Check the spelling.",
-            )  # fmt: skip
-    entries: list[Entry] = []
+            rule = f"must name scenarios of the sweep ({'; '.join(scenarios)})"
+            raise ParameterError("only", rule, name, "Check the spelling.")
     for scenario, game in scenarios.items():
-        entries += [
-            Entry(replace(game, **fields), scenario, title)
-            for title, fields in learners
-            if scenario in (only or {}).get(title, (scenario,))
-        ]
-        entries += [
-            Entry(game, scenario, learner_title(HINDSIGHT, {"price": price}), price)
-            for price in (prices if learners else ())
-        ]
-    return tuple(entries)
+        for title, fields, only in learners:
+            if only is None or scenario in only:
+                yield Entry(replace(game, **fields), scenario, title)
+        for price in prices if learners else ():
+            yield Entry(game, scenario, learner_title(HINDSIGHT, {"price": price}), price)
 
 
-def all_different(name: str, values: Iterable[object]) -> None:
+def all_different(name: str, values: Sequence[object]) -> None:
     """Refuse a value that is there twice."""
-    listed = [str(value) for value in values]
-    for value in listed:
-        if listed.count(value) > 1:
-            raise ParameterError(
-                name, "must all be different", value, "Give one of them another label."
-            )
+    for value in values:
+        if values.count(value) > 1:
+            remedy = "Give one of them another label."
+            raise ParameterError(name, "must all be different", value, remedy)
 
 
 # The fields of a Game that a scenario may set, by their names in a file.
-_NUMBERS = ("alpha", "eps")
-_TEXTS = ("world", "hypotheses", "feedback", "attention", "report", "label")
 _RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "attention", "report", "label")
 _SWEEP = (
-    "about", "level", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
+    "about", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
 )  # fmt: skip
 _REMEDY = "See docs/research/sweeps.md."
+LearnerFields = tuple[str, dict[str, Any], list[str] | None]
+"""A title, fields of a game, and the scenarios that it is restricted to."""
 
 
 def shipped_sweeps() -> dict[str, Path]:
@@ -301,19 +274,15 @@ def shipped_sweeps() -> dict[str, Path]:
 def read_sweep(source: str | Path) -> Sweep:
     """A sweep from its TOML file, or by the name of one that comes with the package."""
     shipped = shipped_sweeps()
-    path = shipped[str(source)] if str(source) in shipped else Path(source)
+    path = shipped.get(str(source), Path(source))
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        return sweep_from_data(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise LikewiseError(
             f"The sweep {str(source)!r} cannot be read: {error.strerror}. Give a TOML file, or one "
             f"of those that come with the package: {', '.join(shipped)}."
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LikewiseError(f"{path} is not a TOML file: {error}") from error
-    try:
-        return sweep_from_data(data)
-    except LikewiseError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, LikewiseError) as error:
         raise LikewiseError(f"{path}: {error}") from error
 
 
@@ -330,33 +299,30 @@ def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
     table = members("A sweep", data, ("title", "seeds", "horizons", "scenarios"), _SWEEP)
     listed = items("horizons", table["horizons"], "List numbers of rounds.")
     horizons = tuple(sorted(integer("horizons", n, 2, 1 << 32, "Rounds to play.") for n in listed))
+    scenarios = [
+        scenario
+        for entry in items("scenarios", table["scenarios"], _REMEDY)
+        for scenario in _scenarios(entry, max(horizons, default=2))
+    ]
+    all_different("scenarios", [title for title, _ in scenarios])
     learners = [
         learner
         for entry in items("learners", table.get("learners", []), _REMEDY)
         for learner in _learners(entry)
     ]
+    prices = reals("prices", table.get("prices", []), "Errors that a unit of excess costs.")
+    documents = items("document", table.get("document", []), _REMEDY)
     return Sweep(
         text("title", table["title"], "Give the sweep a name."),
-        entries_of(
-            _all_scenarios(table["scenarios"], max(horizons, default=2)),
-            [(title, fields) for title, fields, _ in learners],
-            reals("prices", table.get("prices", []), "Errors that a unit of excess costs."),
-            {title: only for title, _, only in learners if only is not None},
-        ),
+        tuple(_entries(dict(scenarios), learners, prices)),
         _seeds(table["seeds"]),
         horizons,
         text("about", table.get("about", ""), "A sentence about it."),
-        within("level", table.get("level", 0.95), 0, 1, "0.95 is the default.", ends="()"),
         integer("evaluation_draws", table.get("evaluation_draws", EVALUATION_DRAWS), 1, 10**9, ""),
         flag("comparators", table.get("comparators", True), "Say which."),
-        tuple(_document(entry) for entry in items("document", table.get("document", []), _REMEDY)),
-        None if "figure" not in table else text("figure", table["figure"], _REMEDY),
+        tuple(Document(**members("document", d, ("file", "mark", "table"))) for d in documents),
+        table.get("figure"),
     )
-
-
-def _document(table: Any) -> Document:
-    fields = members("document", table, ("file", "mark"), ("table",))
-    return Document(**{name: text(name, value, _REMEDY) for name, value in fields.items()})
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
@@ -368,19 +334,8 @@ def _seeds(value: Any) -> tuple[int, ...]:
     return tuple(integer("seeds", seed, 0, 1 << 64, "Any number.") for seed in listed)
 
 
-def _all_scenarios(tables: Any, rounds: int) -> dict[str, Game]:
-    """All scenarios by title; titles must differ."""
-    scenarios = [
-        scenario
-        for table in items("scenarios", tables, _REMEDY)
-        for scenario in _scenarios(table, rounds)
-    ]
-    all_different("scenarios", [title for title, _ in scenarios])
-    return dict(scenarios)
-
-
 def _scenarios(table: Any, rounds: int) -> Iterator[tuple[str, Game]]:
-    """The scenarios of one table; ``use`` names an environment, or all for a purpose."""
+    """Titles and games without a learner yet; ``use`` names an environment, or a purpose's."""
     if isinstance(table, Mapping) and "use" in table:
         values = members("A scenario with use", table, ("use",), _RULES)
         used = environments(text("use", values.pop("use"), _REMEDY))
@@ -391,45 +346,34 @@ def _scenarios(table: Any, rounds: int) -> Iterator[tuple[str, Game]]:
     settings = values.pop("settings", {})
     if not isinstance(settings, Mapping):
         raise ParameterError("settings", "must be a table", settings, "{ leniency = 0.01 }.")
-    for base in bases:
-        for rules in _grid(values):
-            for chosen in _grid(settings):
-                world_settings = {**base.get("world_settings", {}), **chosen}
-                yield _scenario({**base, **rules, "world_settings": world_settings}, rounds)
+    for base, rules, chosen in itertools.product(bases, _grid(values), _grid(settings)):
+        # What was stored was looked at in full; `possible` plays the same game.
+        fields = {"attention": "everything", **base, **rules}
+        fields["world_settings"] = {**base.get("world_settings", {}), **chosen}
+        for name in ("alpha", "eps"):
+            if name in fields:
+                fields[name] = real(name, fields[name], _REMEDY)
+        if "delay" in fields:
+            fields["delay"] = str(fields["delay"])
+        if "report" in fields:
+            fields["selection"] = fields.pop("report")
+        label = fields.pop("label", None)
+        game = Game(rounds=rounds, **fields)
+        yield scenario_title(game) if label is None else label, game
 
 
-def _scenario(values: Mapping[str, Any], rounds: int) -> tuple[str, Game]:
-    """The title of a scenario, and its game without a learner yet."""
-    fields = dict(values)
-    fields |= {name: real(name, fields[name], _REMEDY) for name in _NUMBERS if name in fields}
-    fields |= {name: text(name, fields[name], _REMEDY) for name in _TEXTS if name in fields}
-    label = fields.pop("label", None)
-    if "delay" in fields:
-        fields["delay"] = str(fields["delay"])
-    if "report" in fields:
-        fields["selection"] = fields.pop("report")
-    # What was stored was looked at in full; `possible` plays the same game.
-    game = Game(rounds=rounds, **{"attention": "everything", **fields})
-    return scenario_title(game) if label is None else label, game
-
-
-def _learners(table: Any) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...] | None]]:
-    """The learners of one table: title, fields of a game, and the scenarios it is restricted to."""
+def _learners(table: Any) -> Iterator[LearnerFields]:
     if not isinstance(table, Mapping) or "learner" not in table:
         raise ParameterError("A learner", "must be a table with its name", table, _REMEDY)
     values = dict(table)
-    listed, names, label = (
-        values.pop("only", None),
-        values.pop("learner"),
-        values.pop("label", None),
-    )
-    only = None if listed is None else tuple(items("only", listed, "List titles of scenarios."))
-    for name in names if isinstance(names, list) else [names]:
-        for chosen in _grid(values):
-            attention = {"attention": chosen.pop("attention")} if "attention" in chosen else {}
-            settings = checked_settings(text("learner", name, _REMEDY), chosen)
-            title = learner_title(name, {**settings, **attention}) if label is None else label
-            yield title, {"learner": name, "learner_settings": settings, **attention}, only
+    label = values.pop("label", None)
+    only = items("only", values.pop("only"), "List titles.") if "only" in values else None
+    for chosen in _grid(values):
+        name = text("learner", chosen.pop("learner"), _REMEDY)
+        attention = {"attention": chosen.pop("attention")} if "attention" in chosen else {}
+        settings = checked_settings(name, chosen)
+        title = learner_title(name, {**settings, **attention}) if label is None else label
+        yield title, {"learner": name, "learner_settings": settings, **attention}, only
 
 
 def _grid(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -6,18 +6,15 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.learner.settings import Learner
-from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.simulate.counts import Outcome
-from likewise.simulate.learners import OURS
-from likewise.validation import reals, within
 from studies.baselines.encoding import Predecessor
 from studies.pages import RESULTS, table, write_between_marks
 from studies.sweep.points import (
@@ -60,83 +57,47 @@ def calls_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     return f"{about}\n\n{table(heads, rows)}"
 
 
-RESAMPLES = 2000
+RESAMPLES, LEVEL = 2000, 0.95
 # The seed of the bootstrap: the same table whoever makes it.
 SEED = 20_201
 
 
-def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
-    """Return the slope of log count against log rounds, by least squares; NaN where a count is 0.
+def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]]) -> Interval:
+    """The slope of log mean count against log rounds, with a percentile bootstrap over the seeds.
 
-    A learner whose violations are O(T^a) has an exponent of about a; 1 means no learning.
-
-    >>> round(growth_exponent([500, 2000, 8000], [10, 20, 40]), 3)
-    0.5
-    """
-    horizons = reals("rounds", rounds, "List horizons: [500, 2000].")
-    counted = reals("counts", counts, "List a count for each horizon.")
-    if len(horizons) != len(counted) or len(set(horizons)) < 2 or not min(horizons) > 0:
-        raise ParameterError(
-            "rounds", "must be different horizons, at least two, with a count each", rounds,
-            "A slope needs two points.",
-        )  # fmt: skip
-    if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
-        return math.nan
-    return float(_slopes(np.array(horizons), np.array([counted]))[0])
-
-
-def growth(
-    rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95
-) -> Interval:
-    """Return the exponent of the mean over seeds, with a percentile bootstrap over the seeds.
-
-    ``counts`` has a row for each seed, with a count for each horizon. The seeds are drawn again
-    with replacement 2,000 times, by numbers that are always the same. Resamples with a count of 0
-    have no exponent and are left out; where that is more than a tenth, so is the interval.
+    A learner whose violations are O(T^a) has a slope of about a; 1 means no learning. ``counts``
+    has a row for each seed, with a count for each horizon. The seeds are drawn again with
+    replacement 2,000 times, by numbers that are always the same. Resamples with a count of 0 have
+    no slope and are left out; where that is more than a tenth, so is the interval.
 
     >>> power = growth([100, 400], [[10, 20], [10, 21], [10, 19]])
     >>> round(power.value, 2), power.low < 0.5 < power.high
     (0.5, True)
     """
-    by_seed = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
-    level = within("level", level, 0, 1, "0.95 is the default.", ends="()")
-    exponent = growth_exponent(rounds, by_seed.mean(axis=0).tolist())
-    if math.isnan(exponent) or len(by_seed) < 2:
-        return Interval(exponent, math.nan, math.nan)
-    means = np.stack([by_seed[seeds].mean(axis=0) for seeds in _resamples(len(by_seed))])
-    slopes = _slopes(np.array(rounds, dtype=np.float64), means[(means > 0).all(axis=1)])
-    if len(slopes) < 0.9 * RESAMPLES:
-        return Interval(exponent, math.nan, math.nan)
-    tail = 50 * (1 - level)
-    return Interval(exponent, *np.percentile(slopes, [tail, 100 - tail]).tolist())
+    by_seed = np.array(counts, dtype=np.float64)
+    mean, x = by_seed.mean(axis=0), np.log(rounds)
+    if not (mean > 0).all():  # nor where a comparator was not found
+        return Interval(math.nan, math.nan, math.nan)
+    x -= x.mean()
+    slope = float(np.log(mean) @ x / (x @ x))
+    uniforms = Stream(SEED, Purpose.PROBE, 0).uniforms(0, RESAMPLES, len(by_seed))
+    means = by_seed[np.floor(uniforms * len(by_seed)).astype(np.int64)].mean(axis=1)
+    means = means[(means > 0).all(axis=1)]
+    if len(by_seed) < 2 or len(means) < 0.9 * RESAMPLES:
+        return Interval(slope, math.nan, math.nan)
+    tail = 50 * (1 - LEVEL)
+    ends = np.percentile(np.log(means) @ x / (x @ x), [tail, 100 - tail])
+    return Interval(slope, *ends.tolist())
 
 
-def _resamples(seeds: int) -> IntArray:
-    """Draw seeds with replacement, a row for each resample."""
-    uniforms = Stream(SEED, Purpose.PROBE, 0).uniforms(0, RESAMPLES, seeds)
-    return np.floor(uniforms * seeds).astype(np.int64)
-
-
-def _slopes(rounds: FloatArray, means: FloatArray) -> FloatArray:
-    """By least squares, of the logarithms of each row of means."""
-    x = np.log(rounds)
-    x = x - x.mean()
-    return np.asarray(np.log(means) @ x / (x @ x), dtype=np.float64)
-
-
-class Rates(NamedTuple):
-    """Proved rates of growth, as powers of T."""
-
-    regret: str
-    violations: str
-
-
-# Those of the predecessors, by name and feedback.
+# Rates of regret and violations that were proved for the predecessors, by name and feedback.
 PROVED = {
-    ("bechavod-roth", "one-sided"): Rates("T^41/45", "T^41/45"),
-    ("exp2", "one-sided"): Rates("T^4/5", "T^4/5"),
-    ("bechavod-jung-wu", "full"): Rates("T^7/9", "T^7/9"),
-    ("gillen", "one-sided"): Rates("T^1/2", "log T"),
+    ("bechavod-roth", "one-sided"): "T^41/45, T^41/45",
+    ("exp2", "one-sided"): "T^4/5, T^4/5",
+    ("bechavod-jung-wu", "full"): "T^7/9, T^7/9",
+    ("gillen", "one-sided"): "T^1/2, log T",
+    ("paper", "one-sided"): "T^2/3, T^5/6",
+    ("paper", "full"): "T^1/2, T^3/4",
 }
 # Regret against each of the three comparators: errors less theirs.
 _REGRETS = {
@@ -146,24 +107,16 @@ _REGRETS = {
 }
 
 
-def growth_of(point: Point, name: str, level: float) -> Interval:
-    """The growth of a column over the horizons, or of the regret against a comparator."""
-    if name in _REGRETS:
-        return growth(point.horizons, _regret(point, _REGRETS[name]), level)
-    return growth(point.horizons, point.counts(name), level)
-
-
 def _regret(point: Point, comparator: str) -> list[list[float]]:
     """Errors less those of a comparator, by seed and horizon; NaN where it was not found."""
-    by_seed = []
-    for seed in range(len(point.rows[0])):
-        rows = [rows[seed] for rows in point.rows]
-        fixed = [getattr(row, comparator) for row in rows]
-        by_seed.append([
-            math.nan if best is None else row.people * (row.error_rate - best)
-            for row, best in zip(rows, fixed, strict=True)
-        ])  # fmt: skip
-    return by_seed
+    return [
+        [
+            math.nan if (best := getattr(row, comparator)) is None
+            else row.people * (row.error_rate - best)
+            for row in rows
+        ]
+        for rows in zip(*point.rows, strict=True)
+    ]  # fmt: skip
 
 
 def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
@@ -172,27 +125,28 @@ def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     kappas = f" (ours: {kappas_of(points).text})" if ours else ""
     lines = [
         f"Exponents a of T^a fitted over T = {', '.join(f'{n:,}' for n in sweep.horizons)}, with "
-        f"{100 * sweep.level:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner "
+        f"{100 * LEVEL:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner "
         f"makes fewer errors than the comparator; `–`: some count is 0. Each learner has the "
         f"comparator at alpha − kappa for its own kappa{kappas}. An exponent depends on the world "
         f"and on the horizons, and proves nothing."
     ]
     heads = ["learner", *_REGRETS, "violations", "reports", "proved: regret, violations"]
     for scenario, together in by_scenario(points).items():
-        rows = (_row(point, sweep.level) for point in together if point.plays)
+        rows = (_rates(point) for point in together if point.plays)
         lines += ["", f"**{scenario}**", "", table(heads, rows)]
     return "\n".join(lines)
 
 
-def _row(point: Point, level: float) -> list[str]:
+def _rates(point: Point) -> list[str]:
     cells = [point.title]
-    for name, comparator in _REGRETS.items():
-        gains = math.fsum(row[-1] for row in _regret(point, comparator)) < 0
-        cells.append("< 0" if gains else _exponent(growth_of(point, name, level)))
-    cells += [_exponent(growth_of(point, name, level)) for name in ("violations", "reports")]
-    proved = proved_rates(point.learner, point.settings, point.game.feedback)
-    cells.append("nothing" if proved is None else f"{proved.regret}, {proved.violations}")
-    return cells
+    for comparator in _REGRETS.values():
+        regret = _regret(point, comparator)
+        gains = math.fsum(row[-1] for row in regret) < 0
+        cells.append("< 0" if gains else _exponent(growth(point.horizons, regret)))
+    for name in ("violations", "reports"):
+        cells.append(_exponent(growth(point.horizons, point.counts(name))))
+    proved = PROVED.get((point.learner, point.game.feedback), "nothing")
+    return [*cells, _rates_of_ours(point) if point.ours else proved]
 
 
 def _exponent(fit: Interval) -> str:
@@ -208,33 +162,11 @@ def _exponent(fit: Interval) -> str:
     return f"{fit.value:.2f} ({fit.low:.2f} to {fit.high:.2f})"
 
 
-def proved_rates(learner: str, settings: Mapping[str, Any], feedback: str) -> Rates | None:
-    """The growth that was proved for a learner; None where nothing was.
-
-    >>> proved_rates("paper", {}, "one-sided").violations
-    'T^5/6'
-    """
-    if learner in OURS:
-        return _rates_of_ours(settings, feedback)
-    if learner == "paper":
-        return _rates_of_paper(settings, feedback)
-    return PROVED.get((learner, feedback))
-
-
-def _rates_of_ours(settings: Mapping[str, Any], feedback: str) -> Rates:
+def _rates_of_ours(point: Point) -> str:
     """The rates of the theorems of docs/research/theory.md, by the dual player."""
-    reports = {"additive": "T^1/2", "geometric": "log T"}.get(settings.get("dual", ""), "T^3/4")
-    regret = "T^2/3" if feedback == "one-sided" else "T^1/2"
-    return Rates(regret, reports)
-
-
-def _rates_of_paper(settings: Mapping[str, Any], feedback: str) -> Rates:
-    """The paper's two theorems; its frontier's parameter b moves both."""
-    b = settings.get("b", 0.0)
-    powers = (2 / 3 + 2 * b, 5 / 6 - b) if feedback == "one-sided" else (1 / 2 + 2 * b, 3 / 4 - b)
-    names = {2 / 3: "2/3", 5 / 6: "5/6", 1 / 2: "1/2", 3 / 4: "3/4"}
-    regret, violations = (f"T^{names.get(power, f'{power:.3g}')}" for power in powers)
-    return Rates(regret, violations)
+    reports = {"additive": "T^1/2", "geometric": "log T"}.get(point.setting("dual"), "T^3/4")
+    regret = "T^2/3" if point.game.feedback == "one-sided" else "T^1/2"
+    return f"{regret}, {reports}"
 
 
 def cell(outcome: Outcome) -> str:
@@ -403,6 +335,7 @@ def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
         write_between_marks(Path(document.file), document.mark, text)
     write_rows(RESULTS / f"{name}.csv", rows)
     if sweep.figure is not None:
-        from studies.sweep.figures import write_figure
+        from studies.sweep.figures import figure_svg
 
-        write_figure(Path(sweep.figure), points_of(sweep, rows))
+        picture = figure_svg(points_of(sweep, rows))
+        Path(sweep.figure).write_text(picture, encoding="utf-8", newline="\n")

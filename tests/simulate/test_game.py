@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from likewise.simulate.counts import certificate_of, summarise, trace_csv
 from likewise.simulate.learners import accuracy_only, constant, untaught
 from likewise.simulate.rounds import play
 from studies.sweep.runs import first_rounds
-from studies.sweep.tables import growth_exponent
 
 ROUNDS = 400
 
@@ -212,15 +210,6 @@ def test_the_papers_noise_drowns_the_data() -> None:
 def test_a_trace_has_a_line_for_every_round(world: Steady) -> None:
     rows = list(csv.DictReader(io.StringIO(trace_csv(play(world, learner(world, "auto"), 20)))))
     assert [int(row["round"]) for row in rows] == list(range(1, 21))
-
-
-@pytest.mark.parametrize(("counts", "slope"), [([5, 10, 20], 0.5), ([7, 7, 7], 0.0)])
-def test_growth_exponents(counts: list[float], slope: float) -> None:
-    assert growth_exponent([500, 2000, 8000], counts) == pytest.approx(slope)
-
-
-def test_nothing_has_no_growth_exponent() -> None:
-    assert math.isnan(growth_exponent([500, 2000], [0, 3]))
 
 
 def test_no_rounds_are_refused(world: Steady) -> None:

@@ -24,11 +24,11 @@ from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes
 from likewise.simulate.rounds import play
 from studies.commands import main
-from studies.environments import CHOOSING, JUDGING, environments
+from studies.environments import CHOOSING, JUDGING
 from studies.pages import write_between_marks
 from studies.sweep import spec
 from studies.sweep.points import points_of
-from studies.sweep.runs import Results, play_run, read_rows, run_sweep
+from studies.sweep.runs import play_run, read_rows, run_sweep
 from studies.sweep.spec import Entry, Sweep, read_sweep, shipped_sweeps, sweep_from_data
 from studies.sweep.tables import TABLES, sweep_markdown
 
@@ -91,32 +91,21 @@ def test_what_is_there_is_not_played_again(folder: Path) -> None:
     assert run_sweep(tiny(), folder, Nobody()) == read_rows(folder / "results.csv")
 
 
-@pytest.mark.parametrize("cut", [-3, -40, -2000])
-def test_a_file_that_was_cut_off_anywhere_is_mended(folder: Path, tmp_path: Path, cut: int) -> None:
-    whole = (folder / "results.csv").read_bytes()
-    (tmp_path / "sweep.json").write_bytes((folder / "sweep.json").read_bytes())
-    (tmp_path / "results.csv").write_bytes(whole[:cut])
-    left = Results(tmp_path, tiny()).finished
-    assert 0 < len(left) < len(list(tiny().runs()))
-    run_sweep(tiny(), tmp_path, Processes(1))
-    assert (tmp_path / "results.csv").read_bytes() == whole
-
-
 @pytest.mark.long
 def test_a_process_that_is_killed_loses_nothing_that_had_finished(tmp_path: Path) -> None:
     file, out = tmp_path / "slow.toml", tmp_path / "out"
     file.write_text(FILE)
     command = [sys.executable, "-m", "studies", "sweep", str(file), "--jobs", "1"]
     process = subprocess.Popen([*command, "--folder", str(out)], start_new_session=True)
-    results = out / "results.csv"
-    wait_for(lambda: results.exists() and results.read_text().count("\n") >= 3, process)
+    wait_for(lambda: len(list(out.glob("*.csv"))) >= 2, process)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait(timeout=60)
-    before = Results(out, read_sweep(file)).rows
-    assert 2 <= len(before) < 6
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("*.csv")}
+    assert 2 <= len(finished) < 6
     run_sweep(read_sweep(file), out, Processes(1))
+    assert {path: path.stat().st_mtime_ns for path in finished} == finished
     run_sweep(read_sweep(file), tmp_path / "whole", Processes(1))
-    assert results.read_bytes() == (tmp_path / "whole" / "results.csv").read_bytes()
+    assert (out / "results.csv").read_bytes() == (tmp_path / "whole" / "results.csv").read_bytes()
 
 
 def wait_for(there: Any, process: subprocess.Popen[Any], seconds: float = 120.0) -> None:
@@ -125,21 +114,6 @@ def wait_for(there: Any, process: subprocess.Popen[Any], seconds: float = 120.0)
         assert time.monotonic() < until, "It took too long."
         assert process.poll() is None, "It ended before it could be killed."
         time.sleep(0.01)
-
-
-def test_two_processes_do_not_write_into_one_folder(folder: Path) -> None:
-    with (
-        Results(folder, tiny()).locked(),
-        pytest.raises(LikewiseError, match="Another process is writing"),
-    ):
-        run_sweep(tiny(), folder, Processes(1))
-
-
-def test_a_folder_of_another_sweep_is_refused_and_kept(folder: Path) -> None:
-    before = (folder / "results.csv").read_bytes()
-    with pytest.raises(LikewiseError, match="holds results of another sweep, 'tiny' with 20 runs"):
-        run_sweep(tiny(seeds=[3]), folder, Processes(1))
-    assert (folder / "results.csv").read_bytes() == before
 
 
 def test_a_default_that_moved_makes_other_runs_of_what_leaves_it_out(
@@ -178,7 +152,6 @@ def test_a_default_that_moved_makes_other_runs_of_what_leaves_it_out(
         ({"learners": [{"learner": "exact", "eta": "1"}]}, "eta must be a number"),
         ({"learners": [{"learner": "exact", "only": ["nowhere"]}]}, "only must name scenarios"),
         ({"scenarios": [{"use": "lons, any"}]}, "use must be a purpose"),
-        ({"level": 1.5}, "level must be in"),
         ({"comparators": "no"}, "comparators must be"),
         ({"scenarios": [{"world": "loans", "delay": "24"}]}, "delay must be below the number of"),
         ({"scenarios": [{"world": "loans", "report": "widest"}]}, "must be one of largest-gap"),
@@ -213,11 +186,6 @@ def test_a_file_that_is_no_sweep_is_named(tmp_path: Path, text: str) -> None:
         read_sweep(tmp_path / "mine.toml")
     with pytest.raises(LikewiseError, match="cannot be read"):
         read_sweep(tmp_path / "nowhere.toml")
-
-
-@pytest.mark.parametrize("name", shipped_sweeps())
-def test_every_sweep_that_is_shipped_can_be_read(name: str) -> None:
-    assert read_sweep(name).title
 
 
 def test_a_run_is_counted_as_simulate_counts_it(folder: Path) -> None:
@@ -305,18 +273,6 @@ def test_worlds_judge_or_choose_and_never_both() -> None:
     assert not played["judging"] & played["choosing"]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["any", "strict", "lenient", "alpha .1", "k 2", "k 16", "panels change", "10 late", "50 late",
-     "200 late", "labels 200 late", "labels 1000 late", "any, 50 late"],
-)  # fmt: skip
-def test_both_purposes_have_worlds_of_every_kind(kind: str) -> None:
-    for family in ("loans", "market"):
-        (fields,) = environments(f"{family}, {kind}").values()
-        plain = {"world": "loans", "world_settings": {}}
-        assert fields != plain
-
-
 def run(*args: str) -> Any:
     return CliRunner().invoke(main, list(args))
 
@@ -328,15 +284,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "mine.toml"
 
 
-def test_the_command_plays_prints_and_draws(file: Path, tmp_path: Path) -> None:
+def test_the_command_plays_and_prints(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = run(
         "sweep", str(file), "--folder", str(out), "--jobs", "1", "--table", "summary",
-        "--figure", str(tmp_path / "f.svg"),
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "| loans |" in result.stdout
-    assert (tmp_path / "f.svg").read_text().startswith("<svg xmlns")
     with (out / "results.csv").open() as lines:
         assert len(list(csv.DictReader(lines))) == 2
 
@@ -345,7 +299,6 @@ def test_the_command_plays_prints_and_draws(file: Path, tmp_path: Path) -> None:
     ("args", "says"),
     [
         (["--write"], "--write needs a [[document]]"),
-        (["--figure", "a.gif"], "figure must end in .svg, .pdf, .png"),
         (["--jobs", "0"], "0 is not in the range"),
         (["--table", "pie"], "'pie' is not one of"),
     ],
@@ -369,13 +322,3 @@ def test_tables_are_not_written_where_there_is_no_document(
 def test_the_shipped_sweeps_can_be_listed() -> None:
     listed = run("sweep", "list").stdout
     assert all(name in listed for name in shipped_sweeps())
-
-
-def test_compare_says_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    args = ("--world", "drift", "--set", "spell=5", "--rounds", "12", "--seeds", "1", "--jobs", "1")
-    result = run("compare", *args, "--learner", "exact", "--learner", "untaught")
-    assert result.exit_code == 0, result.output
-    assert "beat" in result.stdout
-    assert "fixed in hindsight, price = 2" in result.stdout
-    assert "kappa = 0.325·eps" in result.stdout
