@@ -15,6 +15,7 @@ from likewise.simulate.counts import Outcome, beats
 from likewise.simulate.world import MissingDataError
 from studies import intervals, paper
 from studies.pages import RESULTS
+from studies.sweep.figures import COMPARATORS
 from studies.sweep.points import Point, by_scenario, fixed_words, points_of
 from studies.sweep.runs import play_run, read_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
@@ -116,7 +117,7 @@ def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
     for scenario, together in by_scenario(points_of(sweep, rows)).items():
         assert fixed_words(together)
         assert f"{scenario}{fixed_words(together)}" in picture
-    for name_of_line in ("alpha", "alpha − kappa", "alpha − eps"):
+    for name_of_line in COMPARATORS:
         assert f">{name_of_line}</text>" in picture
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from likewise.learner.schedules import KAPPA_SHARE
@@ -30,7 +31,7 @@ class Point(Entry):
 
     def at(self, place: int = -1) -> Outcome:
         """The means over the seeds at a horizon; the longest unless another is asked for."""
-        return self._over_seeds(mean, place)
+        return self._over_seeds(fmean, place)
 
     def worst(self, place: int = -1) -> Outcome:
         """The largest error, and the most violations and reports, of any seed."""
@@ -49,13 +50,7 @@ class Point(Entry):
     def mean_of(self, name: str, place: int = -1) -> float:
         """The mean of a column at a horizon; NaN where it was not asked for."""
         values = [getattr(row, name) for row in self.rows[place]]
-        return math.nan if None in values else mean(values)
-
-
-def mean(values: Iterable[float]) -> float:
-    """The mean of some numbers, the same in any order."""
-    listed = list(values)
-    return math.fsum(listed) / len(listed)
+        return math.nan if None in values else fmean(values)
 
 
 def points_of(sweep: Sweep, rows: Sequence[Row]) -> list[Point]:

@@ -257,9 +257,7 @@ def all_different(name: str, values: Sequence[object]) -> None:
 
 # The fields of a Game that a scenario may set, by their names in a file.
 _RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "attention", "report", "label")
-_SWEEP = (
-    "about", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
-)  # fmt: skip
+_SWEEP = ("about", "evaluation_draws", "prices", "comparators", "learners", "document", "figure")
 _REMEDY = "See docs/research/sweeps.md."
 LearnerFields = tuple[str, dict[str, Any], list[str] | None]
 """A title, fields of a game, and the scenarios that it is restricted to."""
