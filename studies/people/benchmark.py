@@ -10,7 +10,6 @@ on subjects of whom it saw nobody. The counts of learners are those of stored ga
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
 from studies.pages import keep, table
 from studies.people.judgements import SETS, Judged, Judgement
+from studies.sweep.runs import Row, read_rows
 
 ROWS, PAGE = Path("studies/results/judgements.json"), Path("docs/research/results.md")
 GAMES = ("rivals-people", "predecessors-people", "people", "people-fitted")
@@ -173,19 +173,19 @@ def markdown(rows: Sequence[dict[str, Any]], results: Path = ROWS.parent) -> str
 
 def _games(worlds: Collection[str], results: Path) -> Iterator[Sequence[str]]:
     """The four counts of every learner in the stored games of some worlds, means over seeds."""
-    games: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
-    for study in GAMES:
-        with (results / f"{study}.csv").open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                if row["scenario"] in worlds:
-                    games[row["scenario"], row["rounds"], row["configuration"]].append(row)
-    for (world, rounds, configuration), played in sorted(games.items()):
-        error, *counts = (np.mean([float(game[n] or 0) for game in played])
-                          for n in ("error_rate", "violations", "reports", "looks"))  # fmt: skip
-        learner = played[0]["learner"]
-        title = configuration if learner in configuration else f"{learner}, {configuration}"
-        yield (world, title, f"{int(rounds):,}", str(len(played)), f"{error:.3f}",
-               *(f"{count:,.0f}" for count in counts))  # fmt: skip
+    games: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
+    for row in (row for study in GAMES for row in read_rows(results / f"{study}.csv")):
+        if row.scenario in worlds:
+            games[row.scenario, row.rounds, row.configuration].append(row)
+    for (world, rounds, title), played in sorted(games.items()):
+        learner = played[0].learner
+        error = np.mean([row.error_rate for row in played])
+        names = ("violations", "reports", "looks")
+        counts = (np.mean([getattr(row, name) for row in played]) for name in names)
+        yield (
+            world, title if learner in title else f"{learner}, {title}", f"{rounds:,}",
+            str(len(played)), f"{error:.3f}", *(f"{count:,.0f}" for count in counts),
+        )  # fmt: skip
 
 
 def write(rows: Sequence[dict[str, Any]]) -> None:

