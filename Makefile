@@ -99,9 +99,14 @@ lock: ## Choose the newest versions of the dependencies and lock them by hash
 	  --no-emit-package likewise-client --python-version 3.11 --no-header --quiet -o deploy/requirements.txt
 	@rm -rf $(VENV)-lock
 
-release: $(READY) ## Walk through what has to hold before a version is tagged; fills dist/
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check twine==7.0.0
+release: $(READY) ## Check what has to hold before a version is tagged; fills dist/
+	@test -z "$$(git status --porcelain)" || { echo "Commit or stash what has changed."; exit 1; }
 	@$(BIN)/python -m studies release
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check twine==7.0.0
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/pytest -q -m "long or not long" tests/test_packaging.py
+	@cd dist && sha256sum * > SHA256SUMS
+	@echo "Ready. Now tag it (git tag -s vX.Y.Z && git push --tags); the workflow publishes it."
 
 clean: ## Remove the environment and everything made by the commands above
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist likewise-demo.html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import click
@@ -33,7 +34,7 @@ GPU_FIGURES = Path("studies/results/performance-gpu.json")
 @click.option(
     "--write",
     is_flag=True,
-    help="Put the figures into the documentation, in place of those of the same rows.",
+    help="Put the figures of all rows into the documentation.",
 )
 def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write: bool) -> None:
     """Measure draws, rounds and games, each with its reference in the same run.
@@ -45,10 +46,12 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
 
     if write:
         _check_here(PAGE)
+        if rows or quick:
+            raise click.UsageError("--write is for all rows: leave ROWS and --quick out.")
     if absent("fast"):
         raise missing("The benchmark", "numba", "fast")
     from studies.benchmark.items import markdown
-    from studies.benchmark.run import merged, run_benchmark
+    from studies.benchmark.run import run_benchmark
 
     report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
     if json_path is not None:
@@ -56,7 +59,6 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     if not is_pipe(json_path):
         click.echo(markdown(report))
     if write:
-        report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)
         keep(report, FIGURES, PAGE, "benchmark", markdown(report))
         write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
 
@@ -130,7 +132,7 @@ def paper() -> None:
     """Draw the figures of the paper, and put its tables into its page; nothing is played."""
     from studies.paper import PAGE, write
 
-    _check_here(PAGE.relative_to(Path.cwd()) if PAGE.is_relative_to(Path.cwd()) else PAGE)
+    _check_here(PAGE)
     write()
 
 
@@ -138,48 +140,42 @@ def paper() -> None:
 @click.argument("sets", nargs=-1)
 @click.option("--write", is_flag=True, help="Put the figures into the documentation.")
 def people(sets: tuple[str, ...], write: bool) -> None:
-    """Measure every set of judgements by real people whose files are here; others are skipped.
+    """Measure every set of judgements by real people whose files LIKEWISE_PANELS names.
 
-    SETS are some of them by name; without any, all.
-
-    \b
-    For example
-      LIKEWISE_PANELS=~/judgements python -m studies people
+    SETS are some of them by name; without any, all; those whose files are not here are skipped.
     """
     from likewise.simulate.world import MissingDataError
-    from studies.people.benchmark import PAGE as PEOPLE_PAGE
-    from studies.people.benchmark import markdown, row_of
-    from studies.people.benchmark import write as write_rows
+    from studies.people import benchmark
     from studies.people.judgements import SETS, load
 
     if write:
-        _check_here(PEOPLE_PAGE)
+        _check_here(benchmark.PAGE)
     if odd := [name for name in sets if name not in SETS]:
         raise click.UsageError(f"There is no set {odd[0]!r}; there are {', '.join(SETS)}.")
     rows = []
     for name in sets or SETS:
         try:
-            rows.append(row_of(name, load(name)))
+            rows.append(benchmark.row_of(name, load(name)))
         except MissingDataError as error:
             note(f"{name} is skipped. {error}")
     if not rows:
         raise click.UsageError("No set of judgements is here, so there is nothing to measure.")
     if write:
-        write_rows(rows)
-    click.echo(markdown(rows))
+        benchmark.write(rows)
+    click.echo(benchmark.markdown(rows))
 
 
-@main.command(short_help="Walk through what has to hold before a version is tagged.")
+@main.command(short_help="Check what has to hold before a version is tagged, and build it.")
 @click.option("--lists", is_flag=True, help="Write what each package consists of (SBOM), no more.")
-@click.option("--address", help="Set the project's address in all metadata, no more.")
-def release(lists: bool, address: str | None) -> None:
-    """Check, build twice, and leave in dist/ what the workflow would publish."""
-    from studies.release import set_address, walk, write_lists
+def release(lists: bool) -> None:
+    """Leave in dist/ what the workflow would publish; `make release` does this and more."""
+    from studies.release import build_twice, check, write_lists
 
     _check_here(Path("CHANGELOG.md"))
-    if address is not None:
-        set_address(address)
-    elif lists:
+    if lists:
         write_lists()
-    else:
-        walk(Path("dist"))
+        return
+    check()
+    shutil.rmtree("dist", ignore_errors=True)
+    Path("dist").mkdir()
+    build_twice(Path("dist"))

@@ -4,7 +4,7 @@ Members with known metrics judge pairs as their distances say, in sittings of 25
 chosen by what was said before. The fitted panel then audits scores of people whom nobody judged,
 and its reports are compared with those of the true panel.
 
-    python -m studies.elicitation --write
+    python -m studies.elicitation
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from likewise.audits import Elicited, Judgement, elicit, questions
 from likewise.audits.elicitation import LIMITS, RESPONSES
-from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
+from likewise.simulate.world import MissingDataError
 from studies.pages import keep, table
 from studies.people.compas import CompasJudged
 from studies.people.phd import PhdAdmissions
@@ -177,39 +176,27 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
         chosen = [r for r in rows if (r["case"], r["judgements"]) == (case, count)]
         mean = {k: float(np.mean([r[k] for r in chosen])) for k in chosen[0] if k not in TEXTS}
         worst = min(row["f1"] for row in chosen)
+        covered, total = (sum(row[key] for row in chosen) for key in ("covered", "weights"))
         lines.append((
             case, str(count), f"{100 * mean['base_rate']:.1f} %", f"{mean['f1']:.2f} ({worst:.2f})",
             *(f"{mean[key]:.2f}" for key in ("f1_even", "known_to", "off", "alpha")),
             *(f"{100 * mean[key]:.0f} %" for key in ("within_known", "within_alpha")),
-            _share(chosen),
+            f"{100 * covered / total:.0f} % of {total}" if total else "–",  # real people have none
         ))  # fmt: skip
     return table(heads, lines)
 
 
-def _share(rows: Sequence[dict[str, Any]]) -> str:
-    """The share of weights that were covered; real people have none."""
-    total = sum(row["weights"] for row in rows)
-    return f"{100 * sum(r['covered'] for r in rows) / total:.0f} % of {total}" if total else "–"
-
-
-@click.command()
-@click.option("--case", "cases", multiple=True, type=click.Choice(list(CASES)))
-@click.option("--seeds", default=10, show_default=True)
-@click.option("--write", is_flag=True, help="Into the stored rows and the page.")
-def main(cases: Sequence[str], seeds: int, write: bool) -> None:
-    """Measure, print the table, and with --write store rows and table; absent files are skipped."""
-    kept = json.loads(ROWS.read_text()) if ROWS.is_file() else []
-    for case in cases or CASES:
+def main() -> None:
+    """Measure, and store rows and table; of people whose files are not here, the rows stay."""
+    stored = json.loads(ROWS.read_text())
+    rows = []
+    for case in CASES:
         try:
-            rows = [row for seed in range(1, seeds + 1) for row in sittings(case, seed)]
-        except LikewiseError as error:
-            click.echo(f"{case} is skipped: {error}", err=True)
-            continue
-        click.echo(markdown(rows))
-        kept = [row for row in kept if row["case"] != case] + rows
-        kept.sort(key=lambda row: list(CASES).index(row["case"]))
-        if write:
-            keep(kept, ROWS, PAGE, "elicitation", markdown(kept))
+            rows += [row for seed in range(1, 11) for row in sittings(case, seed)]
+        except MissingDataError as error:
+            print(f"{case} is skipped: {error}")
+            rows += [row for row in stored if row["case"] == case]
+    keep(rows, ROWS, PAGE, "elicitation", markdown(rows))
 
 
 if __name__ == "__main__":

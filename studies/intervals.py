@@ -45,9 +45,8 @@ def coverage(interval: Interval, truth: float) -> Coverage:
 
 
 def _both(successes: float, trials: int, truth: float) -> tuple[Coverage, Coverage]:
-    intervals = share(successes, trials), wilson(successes, trials)
-    ours, other = (coverage(interval, truth) for interval in intervals)
-    return ours, other
+    ours, other = share(successes, trials), wilson(successes, trials)
+    return coverage(ours, truth), coverage(other, truth)
 
 
 def of_draws(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Coverage]:
@@ -143,27 +142,17 @@ def measured(kind: str, p: float, repeats: int = REPEATS, seed: int = 1) -> dict
 
 def markdown(rows: list[dict[str, Any]]) -> str:
     """The rows as a table: coverage and width, with Wilson's in brackets."""
-    lines = []
-    for kind in KINDS:
-        cells = [
-            f"{100 * row['covered']:.1f} %, {row['width']:.3f}"
-            + (
-                f" ({100 * row['wilson_covered']:.1f} %, {row['wilson_width']:.3f})"
-                if row["wilson_width"] is not None
-                else ""
-            )
-            for row in rows
-            if row["kind"] == kind
-        ]
-        lines.append((kind, *cells))
+
+    def cell(row: dict[str, Any]) -> str:
+        ours = f"{100 * row['covered']:.1f} %, {row['width']:.3f}"
+        if row["wilson_width"] is None:
+            return ours
+        return f"{ours} ({100 * row['wilson_covered']:.1f} %, {row['wilson_width']:.3f})"
+
+    lines = ((kind, *(cell(row) for row in rows if row["kind"] == kind)) for kind in KINDS)
     return table(("interval", *(f"at {p}" for p in SHARES)), lines)
 
 
-def main() -> None:
-    """Measure everything, keep the rows, and write the table."""
+if __name__ == "__main__":
     rows = [measured(kind, p) for kind in KINDS for p in SHARES]
     keep(rows, ROWS, PAGE, "intervals", markdown(rows))
-
-
-if __name__ == "__main__":
-    main()

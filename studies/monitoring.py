@@ -3,7 +3,9 @@
 Batches are drawn from 2,000 applicants of ``loans``, and a model scores them. Its chances are a
 logistic function of the bureau's score; a steeper one has twice the share of reported pairs.
 
-    python -m studies.monitoring --write
+    python -m studies.monitoring
+
+writes ``studies/results/monitoring.json`` and the tables of the documentation.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from likewise.audits.monitor import MATCHINGS, Monitor, matchings
@@ -130,17 +131,6 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
     ])  # fmt: skip
 
 
-@click.command()
-@click.option("--streams", default=1000, show_default=True)
-@click.option("--delays", default=200, show_default=True)
-@click.option("--write", is_flag=True, help="Store the rows, and put the tables into the page.")
-def main(streams: int, delays: int, write: bool) -> None:
-    """Measure and print the tables."""
-    rows = list(measured(streams, delays))
-    click.echo(markdown(rows))
-    if write:
-        keep(rows, ROWS, PAGE, "monitoring", markdown(rows))
-
-
 if __name__ == "__main__":
-    main()
+    rows = list(measured(streams=1000, delays=200))
+    keep(rows, ROWS, PAGE, "monitoring", markdown(rows))

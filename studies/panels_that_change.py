@@ -1,6 +1,4 @@
-"""Worlds of lending in which the panel is not steady: it turns strict, or its members err, or do
-not look.
-"""
+"""Worlds of lending before a panel that is not steady: it turns strict, or members err or toss."""
 
 from __future__ import annotations
 
@@ -28,14 +26,12 @@ class TurnsStrict(Loans):
     name = "turns-strict"
     summary = "loans, before a panel that turns strict unannounced"
 
-    @cached_property
-    def strict(self) -> Panel:
-        return Panel(five_auditors(STRICT), self.rule)
-
     def encounter(self, t: int) -> Encounter:
         """The applicants of ``loans``, before the panel of the day."""
         encounter = super().encounter(t)
-        return encounter if t <= self.turn else replace(encounter, panel=self.strict)
+        if t <= self.turn:
+            return encounter
+        return replace(encounter, panel=Panel(five_auditors(STRICT), self.rule))
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,11 +73,8 @@ def cell(name: str, scenario: str, configuration: str) -> str:
 def reports_table() -> str:
     """Reports by horizon, for each rule of the multiplier."""
     study = stored("multipliers.json")
-    head = (
-        "rule of the multiplier",
-        *(f"T = {rounds:,}" for rounds in study["rounds"]),
-        "exponent",
-    )
+    horizons = (f"T = {rounds:,}" for rounds in study["rounds"])
+    head = ("rule of the multiplier", *horizons, "exponent")
     rows = (
         (words, *(f"{n:,}" for n in row["reports"]), f"{row['exponent']:.2f}")
         for words, row in ((DUALS[name], study["duals"][name]) for name in DUALS)

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -137,33 +136,21 @@ def _apart(*arguments: str) -> dict[str, Any]:
     return figures
 
 
-SOURCES = ("parquet", "duckdb", "polars", "generated")
+SOURCES = {"parquet": 10**7, "duckdb": 10**7, "polars": 10**7, "generated": 10**8}
+"""How many people each source has."""
+IN_MEMORY = 20_000
 
 
-def rows(names: Sequence[str], sizes: Mapping[str, int], folder: Path) -> Iterator[dict[str, Any]]:
-    """Figures by name: people in memory, Parquet files by some engines, and generated rows."""
-    if "memory" in names:
-        people = sizes["memory"]
-        run = _apart("memory", str(people))
-        yield {"name": "all pairs in memory", "people": people, "kinds": None, **run}
-    for discrete in (True, False):
-        path = folder / f"{discrete}.parquet"
-        if {*names} & {*SOURCES} - {"generated"}:
-            write_parquet(path, sizes["parquet"], discrete)
-        for name in (name for name in SOURCES if name in names):
-            people = sizes["generated" if name == "generated" else "parquet"]
-            run = _apart(name, str(people), str(discrete), str(path))
-            yield {"name": name, "people": people, "kinds": KINDS if discrete else None, **run}
-
-
-def merged(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Figures with those that were measured anew in place of the earlier ones."""
-    keys = ("name", "people", "kinds")
-    figures = {tuple(row[key] for key in keys): row for row in (*before, *now)}
-    order = ("all pairs in memory", *SOURCES)
-    return sorted(
-        figures.values(), key=lambda row: (row["kinds"] is None, order.index(row["name"]))
-    )
+def rows(folder: Path) -> Iterator[dict[str, Any]]:
+    """Figures by source: of people of some kinds, and of people of whom no two are alike."""
+    every = [(name, True) for name in SOURCES]
+    for name, discrete in (*every, ("memory", False), ("parquet", False), ("generated", False)):
+        path, people = folder / f"{discrete}.parquet", SOURCES.get(name, IN_MEMORY)
+        if name == "parquet":
+            write_parquet(path, people, discrete)
+        run = _apart(name, str(people), str(discrete), str(path))
+        title = "all pairs in memory" if name == "memory" else name
+        yield {"name": title, "people": people, "kinds": KINDS if discrete else None, **run}
 
 
 def markdown(figures: list[dict[str, Any]]) -> str:
@@ -178,26 +165,15 @@ def markdown(figures: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Measure all rows, or one of them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", nargs="+", help="name, people, whether they are of kinds, file")
-    every = ["memory", *SOURCES]
-    parser.add_argument("--only", nargs="+", default=every, choices=every, help="some rows alone")
-    parser.add_argument("--memory", type=int, default=20_000)
-    parser.add_argument("--parquet", type=int, default=10**7)
-    parser.add_argument("--generated", type=int, default=10**8)
-    parser.add_argument("--write", action="store_true", help="keep the figures, and show them")
-    asked = parser.parse_args()
-    if asked.one:
-        name, people, discrete, path = (*asked.one, "", "")[:4]
+    """Measure all rows, or one of them; --write keeps the figures, and shows them."""
+    if sys.argv[1:2] == ["--one"]:
+        name, people, discrete, path = sys.argv[2:]
         print(json.dumps(one(name, int(people), discrete == "True", Path(path))))
         return
-    sizes = {name: getattr(asked, name) for name in ("memory", "parquet", "generated")}
     with tempfile.TemporaryDirectory() as folder:
-        figures = list(rows(asked.only, sizes, Path(folder)))
+        figures = list(rows(Path(folder)))
     print(markdown(figures))
-    if asked.write:
-        figures = merged(json.loads(FIGURES.read_text()), figures)
+    if "--write" in sys.argv:
         keep(figures, FIGURES, PAGE, "audits", markdown(figures))
 
 

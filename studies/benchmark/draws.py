@@ -143,12 +143,10 @@ def segment_draws(quick: bool) -> Item:
     seconds, alone = race(
         lambda: _draws(lender, costs, points, draws), lambda: share_out(noise, parts), 9
     )
-    few = seconds_of(lambda: _draws(lender, costs, points[:2], draws), 9)
     return Item(
         "segment-draws", "draws of thresholds in all segments, noise included",
         f"{count} segments × {bins} bins, R = {draws:,}", seconds,
         "the noise of all cells alone, by the same engine", alone, Asked("times its time", 3.0),
-        {"seconds_for_people_in_two_segments": few},
     )  # fmt: skip
 
 

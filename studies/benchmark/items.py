@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,38 +20,20 @@ from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from studies.pages import table
 
-Kind = Literal["times faster", "times its time", "seconds", "a second"]
+# What may be asked of a figure, in words: of its ratio to the reference, its time, or its rate.
+KINDS = {
+    "times faster": "at least {:g} times faster",
+    "times its time": "at most {:g} times its time",
+    "seconds": "at most {:g} s",
+    "a second": "at least {:g} a second",
+}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A requirement: ``ratio`` counts how many times faster than the reference we are at least,
-    or how many times its time we take at most; others bound the seconds, or what a second does.
+class Asked(NamedTuple):
+    """A requirement: a kind of :data:`KINDS`, and its number."""
 
-    >>> Asked("times faster", 2.5).text, Asked("seconds", 30).text
-    ('at least 2.5 times faster', 'at most 30 s')
-    """
-
-    kind: Kind
+    kind: str
     value: float
-
-    @property
-    def text(self) -> str:
-        return {
-            "times faster": f"at least {self.value:g} times faster",
-            "times its time": f"at most {self.value:g} times its time",
-            "seconds": f"at most {self.value:g} s",
-            "a second": f"at least {self.value:g} a second",
-        }[self.kind]
-
-    def met(self, seconds: float, ratio: float | None) -> bool:
-        if self.kind == "seconds":
-            return seconds <= self.value
-        if self.kind == "a second":
-            return 1.0 / seconds >= self.value
-        if ratio is None:
-            return False
-        return ratio >= self.value if self.kind == "times faster" else ratio <= self.value
 
 
 @dataclass(frozen=True)
@@ -86,17 +68,20 @@ class Item:
         """True where what was asked is kept, None where nothing was."""
         if self.asked is None:
             return None
-        return self.holds and self.asked.met(self.seconds, self.ratio)
+        kind, value = self.asked
+        figure = {"seconds": self.seconds, "a second": 1 / self.seconds}.get(kind, self.ratio)
+        if figure is None or not self.holds:
+            return False
+        return figure <= value if KINDS[kind].startswith("at most") else figure >= value
 
     def to_json(self) -> dict[str, Any]:
         plain = asdict(self)
         plain.pop("holds")
-        plain["asked"] = None if self.asked is None else self.asked.text
+        plain["asked"] = self.asked and KINDS[self.asked.kind].format(self.asked.value)
         return {**plain, "ratio": self.ratio, "met": self.met}
 
 
-@dataclass(frozen=True)
-class Skipped:
+class Skipped(NamedTuple):
     """A figure that this machine cannot give, and why."""
 
     name: str
@@ -147,10 +132,6 @@ def amount(seconds: float | None) -> str:
     return f"{seconds / 1e-6:.3g} µs"
 
 
-def _ratio(item: Mapping[str, Any]) -> str:
-    return "–" if item["ratio"] is None else f"{item['ratio']:.3g}"
-
-
 def _reference(item: Mapping[str, Any]) -> str:
     words = f" ({item['reference']})" if item["reference"] else ""
     return amount(item["reference_seconds"]) + words
@@ -189,7 +170,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     heads = ("what", "shape", "ours", "reference", "ratio", "asked", "kept", "limit")
     rows = (
         (f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\|"),
-         amount(item["seconds"]), _reference(item), _ratio(item), item["asked"] or "–",
+         amount(item["seconds"]), _reference(item),
+         "–" if item["ratio"] is None else f"{item['ratio']:.3g}", item["asked"] or "–",
          {True: "yes", False: "no", None: "–"}[item["met"]], _limit(item))
         for item in report["items"]
     )  # fmt: skip

@@ -414,24 +414,19 @@ for h in (random_table(64, 8), segments(2, 4), grid(4, 4)):
 """
 
 
-def _seconds(program: str, folder: str) -> float:
+def _seconds_to_draw(folder: str) -> float:
     began = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "NUMBA_CACHE_DIR": folder},
-        check=True,
-    )
+    env = {**os.environ, "NUMBA_CACHE_DIR": folder}
+    subprocess.run([sys.executable, "-c", _FIRST_DRAWS], env=env, check=True)
     return time.perf_counter() - began
 
 
 def start_up(quick: bool) -> Item:
     """A process that draws from a pool, segments and staircases, and ends."""
     with tempfile.TemporaryDirectory() as folder:
-        compiling = _seconds(_FIRST_DRAWS, folder)
-        again = min(_seconds(_FIRST_DRAWS, folder) for _ in range(1 if quick else 3))
-        imports = _seconds("import numba, likewise.hypotheses", folder)
+        compiling = _seconds_to_draw(folder)
+        again = min(_seconds_to_draw(folder) for _ in range(1 if quick else 3))
     return Item(
         "start", "a process that draws from a pool, segments and staircases, and ends",
         "100 draws of each", again, "its first start, which compiles", compiling,
-        details={"seconds_to_import_numba_and_likewise": imports},
     )  # fmt: skip

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -78,11 +78,8 @@ ROWS: Mapping[str, Row] = {
 def _processor() -> str:
     """The processor's name, as Linux gives it, or whatever Python knows."""
     listing = Path("/proc/cpuinfo")
-    if listing.exists():
-        for line in listing.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
+    names = re.findall(r"model name\s*: (.*)", listing.read_text()) if listing.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def _version(library: str) -> str | None:
@@ -112,23 +109,6 @@ def machine() -> dict[str, str | int | None]:
     }
 
 
-def merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
-    """A report with the items that were measured anew in place of the earlier ones.
-
-    A report of another machine, or a quick one, is not mixed with another: it takes its place.
-
-    >>> old = {"machine": 1, "quick": False, "items": [{"name": "a"}, {"name": "b"}], "skipped": []}
-    >>> merged(old, {**old, "items": [{"name": "b", "seconds": 3}]})["items"]
-    [{'name': 'a'}, {'name': 'b', 'seconds': 3}]
-    """
-    if (before["machine"], before["quick"]) != (now["machine"], now["quick"]):
-        return dict(now)
-    items = {item["name"]: item for item in (*before["items"], *now["items"])}
-    skipped = {item["name"]: item for item in (*before["skipped"], *now["skipped"])}
-    left = [item for name, item in skipped.items() if name not in items]
-    return {**now, "items": list(items.values()), "skipped": left}
-
-
 def run_benchmark(
     names: Iterable[str] = (), *, quick: bool = False, progress: Callable[[str], None] = print
 ) -> dict[str, Any]:
@@ -150,7 +130,7 @@ def run_benchmark(
         result = ROWS[name](quick)
         for item in result if isinstance(result, list) else [result]:
             if isinstance(item, Skipped):
-                skipped.append(asdict(item))
+                skipped.append(item._asdict())
             else:
                 items.append(item.to_json())
     return {"machine": machine(), "quick": quick, "items": items, "skipped": skipped}

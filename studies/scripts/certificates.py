@@ -1,14 +1,14 @@
 """Certificates measured: how often one fails, and what they say where people err and worlds drift.
 
-    python studies/scripts/certificates.py coverage --json studies/results/certificates.json
+    python studies/scripts/certificates.py coverage      # into studies/results/certificates.json
 
 ``coverage`` plays 1,000 small games and looks 20 times at each: those of the certificates by draws
 and with one-sided labels all at once, by the formulas of ``docs/research/theory.md`` (that the
 program computes these a test sees, ``tests/paper/test_certificates_study.py``, which plays some of
 the games by its fold). A player with
 one-sided labels plays 2,000 rounds if it knows its policy, and 500 if it draws. ``drift``,
-``one-sided``, ``erring`` and ``perfect`` play 4,000 rounds with ten seeds, and go on
-where their rows end. Each has its rows under its own name, and the page has tables of them.
+``one-sided``, ``erring`` and ``perfect`` play 4,000 rounds with ten seeds. Each has its rows under
+its own name, and the page has tables of them.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from likewise.simulate import Loans, best_fair_policy, faced_rounds
 from likewise.simulate.loans import Drift
 from likewise.simulate.rounds import play
 
+ROWS = Path("studies/results/certificates.json")
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
 DELTA, REPAID = 0.05, 0.45
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -450,24 +451,14 @@ BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
 
 @click.command()
 @click.argument("what", type=click.Choice(["coverage", *BY_SEED]))
-@click.option("--count", default=None, type=int, help="Games, or seeds.")
-@click.option("--json", "path", type=click.Path(path_type=Path), required=True)
-def main(what: str, count: int | None, path: Path) -> None:
-    """Measure, and store each row as it comes; rows that are there are kept."""
-
-    def stored() -> dict[str, Any]:
-        return json.loads(path.read_text()) if path.exists() else {}
-
-    def store(rows: Any) -> None:
-        path.write_text(json.dumps(stored() | {what: rows}, indent=1, sort_keys=True) + "\n")
-
+def main(what: str) -> None:
+    """Measure some rows anew, and store them in place of the earlier ones."""
+    rows = json.loads(ROWS.read_text())
     if what == "coverage":
-        store(coverage(count or 1000))
-        return
-    rows = stored().get(what, [])
-    for seed in range(len(rows) + 1, (count or 10) + 1):
-        rows.append(BY_SEED[what](seed))
-        store(rows)
+        rows[what] = coverage(1000)
+    else:
+        rows[what] = [BY_SEED[what](seed) for seed in range(1, 11)]
+    ROWS.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ Two people come in every round, of two kinds that the panel finds alike; one rep
 does not. So the accurate policy is always reported, and only the constants are fair. That is the
 world in which the present multiplier meets its bound of T^{3/4}.
 
-    python studies/scripts/multipliers.py --json studies/results/multipliers.json
+    python studies/scripts/multipliers.py
 
-The table of ``docs/research/theory.md`` is made of that file, and a test holds it to it.
+writes ``studies/results/multipliers.json``. The table of ``docs/research/theory.md`` is made of it,
+and a test holds it to it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from likewise import Learner, Pool
@@ -94,16 +94,7 @@ def as_table(report: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@click.command()
-@click.option("--rounds", multiple=True, type=int, default=(1000, 10_000, 100_000))
-@click.option("--json", "path", type=click.Path(path_type=Path), help="Write the numbers here too.")
-def main(rounds: Sequence[int], path: Path | None) -> None:
-    """Print the reports of every dual player where only constants are fair."""
-    report = measured(sorted(rounds))
-    print(as_table(report))
-    if path:
-        path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    figures = measured((1000, 10_000, 100_000))
+    print(as_table(figures))
+    Path("studies/results/multipliers.json").write_text(json.dumps(figures, indent=1) + "\n")

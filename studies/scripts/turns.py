@@ -1,6 +1,6 @@
 """How few members of a panel have to be asked, one after another, with the work shared fairly.
 
-    python -m studies.scripts.turns --json studies/results/turns.json
+    python -m studies.scripts.turns      # writes studies/results/turns.json
 
 Outcomes are those of the whole panel in every row. *In turn* is what a docket does: whoever is
 most likely to say what the others will comes first, by a model of every member, of gaps and
@@ -17,9 +17,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 from scipy.optimize import linprog
 
@@ -104,7 +104,7 @@ def _settling(shown: Shown) -> tuple[tuple[int, ...], ...]:
     return tuple(groups)
 
 
-TITLES: Mapping[str, bool] = {"without features": False, "in turn": True}
+TITLES = {"without features": False, "in turn": True}
 
 
 def measured(rounds: int = 1000, seeds: Sequence[int] = (1, 2, 3)) -> list[dict[str, Any]]:
@@ -140,17 +140,7 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join([*lines, "```"])
 
 
-@click.command()
-@click.option("--rounds", type=int, default=1000, help="Rounds of each game.")
-@click.option("--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here.")
-def main(rounds: int, path: str | None) -> None:
-    """Print how many members of five a majority has to ask."""
-    rows = measured(rounds)
-    print(as_table(rows))
-    if path:
-        with click.open_file(path, "w") as file:
-            file.write(json.dumps(rows, indent=2) + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    figures = measured()
+    print(as_table(figures))
+    Path("studies/results/turns.json").write_text(json.dumps(figures, indent=2) + "\n")
