@@ -11,12 +11,13 @@ log|H|/w + w·K·T/2 over w.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from likewise.hypotheses.base import GibbsPolicy, HypothesisClass
+from likewise.hypotheses.base import GibbsPolicy
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import ExponentialWeights, Perturbed
@@ -27,36 +28,32 @@ from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import VIEW_DRAWS, Feedback
 from likewise.validation import choice, within
 from studies.baselines.encoding import (
-    OWN,
     Decisions,
     EncodedPredecessor,
     WeightedPredecessor,
     exact_weights,
-    horizon_of,
     power_of,
     scores_of,
 )
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class PerturbedPredecessor(EncodedPredecessor):
     """Draws of Context-FTPL with the repeated embedding: K Laplace variables a point.
 
-    Its constants are C copies, R draws (``elicited``) and M redraws (0 with full information).
+    ``powers`` of T are its constants, (2, 9) for T^(2/9): C copies, R draws (``elicited``) and,
+    where labels are one-sided, M redraws.
     """
 
-    rounds: int
-    copies: int
-    elicited: int
-    redraws: int
-    noise_divisor: float
+    powers: ClassVar[Sequence[tuple[int, int]]]
+    noise_divisor: float = 1.0
     engine: str = "compiled"
 
     def __post_init__(self) -> None:
-        within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
+        self.check_factors("noise_divisor")
         choice("engine", self.engine, ENGINES, "They all agree.")
-        # Labels are one-sided for those that resample.
-        self.feedback = "one-sided" if self.redraws else "full"
+        constants = (power_of(self.horizon, *power) for power in self.powers)
+        self.copies, self.elicited, self.redraws = (*constants, 0)[:3]
         self.begin_with(self.copies)
         self._calls = 0
 
@@ -76,9 +73,9 @@ class PerturbedPredecessor(EncodedPredecessor):
         k, s, chosen = self.dimension, self.hypotheses.separators, self.k + 2 * self.copies
         gain = 10.0 * math.sqrt(s * chosen) * max(self.hypotheses.log_size, 1.0)
         if self.redraws:
-            loss = 8.0 * k * k * s * self.redraws * chosen * self.rounds
+            loss = 8.0 * k * k * s * self.redraws * chosen * self.horizon
         else:
-            loss = 4.0 * k * s * self.rounds
+            loss = 4.0 * k * s * self.horizon
         return math.sqrt(loss / gain) / self.noise_divisor
 
     def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
@@ -116,59 +113,34 @@ class PerturbedPredecessor(EncodedPredecessor):
         return scores_of((n, VIEW_DRAWS) for n in counts)
 
 
-Power = tuple[int, int]
+class BechavodRoth(PerturbedPredecessor):
+    """Context-FTPL on reports as copies, which are resampled, tuned to the horizon."""
+
+    name = "bechavod-roth"
+    feedback = "one-sided"
+    powers = ((4, 45), (38, 45), (1, 3))
 
 
-def perturbed(
-    name: str, copies: Power, elicited: Power, redraws: Power | None = None
-) -> Callable[..., PerturbedPredecessor]:
-    """Make a predecessor of the one signature from powers of T: (2, 9) is T^(2/9)."""
+class BechavodJungWu(PerturbedPredecessor):
+    """Context-FTPL on reports as copies, tuned to the horizon."""
 
-    def make(
-        hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-        rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
-    ) -> PerturbedPredecessor:  # fmt: skip
-        """Context-FTPL on reports as copies, tuned to the horizon."""
-        horizon = horizon_of(rounds, name)
-        return PerturbedPredecessor(
-            name, hypotheses, k, alpha, eps, seed, horizon,
-            copies=power_of(horizon, *copies), elicited=power_of(horizon, *elicited),
-            redraws=power_of(horizon, *redraws) if redraws else 0,
-            noise_divisor=noise_divisor, engine=engine,
-        )  # fmt: skip
-
-    return make
+    name = "bechavod-jung-wu"
+    powers = ((2, 9), (1, 1))
 
 
-bechavod_roth = baseline(
-    "bechavod-roth", "2023, one-sided: reports as copies, which are resampled too"
-)(perturbed("bechavod-roth", copies=(4, 45), elicited=(38, 45), redraws=(1, 3)))
-
-
-@baseline("exp2", "2023, one-sided: exponential weights on the same copies; no oracle")
-def exp2(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int | None = None, noise_divisor: float = 1.0,
-) -> Exp2:  # fmt: skip
-    """Exponential weights on importance-weighted losses."""
-    horizon = horizon_of(rounds, "exp2")
-    copies = power_of(horizon, 1, 5)
-    return Exp2("exp2", hypotheses, k, alpha, eps, seed, horizon, copies, noise_divisor)
-
-
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Exp2(WeightedPredecessor):
     """Exponential weights with a flat prior, at a temperature that the horizon fixes."""
 
-    rounds: int
-    copies: int
-    noise_divisor: float
+    name = "exp2"
+    noise_divisor: float = 1.0
     feedback = "one-sided"
 
     def __post_init__(self) -> None:
-        within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
+        self.check_factors("noise_divisor")
         remedy = "bechavod-roth needs an oracle alone."
         self._flat = exact_weights(self.hypotheses, self.name, remedy).with_prior("flat")
+        self.copies = power_of(self.horizon, 1, 5)
         self.begin_with(self.copies)
 
     @property
@@ -176,7 +148,7 @@ class Exp2(WeightedPredecessor):
         """1/w for the w that minimises log|H|/w + w·K·T/2, over the divisor."""
         dimension = 2 * (self.k + 2 * self.copies)
         log_size = max(self.hypotheses.log_size, 1.0)
-        return math.sqrt(dimension * self.rounds / (2.0 * log_size)) / self.noise_divisor
+        return math.sqrt(dimension * self.horizon / (2.0 * log_size)) / self.noise_divisor
 
     def weigh(self) -> GibbsPolicy:
         return self._flat.weigh(self.costs, self.temperature * ONE)
@@ -189,52 +161,45 @@ class Exp2(WeightedPredecessor):
         ]
 
 
-bechavod_jung_wu = baseline(
-    "bechavod-jung-wu",
-    "2020: reports as T^(2/9) copies; T oracle calls a round",
-)(perturbed("bechavod-jung-wu", copies=(2, 9), elicited=(1, 1)))
-
-
-@baseline("fixed-trade-off", "errors plus a fixed price of reports, which has to be guessed")
-def fixed_trade_off(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int | None = None, lam: float = 1.0,  # noqa: ARG001
-) -> FixedTradeOff:  # fmt: skip
-    """The price ``lam`` of a report, beside errors of which each costs 1/k."""
-    return FixedTradeOff("fixed-trade-off", hypotheses, k, alpha, eps, seed, lam)
-
-
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class FixedTradeOff(WeightedPredecessor):
-    """Exponential weights on Σ error/k + lam·Σ reports, where lam is the fixed ``price``."""
+    """Exponential weights on Σ error/k + lam·Σ reports: ``lam`` is the price of a report."""
 
-    price: float
+    name = "fixed-trade-off"
+    needs_horizon = False
+    lam: float = 1.0
 
     def __post_init__(self) -> None:
-        within("lam", self.price, 0, 1000, "It is the price of a report.")
+        within("lam", self.lam, 0, 1000, "It is the price of a report.")
         self._exact = exact_weights(self.hypotheses, self.name)
         self._x = ExponentialWeights().default_x(self.hypotheses)
         self._squares = 0.0
         self.begin_with(copies=1)
 
-    @property
-    def lam(self) -> float:
-        """The price, always the same."""
-        return self.price
-
     def weigh(self) -> GibbsPolicy:
-        largest = 1.0 + 2.0 * self.price
+        largest = 1.0 + 2.0 * self.lam
         scale = self._x * math.sqrt(largest * largest + self._squares) * ONE
         return self._exact.weigh(self.costs, scale)
 
     def hear(self, event: Feedback) -> None:
         """Charge lam for a report, and 1/k for an error."""
         if isinstance(event, Labelled):
-            self.charge(self.places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
+            self.charge_label(event)
             self._squares += 1.0 / self.k
         elif isinstance(event, Audited) and event.pairs:
-            lam = to_units(self.price) // len(event.pairs)
-            for over, under in event.pairs:
-                self.charge(self.places[over], lam)
-                self.charge(self.places[under], -lam)
-            self._squares += (2.0 * self.price) * (2.0 * self.price + 2.0)
+            self.charge_pairs(self.pairs_of(event), to_units(self.lam))
+            self._squares += (2.0 * self.lam) * (2.0 * self.lam + 2.0)
+
+
+bechavod_roth = baseline(
+    BechavodRoth.name, "2023, one-sided: reports as copies, which are resampled too"
+)(BechavodRoth)
+exp2 = baseline(Exp2.name, "2023, one-sided: exponential weights on the same copies; no oracle")(
+    Exp2
+)
+bechavod_jung_wu = baseline(
+    BechavodJungWu.name, "2020: reports as T^(2/9) copies; T oracle calls a round"
+)(BechavodJungWu)
+fixed_trade_off = baseline(
+    FixedTradeOff.name, "errors plus a fixed price of reports, which has to be guessed"
+)(FixedTradeOff)

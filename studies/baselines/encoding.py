@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +28,9 @@ from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
 from likewise.simulate.rounds import Algorithm, Feedback
-from likewise.validation import integer
+from likewise.validation import integer, within
 
 Decisions = npt.NDArray[np.bool_]
-OWN = "1 is the predecessor's own."
-"""What to do about a divisor of its noise or widths that makes no sense."""
-
-
-def horizon_of(rounds: int | None, name: str) -> int:
-    """The horizon, which the constants of a predecessor need."""
-    if rounds is None:
-        raise ParameterError("rounds", f"must be given for {name}", rounds, "Its constants need T.")
-    return integer("rounds", rounds, 1, 1 << 32, "It is T.")
 
 
 def exact_weights(hypotheses: HypothesisClass, name: str, instead: str = "") -> ExactWeights:
@@ -59,17 +50,37 @@ def exact_weights(hypotheses: HypothesisClass, name: str, instead: str = "") -> 
 
 @dataclass(eq=False)
 class Predecessor(Algorithm):
-    """An algorithm by its name and its settings; it calls no oracle unless it says so.
+    """An algorithm by its settings, which are its fields; it calls no oracle unless it says so.
 
     What it learns in a game it keeps in attributes that ``__post_init__`` sets.
     """
 
-    name: str
+    name: ClassVar[str]
+    needs_horizon: ClassVar[bool] = True
     hypotheses: HypothesisClass
     k: int
     alpha: float
     eps: float
     seed: int
+    _: KW_ONLY
+    rounds: int | None = None
+
+    @property
+    def horizon(self) -> int:
+        """T, which its constants need."""
+        if self.rounds is None:
+            rule = f"must be given for {self.name}"
+            raise ParameterError("rounds", rule, None, "Its constants need T.")
+        return integer("rounds", self.rounds, 1, 1 << 32, "It is T.")
+
+    def check_factors(self, *names: str) -> None:
+        """Refuse a divisor of its noise or widths, and the like, that makes no sense."""
+        for name in names:
+            within(name, getattr(self, name), 0, 1e12, "1 is the predecessor's own.", ends="()")
+
+    def check_shares(self, *names: str) -> None:
+        for name in names:
+            within(name, getattr(self, name), 0, 1, "It is a share.")
 
     def begin(self) -> None:
         """Nothing has been charged yet."""
@@ -88,9 +99,10 @@ class Predecessor(Algorithm):
         return 0.0
 
     def settings(self) -> dict[str, Any]:
-        """The settings that all have, and its own."""
+        """The settings that all have, and its own; the horizon, if anything depends on it."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**values, "hypotheses": self.hypotheses.spec()}
+        values |= {"name": self.name, "hypotheses": self.hypotheses.spec()}
+        return values if self.needs_horizon else values | {"rounds": None}
 
     @abstractmethod
     def play(self, people: People) -> tuple[IntArray, Decisions]:
@@ -112,6 +124,20 @@ class Predecessor(Algorithm):
         """Charge a cost in units to the approval of somebody in the round."""
         point, amount = self.points[place : place + 1], np.array([cost], dtype=np.int64)
         self.costs = self.hypotheses.charge(self.costs, point, amount)
+
+    def charge_label(self, event: Labelled) -> None:
+        """Charge 1/k for an error."""
+        self.charge(self.places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
+
+    def pairs_of(self, event: Audited) -> list[tuple[int, int]]:
+        """The places of those who were reported."""
+        return [(self.places[over], self.places[under]) for over, under in event.pairs]
+
+    def charge_pairs(self, pairs: Sequence[tuple[int, int]], price: int) -> None:
+        """Charge a report's price in units, shared by its pairs."""
+        for over, under in pairs:
+            self.charge(over, price // len(pairs))
+            self.charge(under, -(price // len(pairs)))
 
 
 def scores_of(weights: Iterable[tuple[int, int]]) -> IntArray:

@@ -34,8 +34,7 @@ from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
 from likewise.simulate.world import Encounter, Steady, numbered, setting
-from likewise.validation import within
-from studies.baselines.encoding import OWN, Decisions, Predecessor, horizon_of
+from studies.baselines.encoding import Decisions, Predecessor
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,29 +89,20 @@ TIGHT = 1e-7
 DELTA = 0.05
 
 
-@baseline(
-    "gillen", "2018: linear rewards, one auditor who names all pairs; the world linear alone",
-)  # fmt: skip
-def gillen(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int | None = None, width_divisor: float = 1.0,
-) -> Gillen:  # fmt: skip
-    """The algorithm with the widths of its own, or narrower by ``width_divisor``."""
-    horizon = horizon_of(rounds, "gillen")
-    return Gillen("gillen", hypotheses, k, alpha, eps, seed, horizon, width_divisor)
-
-
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Gillen(Predecessor):
-    """The algorithm: estimates of rewards and distances, and a program of k variables a round."""
+    """Estimates of rewards and distances, and a program of k variables a round.
 
-    rounds: int
-    width_divisor: float
+    Widths are its own, or narrower by ``width_divisor``.
+    """
+
+    name = "gillen"
+    width_divisor: float = 1.0
     feedback = "one-sided"
     selection = AllPairs()
 
     def __post_init__(self) -> None:
-        within("width_divisor", self.width_divisor, 0, 1e6, OWN, ends="()")
+        self.check_factors("width_divisor")
         if self.hypotheses.schema.names != WORLD:
             raise LikewiseError(
                 f"gillen is defined in the world linear alone, whose features are "
@@ -136,8 +126,7 @@ class Gillen(Predecessor):
         x = (people.x - 1.0) / math.sqrt(len(WORLD))
         inverse = np.linalg.inv(self.gram)
         theta = inverse @ self.moments
-        n, t = len(WORLD), self.rounds
-        wide = math.sqrt(n * math.log((1.0 + t) / DELTA)) + 1.0
+        wide = math.sqrt(len(WORLD) * math.log((1.0 + self.horizon) / DELTA)) + 1.0
         widths = np.sqrt(np.einsum("ij,jk,ik->i", x, inverse, x)) * wide / self.width_divisor
         k = len(x)
         guesses = np.zeros((k, k))
@@ -175,10 +164,14 @@ class Gillen(Predecessor):
         if not named and not tight:
             return
         features = squared_features(self._x[i] - self._x[j])
-        k, t = self.k, self.rounds
         # Narrower than eps = 1/(k³T), a cut would tell nothing.
-        if self.distances[pair].width(features) > 1.0 / (k * k * k * t):
+        if self.distances[pair].width(features) > 1.0 / (self.k**3 * self.horizon):
             self.distances[pair] = self.distances[pair].cut(features, smaller=named)
+
+
+gillen = baseline(
+    Gillen.name, "2018: linear rewards, one auditor who names all pairs; the world linear alone"
+)(Gillen)
 
 
 def squared_features(apart: FloatArray) -> FloatArray:

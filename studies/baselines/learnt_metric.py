@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.hypotheses.base import HypothesisClass, score
+from likewise.hypotheses.base import score
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import engine_for
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
@@ -31,8 +31,7 @@ from likewise.panel.reports import LargestGap
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from likewise.validation import within
-from studies.baselines.encoding import OWN, Decisions, Predecessor, exact_weights
+from studies.baselines.encoding import Decisions, Predecessor, exact_weights
 
 # M begins as START times the unit matrix: with none, gaps that tell nothing are all it would play.
 START, SHARPNESS = 0.05, 10.0
@@ -101,41 +100,27 @@ def fair_for_metric(rewards: FloatArray, most: FloatArray) -> FloatArray:
     return np.clip(p, 0.0, 1.0)
 
 
-@baseline("learnt-metric", "a Mahalanobis distance learnt from reports, and a fair choice for it")
-def learnt_metric(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int | None = None,  # noqa: ARG001
-    rate: float = 1.0, caution: float = 1.0, margin_share: float = 0.0, kappa_share: float = 0.325,
-    columns: str = "",
-) -> LearntMetric:  # fmt: skip
+@dataclass(eq=False, kw_only=True)
+class LearntMetric(Predecessor):
     """One step of logistic regression a round, and a linear program of k variables.
 
     ``rate`` multiplies the steps, and ``caution`` those on reported pairs once more; the panel is
     asked at alpha − kappa_share·eps. ``columns`` names the features that the metric may see, with
     commas between them; all of them unless given.
     """
-    return LearntMetric(
-        "learnt-metric", hypotheses, k, alpha, eps, seed, rate, caution, margin_share,
-        kappa_share, columns,
-    )  # fmt: skip
 
-
-@dataclass(eq=False)
-class LearntMetric(Predecessor):
-    """Weights on the labels, the matrix M, and a fair choice for both in every round."""
-
-    rate: float
-    caution: float
-    margin_share: float
-    kappa_share: float
-    columns: str
+    name = "learnt-metric"
+    needs_horizon = False
+    rate: float = 1.0
+    caution: float = 1.0
+    margin_share: float = 0.0
+    kappa_share: float = 0.325
+    columns: str = ""
     selection = LargestGap()
 
     def __post_init__(self) -> None:
-        within("rate", self.rate, 0, 1e6, OWN, ends="()")
-        within("caution", self.caution, 0, 1e6, OWN, ends="()")
-        within("margin_share", self.margin_share, 0, 1, "It is a share.")
-        within("kappa_share", self.kappa_share, 0, 1, "It is a share.")
+        self.check_factors("rate", "caution")
+        self.check_shares("margin_share", "kappa_share")
         self._exact = exact_weights(self.hypotheses, self.name)
         schema = self.hypotheses.schema
         self._names = tuple(name.strip() for name in self.columns.split(",") if name.strip())
@@ -188,9 +173,9 @@ class LearntMetric(Predecessor):
     def hear(self, event: Feedback) -> None:
         """Charge a label; take a step on the comparisons that an audit implies."""
         if isinstance(event, Labelled):
-            self.charge(self.places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
+            self.charge_label(event)
         elif isinstance(event, Audited):
-            self._learn([(self.places[over], self.places[under]) for over, under in event.pairs])
+            self._learn(self.pairs_of(event))
 
     def _learn(self, reported: list[tuple[int, int]]) -> None:
         apart = self._apart
@@ -211,3 +196,8 @@ class LearntMetric(Predecessor):
         moved = self.matrix - self.rate * gradient / math.sqrt(self._squares)
         values, vectors = np.linalg.eigh(moved)
         self.matrix = (vectors * np.maximum(0.0, values)) @ vectors.T
+
+
+learnt_metric = baseline(
+    LearntMetric.name, "a Mahalanobis distance learnt from reports, and a fair choice for it"
+)(LearntMetric)

@@ -18,62 +18,40 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from likewise.hypotheses.base import GibbsPolicy, HypothesisClass
+from likewise.hypotheses.base import GibbsPolicy
 from likewise.learner.events import Audited, Labelled
 from likewise.learner.oracle import engine_for
 from likewise.numerics.fixed_point import ONE, exp_of_negative, to_units
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from likewise.validation import within
-from studies.baselines.encoding import (
-    OWN,
-    WeightedPredecessor,
-    exact_weights,
-    horizon_of,
-    power_of,
-)
+from studies.baselines.encoding import WeightedPredecessor, exact_weights, power_of
 
 # exp(16) times any horizon fits into integers of 64 bits; so dear a report forbids its gap.
 LARGEST_EXPONENT = 16.0
 
 
-@baseline("sinha-vaze", "2025: experts with long-term constraints, a potential of the violations")
-def sinha_vaze(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int | None = None, beta: float = 0.5, steepness: float = 1.0,
-    noise_divisor: float = 1.0, kappa_share: float = 0.0, prior: str = "flat",
-) -> SinhaVaze:  # fmt: skip
+@dataclass(eq=False, kw_only=True)
+class SinhaVaze(WeightedPredecessor):
     """Hedge on error plus Φ′ of the violations so far times the reported gap.
 
     ``steepness`` multiplies lam and ``noise_divisor`` divides the temperature; 1 is its own. The
     panel is asked at alpha − kappa_share·eps, and gaps above that are its violations.
     """
-    return SinhaVaze(
-        "sinha-vaze", hypotheses, k, alpha, eps, seed, horizon_of(rounds, "sinha-vaze"),
-        beta, steepness, noise_divisor, kappa_share, prior,
-    )  # fmt: skip
 
-
-@dataclass(eq=False)
-class SinhaVaze(WeightedPredecessor):
-    """Exponential weights at a temperature of its own losses, and Q, the violations so far."""
-
-    rounds: int
-    beta: float
-    steepness: float
-    noise_divisor: float
-    kappa_share: float
-    prior: str
+    name = "sinha-vaze"
+    beta: float = 0.5
+    steepness: float = 1.0
+    noise_divisor: float = 1.0
+    kappa_share: float = 0.0
+    prior: str = "flat"
 
     def __post_init__(self) -> None:
-        within("steepness", self.steepness, 0, 1e12, OWN, ends="()")
-        within("noise_divisor", self.noise_divisor, 0, 1e12, OWN, ends="()")
-        within("beta", self.beta, 0, 1, "It is a share.")
-        within("kappa_share", self.kappa_share, 0, 1, "It is a share.")
+        self.check_factors("steepness", "noise_divisor")
+        self.check_shares("beta", "kappa_share")
         self._exact = exact_weights(self.hypotheses, self.name).with_prior(self.prior)
         self._log_size = max(self._exact.log_inverse_prior, 1.0)
         # T^(1 − beta) to six digits, the same on every machine.
-        root = power_of(self.rounds, round((1 - self.beta) * 64), 64) if self.beta < 1 else 1
+        root = power_of(self.horizon, round((1 - self.beta) * 64), 64) if self.beta < 1 else 1
         self.growth = self.steepness / (root * self._log_size)
         self.excess = 0.0  # Q
         self._incurred = 0.0
@@ -98,15 +76,18 @@ class SinhaVaze(WeightedPredecessor):
     def hear(self, event: Feedback) -> None:
         """Charge 1/k for an error; for a report, first add its violation to Q, then charge Φ′."""
         if isinstance(event, Labelled):
-            place = self.places[event.person]
-            self.charge(place, (1 - 2 * int(event.label)) * ONE // self.k)
-            self._incurred += abs(int(self.scores[place]) - event.label * ONE) / (ONE * self.k)
+            self.charge_label(event)
+            score = int(self.scores[self.places[event.person]])
+            self._incurred += abs(score - event.label * ONE) / (ONE * self.k)
         elif isinstance(event, Audited) and event.pairs:
-            pairs = [(self.places[over], self.places[under]) for over, under in event.pairs]
+            pairs = self.pairs_of(event)
             gaps = [int(self.scores[a] - self.scores[b]) - self.sensitivity for a, b in pairs]
             violation = sum(gaps) / (ONE * len(gaps))
             self.excess += violation
             self._incurred += self.lam * violation
-            for over, under in pairs:
-                self.charge(over, to_units(self.lam) // len(pairs))
-                self.charge(under, -(to_units(self.lam) // len(pairs)))
+            self.charge_pairs(pairs, to_units(self.lam))
+
+
+sinha_vaze = baseline(
+    SinhaVaze.name, "2025: experts with long-term constraints, a potential of the violations"
+)(SinhaVaze)
