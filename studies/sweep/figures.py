@@ -15,7 +15,6 @@ from matplotlib.ticker import NullLocator
 from likewise.simulate import canvas
 from likewise.simulate.canvas import BLUE, INK, SOFT, VERMILION, WIDTH, Axes, Figure
 from studies.sweep.points import (
-    Kappas,
     Point,
     by_scenario,
     fixed_of,
@@ -153,7 +152,7 @@ def _comparators(axes: Axes, points: Sequence[Point], looks: Looks) -> None:
     that of our smallest kappa alone.
     """
     own = [name for name in looks if name.startswith("kappa")]
-    fixed = fixed_of(points, Kappas(tuple(own)) if own else kappas_of(points))
+    fixed = fixed_of(points, own or kappas_of(points))
     if fixed is None:
         return
     at_alpha, less_kappa, less_eps = COMPARATORS.values()

@@ -99,38 +99,6 @@ def on_the_frontier(points: Sequence[Point]) -> list[Point]:
     return [playing[n] for n in frontier([point.at() for point in playing])]
 
 
-MOST = 3  # more of them in one place are not read
-
-
-@dataclass(frozen=True)
-class Kappas:
-    """The kappas whose comparators are shown, from small to large, in words.
-
-    ``between`` says that there are others, of which these are the smallest and the largest.
-    """
-
-    words: tuple[str, ...]
-    between: bool = False
-
-    @property
-    def text(self) -> str:
-        """All of them in one phrase.
-
-        >>> Kappas(("kappa = eps/4", "kappa = eps/2")).text
-        'kappa = eps/4 and eps/2'
-        >>> Kappas(("kappa = eps/4", "kappa = eps/2"), between=True).text
-        'kappa from eps/4 to eps/2'
-        """
-        first, *rest = self.words
-        if self.between:
-            return f"{first.replace(' =', ' from', 1)} to {rest[0].removeprefix('kappa = ')}"
-        return _listed([first, *(word.removeprefix("kappa = ") for word in rest)])
-
-    def values(self, numbers: Sequence[str]) -> str:
-        """A number for each of them, in words."""
-        return " to ".join(numbers) if self.between else _listed(numbers)
-
-
 @dataclass(frozen=True)
 class Fixed:
     """The error rates of the best fixed policies in hindsight, that at alpha − kappa by kappa.
@@ -143,29 +111,35 @@ class Fixed:
     at_alpha: float
     faced_by: str | None
 
-    def rates(self, kappas: Kappas) -> tuple[str, str, str]:
+    def rates(self, kappas: Sequence[str]) -> tuple[str, str, str]:
         """The three as tables have them."""
-        middle_rates = [self.at_alpha_less_kappa.get(word) for word in kappas.words]
-        middle = kappas.values(["–" if rate is None else f"{rate:.3f}" for rate in middle_rates])
-        return f"{self.at_alpha_less_eps:.3f}", middle, f"{self.at_alpha:.3f}"
+        middle = (self.at_alpha_less_kappa.get(word) for word in kappas)
+        words = _listed(["–" if rate is None else f"{rate:.3f}" for rate in middle])
+        return f"{self.at_alpha_less_eps:.3f}", words, f"{self.at_alpha:.3f}"
 
 
-def kappas_of(points: Sequence[Point]) -> Kappas:
-    """The kappas of our learners there; that of the first learner where none is ours."""
+def kappas_of(points: Sequence[Point]) -> tuple[str, ...]:
+    """The kappas of our learners there, from small to large, in words.
+
+    That of the first learner where none is ours.
+    """
     playing = [point for point in points if point.plays]
-    sizes: dict[str, float] = {}
-    for point in playing:
-        if point.ours:
-            sizes.setdefault(*_kappa(point))
-    if not sizes:
-        return Kappas(tuple(f"kappa of {point.title}" for point in playing[:1]) or ("kappa",))
-    words = sorted(sizes, key=lambda word: sizes[word])
-    if len(words) > MOST:
-        return Kappas((words[0], words[-1]), between=True)
-    return Kappas(tuple(words))
+    sizes = dict(_kappa(point) for point in playing if point.ours)
+    if sizes:
+        return tuple(sorted(sizes, key=sizes.__getitem__))
+    return tuple(f"kappa of {point.title}" for point in playing[:1]) or ("kappa",)
 
 
-def fixed_of(together: Sequence[Point], kappas: Kappas) -> Fixed | None:
+def kappas_listed(kappas: Sequence[str]) -> str:
+    """All of them in one phrase.
+
+    >>> kappas_listed(["kappa = eps/4", "kappa = eps/2"])
+    'kappa = eps/4 and eps/2'
+    """
+    return _listed([kappas[0], *(word.removeprefix("kappa = ") for word in kappas[1:])])
+
+
+def fixed_of(together: Sequence[Point], kappas: Sequence[str]) -> Fixed | None:
     """The comparators of one scenario; None where they were not asked for.
 
     Where each learner faced rounds of its own, all are those of the first of ours.
@@ -181,9 +155,8 @@ def fixed_of(together: Sequence[Point], kappas: Kappas) -> Fixed | None:
     middle: dict[str, float] = {}
     for point in [first] if reacts else [first, *playing]:
         word = _kappa(point)[0] if point.ours else f"kappa of {point.title}"
-        if word in kappas.words:
-            middle.setdefault(word, point.mean_of("at_alpha_less_kappa"))
-    ordered = {word: middle[word] for word in kappas.words if word in middle}
+        middle.setdefault(word, point.mean_of("at_alpha_less_kappa"))
+    ordered = {word: middle[word] for word in kappas if word in middle}
     return Fixed(outer[0], ordered, outer[1], first.title if reacts else None)
 
 
@@ -197,7 +170,7 @@ def fixed_words(together: Sequence[Point]) -> str:
     faced = "" if fixed.faced_by is None else f", for the rounds that {fixed.faced_by} faced"
     return (
         f"; best fixed policies in hindsight{faced}: {first} at alpha − eps; {middle} at alpha − "
-        f"kappa ({kappas.text}); {last} at alpha"
+        f"kappa ({kappas_listed(kappas)}); {last} at alpha"
     )
 
 

@@ -18,13 +18,13 @@ from likewise.simulate.counts import Outcome
 from studies.baselines.encoding import Predecessor
 from studies.pages import RESULTS, table, write_between_marks
 from studies.sweep.points import (
-    Kappas,
     Point,
     beaten,
     by_scenario,
     fixed_of,
     fixed_words,
     is_near_constant,
+    kappas_listed,
     kappas_of,
     near_constant_line,
     on_the_frontier,
@@ -122,7 +122,7 @@ def _regret(point: Point, comparator: str) -> list[list[float]]:
 def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """A table for every scenario: fitted exponents with intervals, and what was proved."""
     ours = any(point.ours for point in points)
-    kappas = f" (ours: {kappas_of(points).text})" if ours else ""
+    kappas = f" (ours: {kappas_listed(kappas_of(points))})" if ours else ""
     lines = [
         f"Exponents a of T^a fitted over T = {', '.join(f'{n:,}' for n in sweep.horizons)}, with "
         f"{100 * LEVEL:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner "
@@ -248,7 +248,7 @@ def summary_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """One line for every scenario, a column for every learner: for many scenarios at once."""
     titles = list(dict.fromkeys(point.title for point in points))
     kappas = kappas_of(points)
-    fixed = f"best fixed: alpha − eps; alpha − kappa ({kappas.text}); alpha"
+    fixed = f"best fixed: alpha − eps; alpha − kappa ({kappas_listed(kappas)}); alpha"
     several = len(sweep.seeds) > 1
     means = f"means of {len(sweep.seeds)} seeds, in brackets the worst seed"
     seeds = means if several else "one seed"
@@ -271,7 +271,7 @@ def _summary_cell(point: Point, several: bool) -> str:
     return f"{cell(point.at())}{worst}{' °' if is_near_constant(point) else ''}"
 
 
-def _fixed_cell(together: Sequence[Point], kappas: Kappas) -> str:
+def _fixed_cell(together: Sequence[Point], kappas: Sequence[str]) -> str:
     fixed = fixed_of(together, kappas)
     if fixed is None:
         return "–"

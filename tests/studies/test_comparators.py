@@ -16,7 +16,6 @@ from likewise.simulate.game import Game
 from studies.pages import RESULTS
 from studies.sweep.figures import VIEWS, draw_points
 from studies.sweep.points import (
-    Kappas,
     Point,
     by_scenario,
     fixed_of,
@@ -48,31 +47,24 @@ def only(name: str, keep: Any) -> list[Point]:
 def test_every_kappa_of_ours_has_its_own_comparator() -> None:
     found = stored("frontier")
     kappas = kappas_of(found)
-    assert kappas.words == ("kappa = eps/10", "kappa = eps/4", "kappa = eps/2")
+    assert kappas == ("kappa = eps/10", "kappa = eps/4", "kappa = eps/2")
     for together in by_scenario(found).values():
         fixed = fixed_of(together, kappas)
         assert fixed is not None
-        for share, word in zip((0.1, 0.25, 0.5), kappas.words, strict=True):
+        for share, word in zip((0.1, 0.25, 0.5), kappas, strict=True):
             mine = next(p for p in together if p.setting("kappa_share") == share)
             assert fixed.at_alpha_less_kappa[word] == mine.mean_of("at_alpha_less_kappa")
         rates = [fixed.at_alpha, *fixed.at_alpha_less_kappa.values(), fixed.at_alpha_less_eps]
         assert rates == sorted(rates)  # the stricter, the more errors
 
 
-def test_more_kappas_than_are_read_become_the_smallest_and_the_largest() -> None:
-    kappas = kappas_of(stored("defaults"))
-    assert kappas == Kappas(("kappa = 0.275·eps", "kappa = eps/2"), between=True)
-    text = sweep_markdown(read_sweep("defaults"), rows_of("defaults"), "summary")
-    assert "alpha − kappa (kappa from 0.275·eps to eps/2); alpha |" in text
-
-
 def test_a_learner_that_leaves_kappa_out_has_the_default() -> None:
-    assert kappas_of(stored("strict-and-late")).words == ("kappa = 0.325·eps",)
+    assert kappas_of(stored("strict-and-late")) == ("kappa = 0.325·eps",)
 
 
 def test_where_nobody_is_ours_the_learner_is_named() -> None:
     found = only("linear", lambda one: one.learner in ("gillen", HINDSIGHT))
-    assert kappas_of(found).words == ("kappa of gillen, width_divisor = 1",)
+    assert kappas_of(found) == ("kappa of gillen, width_divisor = 1",)
     words = fixed_words(found)
     assert f"{found[0].mean_of('at_alpha_less_kappa'):.3f} at alpha − kappa (kappa of" in words
 
