@@ -1,10 +1,6 @@
 """How well metrics are elicited: reports of fitted panels beside those of the true ones.
 
-Members with known metrics judge pairs as their distances say, in sittings of 25 questions that are
-chosen by what was said before. The fitted panel then audits scores of people whom nobody judged,
-and its reports are compared with those of the true panel.
-
-    python -m studies.elicitation
+python -m studies.elicitation      # writes its rows and its table
 """
 
 from __future__ import annotations

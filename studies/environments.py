@@ -1,9 +1,7 @@
 """Worlds by purpose: judging learners, or choosing their defaults. None does both.
 
-The choosing worlds are the families of ``admissions`` and of a market for loans that is not the
-README's; the judging ones are the family of ``loans``, the worlds that drift and react, and the
-judgements of real people. Each family has strict and lenient panels, the rule `any`, a small alpha,
-few and many people a round, late feedback, and panels that change.
+The choosing worlds are ``admissions`` and a market for loans that is not the README's, the judging
+ones ``loans``, the worlds that drift and react, and the judgements of real people.
 """
 
 from __future__ import annotations
@@ -74,11 +72,7 @@ PURPOSES = {"choosing": CHOOSING, "judging": JUDGING, "people": PEOPLE}
 
 
 def environments(name: str) -> Mapping[str, Fields]:
-    """All environments for a purpose, or the one of that name, or any world as it is.
-
-    >>> environments("market")["market"]["world_settings"]["k"]
-    4
-    """
+    """All environments for a purpose, or the one of that name, or any world as it is."""
     every = {**JUDGING, **CHOOSING}
     if name in PURPOSES:
         return PURPOSES[name]

@@ -1,8 +1,6 @@
 """How often the intervals of an audit cover the truth, and how wide they are beside Wilson's.
 
-    python -m studies.intervals
-
-writes ``studies/results/intervals.json`` and the table of the documentation (a quarter of an hour).
+python -m studies.intervals      # writes its rows and its table, in a quarter of an hour
 """
 
 from __future__ import annotations

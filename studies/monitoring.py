@@ -3,9 +3,7 @@
 Batches are drawn from 2,000 applicants of ``loans``, and a model scores them. Its chances are a
 logistic function of the bureau's score; a steeper one has twice the share of reported pairs.
 
-    python -m studies.monitoring
-
-writes ``studies/results/monitoring.json`` and the tables of the documentation.
+    python -m studies.monitoring      # writes its rows and its tables
 """
 
 from __future__ import annotations

@@ -34,12 +34,7 @@ Decisions = npt.NDArray[np.bool_]
 
 
 def exact_weights(hypotheses: HypothesisClass, name: str, instead: str = "") -> ExactWeights:
-    """The class, if its weights are known exactly.
-
-    >>> from likewise.hypotheses import Pool
-    >>> exact_weights(Pool.from_table([[0, 1], [1, 1]]), "exp2").size
-    2
-    """
+    """The class, if its weights are known exactly."""
     if not isinstance(hypotheses, ExactWeights):
         raise HypothesisError(
             f"{type(hypotheses).__name__} has no exact weights, which {name} needs. {instead}"
@@ -146,11 +141,7 @@ def scores_of(weights: Iterable[tuple[int, int]]) -> IntArray:
 
 
 def power_of(rounds: int, numerator: int, denominator: int) -> int:
-    """The least integer that is at least T^(numerator/denominator), by integers alone.
-
-    >>> power_of(1000, 1, 3), power_of(1000, 2, 9), power_of(512, 2, 9)
-    (10, 5, 4)
-    """
+    """The least integer that is at least T^(numerator/denominator), by integers alone."""
     target, root = rounds**numerator, 1
     while root**denominator < target:
         root += 1
@@ -168,10 +159,6 @@ class Copies:
         """The cost of a label; with one-sided labels, of somebody who was approved.
 
         With full information 1 − 2y. One-sided: J·(1 − y).
-
-        >>> full, one_sided = Copies(2, one_sided=False), Copies(2, one_sided=True)
-        >>> full.label(0, ONE) // ONE, one_sided.label(0, 3 * ONE) // ONE
-        (1, 3)
         """
         return (1 - y) * weight if self.one_sided else (1 - 2 * y) * ONE
 
@@ -181,11 +168,7 @@ class Copies:
         return -(weight // 2)
 
     def report(self, y: int, approved: bool, weight: int) -> int:
-        """The cost of one of a reported pair: copies of label 0 of the favoured, of 1 of the other.
-
-        >>> Copies(2, one_sided=False).report(0, approved=True, weight=ONE) // ONE
-        2
-        """
+        """The cost of one of a reported pair: copies of label 0 of the favoured, else of 1."""
         known = approved or not self.one_sided
         return self.count * (self.label(y, weight) if known else self.rejected(weight))
 

@@ -52,21 +52,13 @@ class Ellipsoid:
         return float(_dot(self.centre, features))
 
     def width(self, features: FloatArray) -> float:
-        """Half of the range of ⟨w, features⟩ over the ellipsoid.
-
-        >>> Ellipsoid.ball(2, 3.0).width(np.array([0.0, 2.0]))
-        6.0
-        """
+        """Half of the range of ⟨w, features⟩ over the ellipsoid."""
         return math.sqrt(max(0.0, _dot(features, _times(self.shape, features))))
 
     def cut(self, features: FloatArray, *, smaller: bool) -> Ellipsoid:
         """The least ellipsoid around the half in which ⟨w, features⟩ is at most the guess.
 
         With ``smaller`` false, at least the guess.
-
-        >>> half = Ellipsoid.ball(2, 1.0).cut(np.array([1.0, 0.0]), smaller=True)
-        >>> half.centre.round(3).tolist(), np.diag(half.shape).round(3).tolist()
-        ([-0.333, 0.0], [0.444, 1.333])
         """
         n = len(self.centre)
         step = _times(self.shape, features) / self.width(features)
@@ -175,11 +167,7 @@ gillen = baseline(
 
 
 def squared_features(apart: FloatArray) -> FloatArray:
-    """The features in which ‖A·apart‖² is linear: products of two entries, once for each two.
-
-    >>> squared_features(np.array([1.0, 2.0])).tolist()
-    [1.0, 4.0, 4.0]
-    """
+    """The features in which ‖A·apart‖² is linear: products of two entries, once for each two."""
     n = len(apart)
     return np.array([
         apart[i] * apart[j] * (1.0 if i == j else 2.0) for i in range(n) for j in range(i, n)
@@ -187,11 +175,7 @@ def squared_features(apart: FloatArray) -> FloatArray:
 
 
 def fair_choice(rewards: FloatArray, distances: FloatArray) -> FloatArray:
-    """LP(r̂, d̂): the p in [0, 1]^k with the largest Σ p_i·r̂_i and |p_i − p_j| ≤ d̂_ij.
-
-    >>> fair_choice(np.array([1.0, -0.5]), np.array([[0.0, 0.25], [0.25, 0.0]])).tolist()
-    [1.0, 0.75]
-    """
+    """LP(r̂, d̂): the p in [0, 1]^k with the largest Σ p_i·r̂_i and |p_i − p_j| ≤ d̂_ij."""
     from scipy.optimize import linprog
 
     k = len(rewards)

@@ -66,9 +66,6 @@ def fair_for_metric(rewards: FloatArray, most: FloatArray) -> FloatArray:
     ``most`` is a metric plus at least 0, so that those who are worth approving need be compared
     with the others alone. The simplex method from p = 0 with Bland's rule: for so few people it is
     ten times as fast as a call of a solver.
-
-    >>> fair_for_metric(np.array([1.0, -0.5]), np.array([[0.0, 0.25], [0.25, 0.0]])).tolist()
-    [1.0, 0.75]
     """
     good, bad = np.flatnonzero(rewards > 0), np.flatnonzero(rewards <= 0)
     k, unit = len(rewards), np.eye(len(rewards))

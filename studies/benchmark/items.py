@@ -38,12 +38,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """A measured figure. ``seconds`` are for one call, one round or one game, as ``what`` says.
-
-    >>> item = Item("draws", "a call", "R = 8", 0.5, "numpy", 2.0, Asked("times faster", 2.5))
-    >>> item.ratio, item.met
-    (4.0, True)
-    """
+    """A measured figure. ``seconds`` are for one call, one round or one game, as ``what`` says."""
 
     name: str
     what: str
@@ -190,11 +185,7 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 class Table(Listed):
-    """A list that is nothing but its predictions on the separating set, shape (N, s).
-
-    >>> Table(np.eye(3, dtype=np.uint8)).size
-    3
-    """
+    """A list that is nothing but its predictions on the separating set, shape (N, s)."""
 
     def __init__(self, on_set: Bits) -> None:
         self.schema = FeatureSchema((Feature("nobody"),))
@@ -212,11 +203,7 @@ class Table(Listed):
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:
-    """Different rows of 0s and 1s, at random.
-
-    >>> random_table(100, 12)
-    Table(100 hypotheses, 12 separators)
-    """
+    """Different rows of 0s and 1s, at random."""
     rng = np.random.default_rng(seed)
     rows = np.zeros((0, points), dtype=np.uint8)
     while len(rows) < size:
@@ -242,11 +229,7 @@ def segments(count: int, bins: int) -> Segments:
 
 
 def pool_of_cuts(size: int) -> Pool:
-    """About so many cuts, half of them on a score and half on an income, and both constants.
-
-    >>> pool_of_cuts(100)
-    Pool(100 hypotheses, 54 separators)
-    """
+    """About so many cuts, half of them on a score and half on an income, and both constants."""
     schema = FeatureSchema(
         (Feature("score", low=300, high=850), Feature("income", low=10, high=200))
     )

@@ -90,11 +90,7 @@ def _version(library: str) -> str | None:
 
 
 def machine() -> dict[str, str | int | None]:
-    """Processor, cores, and the versions of what does the work.
-
-    >>> sorted(machine())[:3]
-    ['cores', 'gpu', 'likewise']
-    """
+    """Processor, cores, and the versions of what does the work."""
     return {
         "processor": _processor(),
         "cores": all_cores(),

@@ -1,12 +1,7 @@
 """``compas-judged`` and ``compas-fitted``: defendants, as twenty respondents judged them.
 
-Wang et al. (2019, arXiv 1910.10255) asked twenty people to rate 200 defendants of ProPublica's
-COMPAS data. Rated alike should be treated likewise: d_j(x, x′) = |r_j(x) − r_j(x′)|. These
-distances come from ratings of single defendants, so they obey the triangle inequality.
-
 Approved is who is released; the label is 1 for those who were not charged again within two years.
-Names, dates of birth and case numbers are dropped on load. Defendants who were screened from April
-2014 on are cut: they are in the file because they were charged again.
+``docs/research/worlds.md`` says whose ratings these are, and who is left out.
 """
 
 from __future__ import annotations
@@ -179,9 +174,7 @@ class CompasJudged(_Compas):
 class CompasFitted(_Compas):
     """All defendants in order of arrival, before models of the twenty: fitted, not judged.
 
-    Each respondent's ratings of 200 are fitted by ridge regression on safety, age, earlier charges,
-    charges as a minor, charge and sex, and rounded to hundredths; the others' ratings are what the
-    model says. Whatever is shown of this world is about fitted respondents.
+    Whatever is shown of this world is about fitted respondents.
     """
 
     name = "compas-fitted"

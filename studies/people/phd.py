@@ -1,10 +1,8 @@
 """``phd-admissions``: applicants of two years, scored by the same three committee members.
 
-From hil-se/RelativeFairnessTesting: 148 applicants of 2022 and 174 of 2023, each scored 0, 1 or 2
-by three evaluators. Scored alike should be treated likewise: d_j(x, x′) = |r_j(x) − r_j(x′)|. There
-is no outcome in the files; the label is 1 for those whose three scores sum to 3 or more, so that
-it is the committee's own view, and not what became of anybody. Empty cells count as the least, and
-so does a grade that is out of its scale.
+There is no outcome in the files; the label is 1 for those whose three scores, of 0, 1 or 2, sum to
+3 or more, so that it is the committee's own view, and not what became of anybody. Empty cells count
+as the least, and so does a grade that is out of its scale.
 """
 
 from __future__ import annotations

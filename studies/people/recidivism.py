@@ -1,13 +1,9 @@
 """``recidivism-fitted``: 1,000 defendants before models of twenty respondents: fitted, not judged.
 
-Lin, Jung, Goel and Skeem (2020, Science Advances) showed each respondent 50 of 1,000 defendants of
-ProPublica's COMPAS data, other ones to everybody, and asked how likely each was to offend again,
-or violently so. Hardly two judged the same people, so each of the first twenty who judged all of
-theirs is fitted by ridge regression on what they were shown: whatever is shown of this world is
-about fitted respondents. Thought alike should be treated likewise: d_j(x, x′) = |r_j(x) − r_j(x′)|.
-
-Approved is who is released; the label is 1 for those who were not charged again within two years,
-or not with a violent offence. COMPAS' decile is in the file, and respondents did not see it.
+Hardly two respondents of Lin et al. (2020) judged the same people, so each of the first twenty who
+judged all 50 of theirs is fitted on what they were shown. Approved is who is released; the label is
+1 for those who were not charged again within two years, or not with a violent offence. COMPAS'
+decile is in the file, and respondents did not see it.
 """
 
 from __future__ import annotations

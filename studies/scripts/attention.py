@@ -76,11 +76,7 @@ def interval_game(seed: int, rounds: int) -> dict[str, Any]:
 
 
 def intervals(games: int, rounds: int = 80) -> dict[str, Any]:
-    """Misses among some games; unseen reports, their estimate and the interval's width, in means.
-
-    >>> intervals(2, rounds=30)["missed"]
-    0
-    """
+    """Misses among some games; means of unseen reports, of their estimate and of the width."""
     played = [interval_game(seed, rounds) for seed in range(1, games + 1)]
     means = {key: float(np.mean([game[key] for game in played])) for key in played[0]}
     return {"games": games, "rounds": rounds, "missed": sum(not game["held"] for game in played),
@@ -141,11 +137,7 @@ def careless(rounds: int = 2000, seeds: Sequence[int] = range(1, 11)) -> dict[st
 
 
 def repeats(rounds: int = 400, share: int = 20, seed: int = 1) -> dict[str, dict[str, float]]:
-    """Every member's consistency where one round in ``share`` is shown again, and their noise.
-
-    >>> repeats(rounds=100)["neighbour"]["noise"] > repeats(rounds=100)["banker"]["noise"]
-    True
-    """
+    """Every member's consistency where one round in ``share`` is shown again, and their noise."""
     world, total = CarelessLoans(seed=seed), dict[str, Consistency]()
     for t in range(1, rounds + 1, share):
         first: Any = world.encounter(t)

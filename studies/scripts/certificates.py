@@ -2,13 +2,10 @@
 
     python studies/scripts/certificates.py coverage      # into studies/results/certificates.json
 
-``coverage`` plays 1,000 small games and looks 20 times at each: those of the certificates by draws
-and with one-sided labels all at once, by the formulas of ``docs/research/theory.md`` (that the
-program computes these a test sees, ``tests/paper/test_certificates_study.py``, which plays some of
-the games by its fold). A player with
-one-sided labels plays 2,000 rounds if it knows its policy, and 500 if it draws. ``drift``,
-``one-sided``, ``erring`` and ``perfect`` play 4,000 rounds with ten seeds. Each has its rows under
-its own name, and the page has tables of them.
+``coverage`` plays 1,000 small games: those of the certificates by draws and with one-sided labels
+all at once, by the formulas of ``docs/research/theory.md``, which says what is measured; a test
+plays some of them by the program's fold. ``drift``, ``one-sided``, ``erring`` and ``perfect`` play
+with ten seeds.
 """
 
 from __future__ import annotations
@@ -287,11 +284,7 @@ def coverage(games: int) -> dict[str, Any]:
 
 
 def allowed(games: int) -> float:
-    """delta and two standard errors of it, in games.
-
-    >>> round(allowed(1000), 1)
-    63.8
-    """
+    """delta and two standard errors of it, in games."""
     return games * DELTA + 2 * math.sqrt(games * DELTA * (1 - DELTA))
 
 

@@ -1,13 +1,9 @@
 """Reports where only constants are fair, for every dual player: how they grow with the horizon.
 
 Two people come in every round, of two kinds that the panel finds alike; one repays and the other
-does not. So the accurate policy is always reported, and only the constants are fair. That is the
-world in which the present multiplier meets its bound of T^{3/4}.
+does not. So the accurate policy is always reported, and only the constants are fair.
 
-    python studies/scripts/multipliers.py
-
-writes ``studies/results/multipliers.json``. The table of ``docs/research/theory.md`` is made of it,
-and a test holds it to it.
+    python studies/scripts/multipliers.py      # writes studies/results/multipliers.json
 """
 
 from __future__ import annotations
@@ -39,11 +35,7 @@ def learner_with(dual: Dual | None, rounds: int) -> Learner:
 
 
 def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
-    """The number of reports after each of the horizons, in increasing order.
-
-    >>> reports_at(learner_with(GradientAscent(), 100), [10, 100])
-    [10, 53]
-    """
+    """The number of reports after each of the horizons, in increasing order."""
     state, counts = State.start(learner), []
     threshold = round((learner.alpha - learner.margins.kappa) * 2**20)
     pair = learner.hypotheses.schema.people([[0, 1, 0], [0, 1, 1]])

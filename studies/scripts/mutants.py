@@ -154,13 +154,7 @@ class FirstFailure:
 
 
 def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """The stored rows: each mutant and who killed it.
-
-    >>> print(table({"a → b": {"killed": "x.py::test_y"}, "c → d": {"killed": None}}))
-    1 of 2 killed.
-    killed  a → b  (x.py::test_y)
-    ALIVE   c → d
-    """
+    """The stored rows: each mutant and who killed it."""
     dead = sum(row["killed"] is not None for row in rows.values())
     lines = [f"{dead} of {len(rows)} killed."]
     for title, row in rows.items():

@@ -2,12 +2,9 @@
 
     python -m studies.scripts.turns      # writes studies/results/turns.json
 
-Outcomes are those of the whole panel in every row. *In turn* is what a docket does: whoever is
-most likely to say what the others will comes first, by a model of every member, of gaps and
-features. *With all at once* counts the rounds, one in twenty, that a docket puts before all members
-by lot. *Without features* the models know how often members object, and no more. *Nobody can do
-better* knows all votes beforehand: for each round the sets of members whose words settle it, mixed
-so that nobody is asked more than 1.3 times the mean (a linear program).
+``docs/research/results.md`` says what the columns are. *Nobody can do better* knows all votes
+beforehand: for each round the sets of members whose words settle it, mixed so that nobody is asked
+more than 1.3 times the mean (a linear program).
 """
 
 from __future__ import annotations
@@ -108,12 +105,7 @@ TITLES = {"without features": False, "in turn": True}
 
 
 def measured(rounds: int = 1000, seeds: Sequence[int] = (1, 2, 3)) -> list[dict[str, Any]]:
-    """Every stream in numbers: members a round, and the most asked beside the mean, at worst.
-
-    >>> row = measured(60, seeds=[1])[0]
-    >>> row["fewest"] <= row["in turn"] <= 5
-    True
-    """
+    """Every stream in numbers: members a round, and the most asked beside the mean, at worst."""
     rows = []
     for name in STREAMS:
         streams = [stream(name, rounds, seed) for seed in seeds]

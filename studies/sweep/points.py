@@ -131,11 +131,7 @@ def kappas_of(points: Sequence[Point]) -> tuple[str, ...]:
 
 
 def kappas_listed(kappas: Sequence[str]) -> str:
-    """All of them in one phrase.
-
-    >>> kappas_listed(["kappa = eps/4", "kappa = eps/2"])
-    'kappa = eps/4 and eps/2'
-    """
+    """All of them in one phrase."""
     return _listed([kappas[0], *(word.removeprefix("kappa = ") for word in kappas[1:])])
 
 

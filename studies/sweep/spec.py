@@ -55,11 +55,7 @@ def setting_title(name: str, value: Any) -> str:
 
 
 def learner_title(learner: str, settings: Mapping[str, Any]) -> str:
-    """A learner with its settings.
-
-    >>> learner_title("exact", {"eta": 0.25})
-    'exact, eta = 1/4'
-    """
+    """A learner with its settings."""
     return ", ".join([learner, *(setting_title(*pair) for pair in settings.items())])
 
 
@@ -375,11 +371,7 @@ def _learners(table: Any) -> Iterator[LearnerFields]:
 
 
 def _grid(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """All combinations of a table whose lists are grids.
-
-    >>> list(_grid({"eta": [1, 2], "x": 3}))
-    [{'eta': 1, 'x': 3}, {'eta': 2, 'x': 3}]
-    """
+    """All combinations of a table whose lists are grids."""
     options = [value if isinstance(value, list) else [value] for value in table.values()]
     for values in itertools.product(*options):
         yield dict(zip(table, values, strict=True))

@@ -150,11 +150,7 @@ def _rates(point: Point) -> list[str]:
 
 
 def _exponent(fit: Interval) -> str:
-    """An exponent with its interval.
-
-    >>> _exponent(Interval(0.5, 0.4, 0.61)), _exponent(Interval(math.nan, math.nan, math.nan))
-    ('0.50 (0.40 to 0.61)', '–')
-    """
+    """An exponent with its interval."""
     if math.isnan(fit.value):
         return "–"
     if math.isnan(fit.low):
@@ -170,11 +166,7 @@ def _rates_of_ours(point: Point) -> str:
 
 
 def cell(outcome: Outcome) -> str:
-    """A point as it stands in tables: error / rounds in violation / reports.
-
-    >>> cell(Outcome(0.36591, 31.2, 135.0))
-    '0.366 / 31 / 135'
-    """
+    """A point as it stands in tables: error / rounds in violation / reports."""
     return f"{outcome.error:.3f} / {outcome.violations:.0f} / {outcome.reports:.0f}"
 
 
