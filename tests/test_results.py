@@ -29,7 +29,8 @@ STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
 
 # Marks of tables that are written by other studies than sweeps, and have tests of their own.
 OTHERS = (
-    "audits", "benchmark", "elicitation", "gpu", "intervals", "judgements", "lives", "monitoring"
+    "attention studies", "audits", "benchmark", "certificates", "elicitation", "gpu", "intervals",
+    "judgements", "lives", "monitoring", "multipliers", "turns",
 )  # fmt: skip
 
 

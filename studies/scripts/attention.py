@@ -1,21 +1,19 @@
 """Studies of what attention costs people, and of what is not seen.
 
-    python -m studies.scripts.attention --json studies/results/attention-studies.json
+    python -m studies.scripts.attention      # writes its rows and its tables
 
 *Intervals*: in how many games the 95 % interval for unseen reports ever misses them. *Hours*: a
 member's minutes in a thousand rounds, at four seconds a pair. *Careless*: what a member who
-responds at random costs, and how hidden repeats find them. The tables of
-``docs/research/results.md`` are made of that file, and a test holds them to it.
+responds at random costs, and how hidden repeats find them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
 from likewise.learner.attention import PanelModel
@@ -27,9 +25,10 @@ from likewise.simulate.counts import MemberLooks
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import FoldedLearner, Moment, play, shown_pairs
 from likewise.simulate.world import Encounter
-from studies.pages import as_json
+from studies.pages import keep, table
 from studies.panels_that_change import CarelessLoans
 
+ROWS, PAGE = Path("studies/results/attention-studies.json"), Path("docs/research/results.md")
 SECONDS_A_PAIR = 4
 # Often surprised, and soon sure again: there is something to miss in a short game.
 HASTY = PanelModel(least=0.1, patience=2.0)
@@ -150,14 +149,10 @@ def repeats(rounds: int = 400, share: int = 20, seed: int = 1) -> dict[str, dict
             both = int((before[place] & after[place]).sum())
             more = Consistency(1, same.size, int(same.sum()), both)
             total[name] = total.get(name, Consistency()) + more
-    return {name: dict(_reliability(value)) for name, value in total.items()}
-
-
-def _reliability(value: Consistency) -> Iterator[tuple[str, float]]:
-    yield "pairs", value.pairs
-    if value.share is not None and value.noise is not None:
-        yield "same", value.share
-        yield "noise", value.noise
+    return {
+        name: {"pairs": value.pairs, "same": value.share or 0.0, "noise": value.noise or 0.0}
+        for name, value in total.items()
+    }
 
 
 def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -166,57 +161,33 @@ def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.asarray(encounter.distances[:, places[0], places[1]] < ONE // 2)
 
 
-def measured(games: int = 200) -> dict[str, Any]:
-    return {"intervals": intervals(games), "hours": hours(), "careless": careless(),
-            "repeats": repeats()}  # fmt: skip
-
-
 def as_tables(report: Mapping[str, Any]) -> str:
-    """The tables of what was measured, as they are printed and as the page has them."""
-    found = report["intervals"]
-    lines = [
-        "```text",
+    """The tables of what was measured, as the page has them."""
+    found, played = report["intervals"], report["careless"]
+    names = ("everything", "possible", "possible, in turn", "model", "model, in turn")
+    hours = ((row["world"], *(f"{row[name]:,.0f}" for name in names)) for row in report["hours"])
+    panels = (
+        (row["panel"], row["attention"], f"{row['error']:.4f}", f"{row['violations']:.1f}",
+         f"{row['reports']:.0f}", f"{row['looks']:,.0f}")
+        for row in played["panels"]
+    )  # fmt: skip
+    members = (
+        (name, f"{row['pairs']:,.0f}", f"{row['same']:.0%}", f"{row['noise']:.2f}")
+        for name, row in report["repeats"].items()
+    )
+    return "\n\n".join([
         f"95 % intervals for unseen reports, {found['games']} games of {found['rounds']} rounds: "
-        f"{found['missed']} missed at any time",
-        f"unseen {found['unseen']:.1f}, estimated {found['estimate']:.1f}, "
-        f"width of the interval {found['width']:.0f}, in the mean",
-        "",
-        f"{'minutes of a member in 1,000 rounds':<36}{'everything':>11}{'possible':>10}"
-        f"{'in turn':>9}{'model':>7}{'in turn':>9}",
-    ]
-    for row in report["hours"]:
-        lines.append(
-            f"{row['world']:<36}{row['everything']:>11,.0f}{row['possible']:>10,.0f}"
-            f"{row['possible, in turn']:>9,.0f}{row['model']:>7,.0f}{row['model, in turn']:>9,.0f}"
-        )
-    played = report["careless"]
-    lines += [
-        "",
-        f"T = {played['rounds']:,}, means of {played['seeds']} seeds",
-        f"{'panel':<24}{'asked':<10}{'error':>7}{'violations':>12}{'reports':>9}"
-        f"{'rounds looked at':>18}",
-    ]
-    for row in played["panels"]:
-        lines.append(
-            f"{row['panel']:<24}{row['attention']:<10}{row['error']:>7.4f}"
-            f"{row['violations']:>12.1f}{row['reports']:>9.0f}{row['looks']:>18,.0f}"
-        )
-    lines += ["", f"{'member':<24}{'pairs shown twice':>18}{'judged alike':>14}{'noise':>8}"]
-    for name, row in report["repeats"].items():
-        lines.append(f"{name:<24}{row['pairs']:>18,.0f}{row['same']:>13.0%} {row['noise']:>8.2f}")
-    return "\n".join([*lines, "```"])
-
-
-@click.command()
-@click.option("--games", type=int, default=200, help="How many games the intervals are tried in.")
-@click.option("--json", "path", type=click.Path(path_type=Path), help="Write the numbers here too.")
-def main(games: int, path: Path | None) -> None:
-    """Print what attention costs people, and what is not seen."""
-    report = measured(games)
-    print(as_tables(report))
-    if path:
-        path.write_text(as_json(report), encoding="utf-8")
+        f"{found['missed']} missed at any time; unseen {found['unseen']:.1f}, estimated "
+        f"{found['estimate']:.1f}, width of the interval {found['width']:.0f}, in the mean.",
+        table(("minutes of a member in 1,000 rounds", *names), hours),
+        f"T = {played['rounds']:,}, means of {played['seeds']} seeds.",
+        table(("panel", "asked", "error", "violations", "reports", "rounds looked at"), panels),
+        table(("member", "pairs shown twice", "judged alike", "noise"), members),
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":
-    main()
+    report = {
+        "intervals": intervals(200), "hours": hours(), "careless": careless(), "repeats": repeats(),
+    }  # fmt: skip
+    keep(report, ROWS, PAGE, "attention studies", as_tables(report))

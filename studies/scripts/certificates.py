@@ -1,6 +1,6 @@
 """Certificates measured: how often one fails, and what they say where people err and worlds drift.
 
-    python studies/scripts/certificates.py coverage      # into studies/results/certificates.json
+    python -m studies.scripts.certificates coverage      # writes its rows and the tables
 
 ``coverage`` plays 1,000 small games: those of the certificates by draws and with one-sided labels
 all at once, by the formulas of ``docs/research/theory.md``, which says what is measured; a test
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -45,8 +45,9 @@ from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Loans, best_fair_policy, faced_rounds
 from likewise.simulate.loans import Drift
 from likewise.simulate.rounds import play
+from studies.pages import keep, table
 
-ROWS = Path("studies/results/certificates.json")
+ROWS, PAGE = Path("studies/results/certificates.json"), Path("docs/research/theory.md")
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
 DELTA, REPAID = 0.05, 0.45
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -399,39 +400,47 @@ def erring(seed: int, share: float = 0.1) -> dict[str, Any]:
 
 def as_tables(stored: Mapping[str, Any]) -> str:
     """The stored rows as the page shows them."""
-    covered = stored["coverage"]
-    games, some = covered["games"], covered["games with wrong reports"]
-    lines = [f"{'certificate':<28}{'games':>8}{'failed':>8}  beside it"]
-    for name, number, rival, what in (
-        ("draws", games, None, ""),
-        ("draws, intervals", games, None, ""),
-        ("one-sided", games, "one-sided, in expectation", "the one in expectation"),
-        ("one-sided, by draws", games, None, ""),
-        ("unseen", games, None, ""),
-        ("overlooked", games, None, ""),
-        ("wrong", some, "wrong, believed", "the plain one"),
-    ):
-        beside = "" if rival is None else f"{what}: {covered[rival]:,}"
-        lines.append(f"{name:<28}{number:>8,}{covered[name]:>8,}  {beside}".rstrip())
-    lines += ["", f"{'drift, parts':<28}{'certificate':>12}{'regret':>10}{'of trivial':>12}"]
-    for parts in range(1, 9):
-        rows = [(row["partitions"][parts - 1], row["trivial"]) for row in stored["drift"]]
-        means = [float(np.mean([r[name] for r, _ in rows])) for name in ("certificate", "regret")]
-        largest = max(r["certificate"] / trivial for r, trivial in rows)
-        lines.append(f"{parts:<28}{means[0]:>12,.0f}{means[1]:>10,.0f}{largest:>12.1%}")
-    names = ("error", "violations", "reports", "wrong", "overlooked", "certificate", "robust")
-    lines += ["", f"{'panel':<12}" + "".join(f"{name:>12}" for name in (*names, "regret"))]
-    for panel in ("perfect", "erring"):
-        means = [float(np.mean([r[name] for r in stored[panel]])) for name in (*names, "regret")]
-        cells = [f"{means[0]:>12.3f}"] + [f"{mean:>12,.0f}" for mean in means[1:]]
-        lines.append(f"{panel:<12}" + "".join(cells))
-    one = stored["one-sided"]
-    largest, mean = max(r["certificate"] for r in one), np.mean([r["regret"] for r in one])
-    half = max(r["below half from"] for r in one)
-    lines += ["", f"one-sided, loans, T = 4,000: at most {largest:,.0f} in {len(one)} games, "
-              f"regret {mean:,.0f} in the mean, any learner {one[0]['trivial']:,}",
-              f"(below half of any learner's in all of them from T = {half:,} on)"]  # fmt: skip
-    return "\n".join(lines)
+    covered, one = stored["coverage"], stored["one-sided"]
+    beside = {
+        "one-sided": f"the one in expectation: {covered['one-sided, in expectation']:,}",
+        "wrong": f"the plain one: {covered['wrong, believed']:,}",
+    }
+    failed = (
+        (name, f"{covered['games with wrong reports' if name == 'wrong' else 'games']:,}",
+         f"{covered[name]:,}", beside.get(name, ""))
+        for name in CERTIFICATES
+    )  # fmt: skip
+    parts = []
+    for n in range(8):
+        rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in stored["drift"]]
+        largest = max(row["certificate"] / row["trivial"] for row in rows)
+        means = (f"{_mean(rows, name):,.0f}" for name in ("certificate", "regret"))
+        parts.append((str(n + 1), *means, f"{largest:.1%}"))
+    counts = ("violations", "reports", "wrong", "overlooked", "certificate", "robust", "regret")
+    panels = (
+        (panel, f"{_mean(stored[panel], 'error'):.3f}",
+         *(f"{_mean(stored[panel], name):,.0f}" for name in counts))
+        for panel in ("perfect", "erring")
+    )  # fmt: skip
+    return "\n\n".join([
+        table(("certificate", "games", "failed", "beside it"), failed),
+        table(("drift, parts", "certificate", "regret", "of trivial"), parts),
+        table(("panel", "error", *counts), panels),
+        f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in one):,.0f} in "
+        f"{len(one)} games, regret {_mean(one, 'regret'):,.0f} in the mean, any learner "
+        f"{one[0]['trivial']:,}; below half of any learner's in all of them from T = "
+        f"{max(row['below half from'] for row in one):,} on.",
+    ])  # fmt: skip
+
+
+CERTIFICATES = (
+    "draws", "draws, intervals", "one-sided", "one-sided, by draws", "unseen", "overlooked",
+    "wrong",
+)  # fmt: skip
+
+
+def _mean(rows: Sequence[Mapping[str, float]], name: str) -> float:
+    return float(np.mean([row[name] for row in rows]))
 
 
 BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -451,7 +460,7 @@ def main(what: str) -> None:
         rows[what] = coverage(1000)
     else:
         rows[what] = [BY_SEED[what](seed) for seed in range(1, 11)]
-    ROWS.write_text(json.dumps(rows, indent=1, sort_keys=True) + "\n")
+    keep(rows, ROWS, PAGE, "certificates", as_tables(rows))
 
 
 if __name__ == "__main__":

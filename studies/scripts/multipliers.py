@@ -3,12 +3,11 @@
 Two people come in every round, of two kinds that the panel finds alike; one repays and the other
 does not. So the accurate policy is always reported, and only the constants are fair.
 
-    python studies/scripts/multipliers.py      # writes studies/results/multipliers.json
+    python -m studies.scripts.multipliers      # writes its rows and its table
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +22,9 @@ from likewise.learner.bounds import theorem_e_geometric
 from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
 from likewise.learner.rounds import deploy
 from likewise.learner.schedules import SelfTuned
+from studies.pages import keep, table
 
+ROWS, PAGE = Path("studies/results/multipliers.json"), Path("docs/research/theory.md")
 ETA = 0.25
 
 
@@ -77,16 +78,15 @@ def measured(horizons: Sequence[int]) -> dict[str, Any]:
 
 
 def as_table(report: Mapping[str, Any]) -> str:
-    """The table of what was measured, as it is printed and as the page has it."""
-    lines = [f"{'dual':<20} " + " ".join(f"{t:>9,}" for t in report["rounds"])]
-    lines[0] += "  exponent  per ln T"
-    for name, row in report["duals"].items():
-        counts = " ".join(f"{n:>9,}" for n in row["reports"])
-        lines.append(f"{name:<20} {counts}  {row['exponent']:>8.2f}  {row['per_log']:>8.1f}")
-    return "\n".join(lines)
+    heads = ("dual", *(f"T = {t:,}" for t in report["rounds"]), "exponent", "per ln T")
+    rows = (
+        (name, *(f"{n:,}" for n in row["reports"]), f"{row['exponent']:.2f}",
+         f"{row['per_log']:.1f}")
+        for name, row in report["duals"].items()
+    )  # fmt: skip
+    return table(heads, rows)
 
 
 if __name__ == "__main__":
-    figures = measured((1000, 10_000, 100_000))
-    print(as_table(figures))
-    Path("studies/results/multipliers.json").write_text(json.dumps(figures, indent=1) + "\n")
+    report = measured((1000, 10_000, 100_000))
+    keep(report, ROWS, PAGE, "multipliers", as_table(report))

@@ -1,6 +1,6 @@
 """How few members of a panel have to be asked, one after another, with the work shared fairly.
 
-    python -m studies.scripts.turns      # writes studies/results/turns.json
+    python -m studies.scripts.turns      # writes its rows and its table
 
 ``docs/research/results.md`` says what the columns are. *Nobody can do better* knows all votes
 beforehand: for each round the sets of members whose words settle it, mixed so that nobody is asked
@@ -9,7 +9,6 @@ more than 1.3 times the mean (a linear program).
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,9 @@ from likewise.panel.turns import Turns, ask_in_turn, settled
 from likewise.simulate.counts import votes_on
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import Moment
+from studies.pages import keep, table
 
+ROWS, PAGE = Path("studies/results/turns.json"), Path("docs/research/results.md")
 FAIR = 1.3
 # The share of rounds that a docket puts before all members at once, by default.
 TOGETHER = 0.05
@@ -123,16 +124,16 @@ def measured(rounds: int = 1000, seeds: Sequence[int] = (1, 2, 3)) -> list[dict[
 
 
 def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    lines = ["```text", f"{'members a round':<26}{'rounds':>7}{'without features':>18}"
-             f"{'in turn':>18}{'with all at once':>18}{'nobody can do better':>22}"]  # fmt: skip
-    for row in rows:
-        cells = [f"{row[title]:.2f} (most {row[f'{title}, most']:.2f})" for title in TITLES]
-        lines.append(f"{row['stream']:<26}{row['rounds']:>7,}{cells[0]:>18}{cells[1]:>18}"
-                     f"{row['with all at once']:>18.2f}{row['fewest']:>22.2f}")  # fmt: skip
-    return "\n".join([*lines, "```"])
+    heads = ("members a round", "rounds", *TITLES, "with all at once", "nobody can do better")
+    lines = (
+        (row["stream"], f"{row['rounds']:,}",
+         *(f"{row[title]:.2f} (most {row[f'{title}, most']:.2f})" for title in TITLES),
+         f"{row['with all at once']:.2f}", f"{row['fewest']:.2f}")
+        for row in rows
+    )  # fmt: skip
+    return table(heads, lines)
 
 
 if __name__ == "__main__":
-    figures = measured()
-    print(as_table(figures))
-    Path("studies/results/turns.json").write_text(json.dumps(figures, indent=2) + "\n")
+    rows = measured()
+    keep(rows, ROWS, PAGE, "turns", as_table(rows))
