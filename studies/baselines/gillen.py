@@ -21,19 +21,15 @@ from functools import cached_property
 import numpy as np
 
 from likewise.errors import LikewiseError
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.trees import LinearByIntercepts
+from likewise.hypotheses import HypothesisClass, LinearByIntercepts
 from likewise.learner.events import Audited, Labelled
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.metrics import Mahalanobis
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.reports import AllPairs
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.learners import baseline
+from likewise.panel import AllPairs, Mahalanobis, MetricAuditor, Panel
+from likewise.people import Feature, FeatureSchema, People
+from likewise.simulate import Encounter, Steady, baseline
 from likewise.simulate.rounds import Feedback
-from likewise.simulate.world import Encounter, Steady, numbered, setting
+from likewise.simulate.world import numbered, setting
 from studies.baselines.encoding import Decisions, Predecessor
 
 

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.boolean import Conjunctions, Parities
-from likewise.hypotheses.lists import Listed
+from likewise.hypotheses import Conjunctions, HypothesisClass, Listed, Parities
 from likewise.learner.oracle import Oracle
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema
+from likewise.people import Feature, FeatureSchema
 from studies.benchmark.items import Asked, Item, grid, race, random_table, seconds_of, segments
 
 NOISE = Noise(Stream(7, Purpose.ELICIT, 1), 1.0)

@@ -10,14 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from likewise.errors import LikewiseError
-from likewise.hypotheses.base import Bits
-from likewise.hypotheses.lists import Listed
-from likewise.hypotheses.pool import Cut, Pool
-from likewise.hypotheses.segments import Segments
-from likewise.hypotheses.staircases import Staircases
+from likewise.hypotheses import Bits, Cut, Listed, Pool, Segments, Staircases
 from likewise.numerics.fixed_point import IntArray
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+from likewise.people import Feature, FeatureSchema, People
 from studies.pages import table
 
 # What may be asked of a figure, in words: of its ratio to the reference, its time, or its rate.

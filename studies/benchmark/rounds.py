@@ -16,18 +16,14 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from likewise.hypotheses.segments import Segments
+from likewise.hypotheses import Segments
+from likewise.learner import Learner, State, deploy, dump_state, learn
 from likewise.learner.fold import upcoming
 from likewise.learner.oracle import Engine, Oracle, load_engine
-from likewise.learner.rounds import deploy, learn
-from likewise.learner.settings import Learner
-from likewise.learner.state import State
-from likewise.learner.state_files import dump_state
 from likewise.numerics.fixed_point import LN2, ONE, FloatArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
+from likewise.simulate import Encounter, Loans
 from likewise.simulate.game import Game
-from likewise.simulate.loans import Loans
-from likewise.simulate.world import Encounter
 from studies.benchmark.items import (
     Asked,
     Item,

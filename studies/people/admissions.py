@@ -7,16 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.pool import Cut, Pool
+from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.metrics import Masked, Ratings, WeightedL1
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.rules import Rule
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema
-from likewise.simulate.world import Encounter, Steady, numbered, setting
+from likewise.panel import Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
+from likewise.people import Feature, FeatureSchema
+from likewise.simulate import Encounter, Steady
+from likewise.simulate.world import numbered, setting
 
 MODELS = 12
 CUTS = 33

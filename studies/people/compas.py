@@ -15,19 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from likewise.errors import LikewiseError
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.segments import Segments
+from likewise.hypotheses import HypothesisClass, Segments
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.people.features import Feature
-from likewise.people.schema import People
+from likewise.people import Feature, People
 from likewise.people.tables import read_table
-from likewise.simulate.world import (
-    Encounter,
-    MissingDataError,
-    encounter_of,
-    pool_of_cuts,
-    setting,
-)
+from likewise.simulate import Encounter, MissingDataError
+from likewise.simulate.world import encounter_of, pool_of_cuts, setting
 from studies.people.files import Rated, panel_file, read_columns
 
 COMPAS = "compas-scores-two-years.csv"

@@ -17,19 +17,10 @@ from typing import ClassVar
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
-from likewise.panel.metrics import Ratings
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.rules import Rule
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.world import (
-    Encounter,
-    MissingDataError,
-    Steady,
-    draw_round,
-    encounter_of,
-    setting,
-)
+from likewise.panel import MetricAuditor, Panel, Ratings, Rule
+from likewise.people import Feature, FeatureSchema, People
+from likewise.simulate import Encounter, MissingDataError, Steady
+from likewise.simulate.world import draw_round, encounter_of, setting
 
 FOLDER = "LIKEWISE_PANELS"
 

@@ -24,27 +24,19 @@ import numpy as np
 
 from likewise import Learner, Pool
 from likewise.hypotheses import Segments
-from likewise.learner import SelfTuned, State, apply
+from likewise.learner import Deployment, SelfTuned, State, apply, certificate, deploy
 from likewise.learner.attention import BoolArray, PanelModel
 from likewise.learner.bounds import charged_eta
-from likewise.learner.certificate import (
-    certificate,
-    overlooked_reports,
-    score_deviation,
-    unseen_reports,
-)
+from likewise.learner.certificate import overlooked_reports, score_deviation, unseen_reports
 from likewise.learner.costs import Additive
 from likewise.learner.events import Audited, Closed
 from likewise.learner.evidence import GAMMAS, Evidence
 from likewise.learner.fold import label
-from likewise.learner.rounds import Deployment, deploy
 from likewise.learner.state import Looks, OpenRound, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel.reports import exceeding_pairs
+from likewise.panel import exceeding_pairs
 from likewise.people import Feature, FeatureSchema
-from likewise.simulate import Loans, best_fair_policy, faced_rounds
-from likewise.simulate.loans import Drift
-from likewise.simulate.rounds import play
+from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
 from studies.pages import keep, table
 
 ROWS, PAGE = Path("studies/results/certificates.json"), Path("docs/research/theory.md")

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from likewise import Learner, Pool
-from likewise.learner import State, learn
+from likewise.learner import SelfTuned, State, deploy, learn
 from likewise.learner.bounds import theorem_e_geometric
 from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
-from likewise.learner.rounds import deploy
-from likewise.learner.schedules import SelfTuned
 from studies.pages import keep, table
 
 ROWS, PAGE = Path("studies/results/multipliers.json"), Path("docs/research/theory.md")
