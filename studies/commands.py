@@ -137,12 +137,11 @@ def paper() -> None:
 
 
 @main.command(short_help="Real people: how consistent, how well predicted, and learners.")
-@click.argument("sets", nargs=-1)
 @click.option("--write", is_flag=True, help="Put the figures into the documentation.")
-def people(sets: tuple[str, ...], write: bool) -> None:
-    """Measure every set of judgements by real people whose files LIKEWISE_PANELS names.
+def people(write: bool) -> None:
+    """Measure every set of judgements by real people; those whose files are not here are skipped.
 
-    SETS are some of them by name; without any, all; those whose files are not here are skipped.
+    They are in the folder that LIKEWISE_PANELS names.
     """
     from likewise.simulate.world import MissingDataError
     from studies.people import benchmark
@@ -150,10 +149,8 @@ def people(sets: tuple[str, ...], write: bool) -> None:
 
     if write:
         _check_here(benchmark.PAGE)
-    if odd := [name for name in sets if name not in SETS]:
-        raise click.UsageError(f"There is no set {odd[0]!r}; there are {', '.join(SETS)}.")
     rows = []
-    for name in sets or SETS:
+    for name in SETS:
         try:
             rows.append(benchmark.row_of(name, load(name)))
         except MissingDataError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,8 @@ from matplotlib.ticker import StrMethodFormatter
 
 from likewise.simulate import canvas
 from studies.pages import table, write_between_marks
+from studies.scripts.certificates import failures
+from studies.sweep.runs import read_rows
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "studies/results"
@@ -42,25 +43,23 @@ FLAT, PRIOR = (
 
 @cache
 def stored(name: str) -> Any:
-    """The rows of a study: a list of a CSV file's, or what a JSON file has."""
-    path = RESULTS / name
-    if path.suffix == ".json":
-        return json.loads(path.read_text(encoding="utf-8"))
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """What a study's JSON file has."""
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
-def chosen(name: str, scenario: str, configuration: str) -> list[dict[str, str]]:
-    """The rows of a learner in a scenario, at the longest horizon: one for each seed."""
-    rows = [
-        r for r in stored(name) if (r["scenario"], r["configuration"]) == (scenario, configuration)
-    ]
-    longest = max(int(row["rounds"]) for row in rows)
-    return [row for row in rows if int(row["rounds"]) == longest]
+rows_of = cache(read_rows)
+
+
+def chosen(name: str, scenario: str, configuration: str) -> list[dict[str, Any]]:
+    """The rows of a sweep's learner in a scenario, at the longest horizon: one for each seed."""
+    every = rows_of(RESULTS / name)
+    rows = [r for r in every if (r.scenario, r.configuration) == (scenario, configuration)]
+    longest = max(row.rounds for row in rows)
+    return [vars(row) for row in rows if row.rounds == longest]
 
 
 def mean(rows: Sequence[Mapping[str, Any]], column: str) -> float:
-    return float(np.mean([float(row[column]) for row in rows]))
+    return float(np.mean([row[column] for row in rows]))
 
 
 def cell(name: str, scenario: str, configuration: str) -> str:
@@ -80,24 +79,6 @@ def reports_table() -> str:
         for words, row in ((DUALS[name], study["duals"][name]) for name in DUALS)
     )
     return table(head, rows)
-
-
-def certificates_table() -> str:
-    """Games in which a certificate failed at any look."""
-    study = stored("certificates.json")["coverage"]
-    some = study["games with wrong reports"]
-    rows = (
-        ("scores from draws", study["games"], study["draws"], ""),
-        ("one-sided labels", study["games"], study["one-sided"],
-         f"in expectation alone: {study['one-sided, in expectation']:,}"),
-        ("one-sided labels, by draws", study["games"], study["one-sided, by draws"], ""),
-        ("unseen reports", study["games"], study["unseen"], ""),
-        ("overlooked reports", study["games"], study["overlooked"], ""),
-        ("wrong reports", some, study["wrong"],
-         f"the plain certificate: {study['wrong, believed']:,}"),
-    )  # fmt: skip
-    head = ("certificate", "games", "failed", "beside it")
-    return table(head, ((a, f"{b:,}", f"{c:,}", d) for a, b, c, d in rows))
 
 
 def attention_table() -> str:
@@ -127,7 +108,8 @@ def by_world(name: str, worlds: Sequence[str], learners: Mapping[str, str]) -> s
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "reports": reports_table, "certificates": certificates_table, "attention": attention_table,
+    "reports": reports_table, "attention": attention_table,
+    "certificates": lambda: failures(stored("certificates.json")["coverage"]),
     # The default beside the earlier one, with a flat prior.
     "prior": lambda: by_world(
         "new-default.csv", ("loans", "loans, any", "loans, strict", "drift"),

@@ -1,18 +1,17 @@
 """Audits of many people: their time, and the most memory they take.
 
-``python -m studies.benchmark.audits --write`` measures all rows anew, each in a process of its own.
+``python -m studies.benchmark.audits`` measures all rows anew, each in a process of its own.
 """
 
 from __future__ import annotations
 
-import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -120,20 +119,11 @@ def measured(work: Callable[[], Any]) -> dict[str, Any]:
 
 
 def one(name: str, people: int, discrete: bool, path: Path) -> dict[str, Any]:
+    """The figures of an audit."""
     if name == "memory":
         return measured(lambda: in_memory(people))
     scan = SCHEMA.scan(_source(name, people, discrete, path), ids="id")
     return measured(lambda: audit(scan, "score", PANEL, alpha=0.1))
-
-
-def _apart(*arguments: str) -> dict[str, Any]:
-    """The figures of an audit in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "studies.benchmark.audits", "--one", *arguments],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return figures
 
 
 SOURCES = {"parquet": 10**7, "duckdb": 10**7, "polars": 10**7, "generated": 10**8}
@@ -148,7 +138,8 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
         path, people = folder / f"{discrete}.parquet", SOURCES.get(name, IN_MEMORY)
         if name == "parquet":
             write_parquet(path, people, discrete)
-        run = _apart(name, str(people), str(discrete), str(path))
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+            run = alone.submit(one, name, people, discrete, path).result()
         title = "all pairs in memory" if name == "memory" else name
         yield {"name": title, "people": people, "kinds": KINDS if discrete else None, **run}
 
@@ -164,18 +155,7 @@ def markdown(figures: list[dict[str, Any]]) -> str:
     return table(heads, cells)
 
 
-def main() -> None:
-    """Measure all rows, or one of them; --write keeps the figures, and shows them."""
-    if sys.argv[1:2] == ["--one"]:
-        name, people, discrete, path = sys.argv[2:]
-        print(json.dumps(one(name, int(people), discrete == "True", Path(path))))
-        return
+if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         figures = list(rows(Path(folder)))
-    print(markdown(figures))
-    if "--write" in sys.argv:
-        keep(figures, FIGURES, PAGE, "audits", markdown(figures))
-
-
-if __name__ == "__main__":
-    main()
+    keep(figures, FIGURES, PAGE, "audits", markdown(figures))

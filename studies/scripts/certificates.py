@@ -390,18 +390,23 @@ def erring(seed: int, share: float = 0.1) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def failures(covered: Mapping[str, int]) -> str:
+    """Games in which a certificate failed at any look."""
+    beside = {
+        "one-sided": f"in expectation alone: {covered['one-sided, in expectation']:,}",
+        "wrong": f"the plain certificate: {covered['wrong, believed']:,}",
+    }
+    rows = (
+        (words, f"{covered['games with wrong reports' if name == 'wrong' else 'games']:,}",
+         f"{covered[name]:,}", beside.get(name, ""))
+        for name, words in CERTIFICATES.items()
+    )  # fmt: skip
+    return table(("certificate", "games", "failed", "beside it"), rows)
+
+
 def as_tables(stored: Mapping[str, Any]) -> str:
     """The stored rows as the page shows them."""
-    covered, one = stored["coverage"], stored["one-sided"]
-    beside = {
-        "one-sided": f"the one in expectation: {covered['one-sided, in expectation']:,}",
-        "wrong": f"the plain one: {covered['wrong, believed']:,}",
-    }
-    failed = (
-        (name, f"{covered['games with wrong reports' if name == 'wrong' else 'games']:,}",
-         f"{covered[name]:,}", beside.get(name, ""))
-        for name in CERTIFICATES
-    )  # fmt: skip
+    one = stored["one-sided"]
     parts = []
     for n in range(8):
         rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in stored["drift"]]
@@ -415,7 +420,7 @@ def as_tables(stored: Mapping[str, Any]) -> str:
         for panel in ("perfect", "erring")
     )  # fmt: skip
     return "\n\n".join([
-        table(("certificate", "games", "failed", "beside it"), failed),
+        failures(stored["coverage"]),
         table(("drift, parts", "certificate", "regret", "of trivial"), parts),
         table(("panel", "error", *counts), panels),
         f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in one):,.0f} in "
@@ -425,10 +430,15 @@ def as_tables(stored: Mapping[str, Any]) -> str:
     ])  # fmt: skip
 
 
-CERTIFICATES = (
-    "draws", "draws, intervals", "one-sided", "one-sided, by draws", "unseen", "overlooked",
-    "wrong",
-)  # fmt: skip
+CERTIFICATES = {
+    "draws": "scores from draws",
+    "draws, intervals": "scores from draws, any part of the rounds",
+    "one-sided": "one-sided labels",
+    "one-sided, by draws": "one-sided labels, by draws",
+    "unseen": "unseen reports",
+    "overlooked": "overlooked reports",
+    "wrong": "wrong reports",
+}
 
 
 def _mean(rows: Sequence[Mapping[str, float]], name: str) -> float:
