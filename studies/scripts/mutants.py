@@ -1,10 +1,10 @@
 """Mutants: one wrong line at a time, and whether the tests that should notice do.
 
-    python studies/scripts/mutants.py --json studies/results/mutants.json
+    python -m studies.scripts.mutants
 
 Each mutant of ``mutants.toml`` is a text of a module and what it becomes; a process of
-its own imports that module so changed, and runs the tests named beside it until one fails. Rows
-are stored as they come; a mutant that is stored is not run again.
+its own imports that module so changed, and runs tests until one fails, those named beside it first.
+Rows are stored as they come; a mutant that is stored is not run again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import importlib.util
 import json
 import os
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
@@ -22,43 +21,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-import click
 import numba  # noqa: F401 - imported once, before the processes are forked
 import pytest
 import scipy.optimize  # noqa: F401
 
 ROOT = Path(__file__).parents[2]
+ROWS = ROOT / "studies/results/mutants.json"
 LIKEWISE = ROOT / "packages/likewise/src/likewise"
-BOUNDS = (
-    "learner/test_bounds_by_hand.py", "learner/test_theorem_e_by_hand.py",
-    "learner/test_bounds_in_parts.py", "learner/test_bounds.py",
-)  # fmt: skip
-CERTIFICATE = (
-    "paper/test_certificate_by_hand.py", "paper/test_one_sided_certificate.py",
-    "paper/test_certificate.py",
-)  # fmt: skip
-EVIDENCE = ("paper/test_evidence.py",)
-ATTENTION = (
-    "learner/test_attention_by_hand.py", "learner/test_attention.py", "paper/test_attention.py",
-)  # fmt: skip
-TURNS = ("panel/test_turns.py",)
-CHARGING = (
-    "learner/test_losses.py", "learner/test_fold.py", "learner/test_one_sided.py",
-    "learner/test_attention_by_hand.py", "paper/test_multiplier_rules.py", "learner/test_kappa.py",
-    "learner/test_reduction.py",
-)  # fmt: skip
+# Run after the tests that a mutant names.
+ALL = ("learner", "paper", "panel")
 
 
 class Mutant(NamedTuple):
-    """A text of a module, which is there once, what it becomes, and the tests that should fail:
-    those of ``first`` are run before the others.
-    """
+    """A text of a module, which is there once, what it becomes, and the tests that should fail."""
 
     module: str
     text: str
     becomes: str
-    first: str
-    tests: Sequence[str]
+    tests: str
 
     @property
     def path(self) -> Path:
@@ -68,7 +48,7 @@ class Mutant(NamedTuple):
     def source(self) -> str:
         source = self.path.read_text(encoding="utf-8")
         if source.count(self.text) != 1:
-            raise click.ClickException(f"{self.module}: {self.text!r} is not there once.")
+            raise ValueError(f"{self.module}: {self.text!r} is not there once.")
         return source.replace(self.text, self.becomes)
 
     @property
@@ -76,22 +56,13 @@ class Mutant(NamedTuple):
         return f"{self.path.stem}: {self.text.strip()} → {self.becomes.strip()}"
 
 
-# All tests of a module, which run after those that a mutant names.
-TESTS: Mapping[str, Sequence[str]] = {
-    "learner.bounds": BOUNDS, "learner.certificate": CERTIFICATE + EVIDENCE + ATTENTION,
-    "learner.evidence": EVIDENCE, "learner.attention": ATTENTION, "learner.state": ATTENTION,
-    "learner.fold": CHARGING + CERTIFICATE, "learner.costs": CHARGING,
-    "numerics.logistic": ATTENTION, "panel.turns": TURNS,
-}  # fmt: skip
-
-
 def _mutants() -> Iterator[Mutant]:
     """All that ``mutants.toml`` lists."""
     listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     for module, changes in listed.items():
-        for first, some in changes.items():
+        for tests, some in changes.items():
             for text, becomes in some.items():
-                yield Mutant(module, text, becomes, first, TESTS[module])
+                yield Mutant(module, text, becomes, tests)
 
 
 class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -125,10 +96,9 @@ def killed(mutant: Mutant) -> str | None:
         sys.meta_path.insert(0, Changed(mutant))
         first = FirstFailure()
         options = ["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not long"]
-        for names in ((mutant.first,), mutant.tests):
+        for names in ((mutant.tests,), ALL):
             tests = [str(ROOT / "tests" / name) for name in names]
-            code = pytest.main([*options, *tests], plugins=[first])
-            if code:
+            if code := pytest.main([*options, *tests], plugins=[first]):
                 break
         os.write(writer, (first.name or ("" if code == 0 else f"exit {int(code)}")).encode())
         os._exit(0)
@@ -163,24 +133,17 @@ def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-@click.command()
-@click.option("--json", "path", type=click.Path(path_type=Path), required=True)
-def main(path: Path) -> None:
+def main() -> None:
     """Run the mutants that are not stored, and print the table of all."""
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows = json.loads(ROWS.read_text(encoding="utf-8"))
     mutants = list(_mutants())
     for mutant in mutants:
         _ = mutant.source  # all are there before the first is run
     for mutant in mutants:
-        if mutant.title in rows:
-            continue
-        began = time.monotonic()
-        rows[mutant.title] = {"killed": killed(mutant)}
-        click.echo(
-            f"{time.monotonic() - began:6.1f} s  {mutant.title}: {rows[mutant.title]}", err=True
-        )
-        path.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    click.echo(table({m.title: rows[m.title] for m in mutants}))
+        if mutant.title not in rows:
+            rows[mutant.title] = {"killed": killed(mutant)}
+            ROWS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(table({m.title: rows[m.title] for m in mutants}))
 
 
 if __name__ == "__main__":

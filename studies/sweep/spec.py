@@ -183,10 +183,6 @@ class Run:
         ]  # fmt: skip
         return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
 
-    @property
-    def title(self) -> str:
-        return f"{self.entry.scenario}; {self.entry.title}; seed {self.seed}"
-
 
 @dataclass(frozen=True)
 class Document:
@@ -287,8 +283,8 @@ def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
     ...     "title": "tiny", "seeds": [1], "horizons": [8],
     ...     "scenarios": [{"world": "loans", "delay": ["0", "2"]}],
     ...     "learners": [{"learner": "exact", "eta": [1, 0.25]}]})
-    >>> [run.title for run in tiny.runs()][-1]
-    'loans, 2 rounds late; exact, eta = 1/4; seed 1'
+    >>> tiny.entries[-1].scenario, tiny.entries[-1].title
+    ('loans, 2 rounds late', 'exact, eta = 1/4')
     """
     table = members("A sweep", data, ("title", "seeds", "horizons", "scenarios"), _SWEEP)
     listed = items("horizons", table["horizons"], "List numbers of rounds.")

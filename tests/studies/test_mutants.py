@@ -6,7 +6,7 @@ import json
 
 from studies.scripts import mutants
 
-ROWS = json.loads((mutants.ROOT / "studies/results/mutants.json").read_text(encoding="utf-8"))
+ROWS = json.loads(mutants.ROWS.read_text(encoding="utf-8"))
 
 
 def test_every_mutant_can_be_made_and_was_run() -> None:
