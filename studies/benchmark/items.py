@@ -116,15 +116,8 @@ def amount(seconds: float | None) -> str:
     """
     if seconds is None:
         return "–"
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} µs"
-
-
-def _reference(item: Mapping[str, Any]) -> str:
-    words = f" ({item['reference']})" if item["reference"] else ""
-    return amount(item["reference_seconds"]) + words
+    size, unit = next(u for u in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if seconds >= u[0])
+    return f"{seconds / size:.3g} {unit}"
 
 
 def _limit(item: Mapping[str, Any]) -> str:
@@ -160,7 +153,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     heads = ("what", "shape", "ours", "reference", "ratio", "asked", "kept", "limit")
     rows = (
         (f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\|"),
-         amount(item["seconds"]), _reference(item),
+         amount(item["seconds"]), amount(item["reference_seconds"])
+         + (f" ({item['reference']})" if item["reference"] else ""),
          "–" if item["ratio"] is None else f"{item['ratio']:.3g}", item["asked"] or "–",
          {True: "yes", False: "no", None: "–"}[item["met"]], _limit(item))
         for item in report["items"]

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from likewise.hypotheses import Segments
 from likewise.learner import Learner, State, deploy, dump_state, learn
 from likewise.learner.fold import upcoming
-from likewise.learner.oracle import Engine, Oracle, load_engine
+from likewise.learner.oracle import Oracle, load_engine
 from likewise.numerics.fixed_point import LN2, ONE, FloatArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.simulate import Encounter, Loans
@@ -28,7 +28,6 @@ from studies.benchmark.items import (
     Asked,
     Item,
     Met,
-    Table,
     customers,
     pool_of_cuts,
     race,
@@ -301,65 +300,37 @@ def copy_rate(size: int) -> float:
     return 2.0 * numbers.nbytes / seconds_of(lambda: np.copyto(copy, numbers), 20)
 
 
-class _Round:
-    """A list with costs and k people, whose predictions are given."""
-
-    def __init__(self, table: Table, k: int) -> None:
-        rng = np.random.default_rng(6)
-        self.table, self.stream = table, Stream(1, Purpose.DECIDE, 1)
-        self.predictions = rng.integers(0, 2, (k, table.size), dtype=np.uint8)
-        self.amounts = rng.integers(-ONE // 32, ONE // 32, k)
-        self.costs = rng.integers(0, 4 * ONE, table.size)
-        self.costs.flags.writeable = False
-
-    def play(self, engine: Engine) -> None:
-        policy = engine.weigh(self.table, self.costs, float(ONE))
-        policy.approval(self.predictions)
-        policy.draw(self.predictions, self.stream, 0)
-        engine.charge(self.table, self.costs, self.predictions, self.amounts)
-
-    def agrees(self, engine: Engine) -> bool:
-        """Compare scores, some draws and charges with those of the class itself."""
-        arguments = (self.costs, self.predictions, self.amounts)
-        expected = self.table.weigh(self.costs, float(ONE))
-        weighed = engine.weigh(self.table, self.costs, float(ONE))
-        draws = [
-            [policy.draw(self.predictions, self.stream, i).tolist() for i in range(10)]
-            for policy in (weighed, expected)
-        ]
-        return (
-            weighed.approval(self.predictions) == expected.approval(self.predictions)
-            and draws[0] == draws[1]
-            and np.array_equal(engine.charge(self.table, *arguments), self.table.charge(*arguments))
-        )
-
-    def plain(self) -> Callable[[], None]:
-        """The same by numpy, in floats."""
-        plain = PlainList(
-            len(self.amounts), np.zeros(self.table.size, dtype=np.int64), np.zeros(self.table.size)
-        )
-        plain.costs = self.costs / ONE
-        floats = self.predictions.astype(np.float64)
-
-        def play() -> None:
-            plain.decide(floats)
-            plain.charge(slice(None), self.amounts / ONE)
-
-        return play
-
-
 def exact_round(quick: bool) -> Item:
     """Exponential weights over a long list, the predictions given: scores, a draw, charges."""
     size, k = (1 << 12, 8) if quick else (1 << 20, 8)
-    round_ = _Round(random_table(size, 20 if quick else 24).with_prior("flat"), k)
-    engine = load_engine("compiled")
-    play = partial(round_.play, engine)
-    same = round_.agrees(engine)
+    table = random_table(size, 20 if quick else 24).with_prior("flat")
+    rng, engine, stream = (
+        np.random.default_rng(6),
+        load_engine("compiled"),
+        Stream(1, Purpose.DECIDE, 1),
+    )
+    predictions = rng.integers(0, 2, (k, size), dtype=np.uint8)
+    amounts, costs = rng.integers(-ONE // 32, ONE // 32, k), rng.integers(0, 4 * ONE, size)
+    costs.flags.writeable = False
+
+    def ours() -> None:
+        policy = engine.weigh(table, costs, float(ONE))
+        policy.approval(predictions)
+        policy.draw(predictions, stream, 0)
+        engine.charge(table, costs, predictions, amounts)
+
+    plain = PlainList(k, np.zeros(size, dtype=np.int64), np.zeros(size))
+    plain.costs, floats = costs / ONE, predictions.astype(np.float64)
+
+    def theirs() -> None:
+        plain.decide(floats)
+        plain.charge(slice(None), amounts / ONE)
+
     # Each after its like, as a game has them: in turns they would empty each other's caches.
-    seconds = seconds_of(play, 3 if quick else 200)
-    reference = seconds_of(round_.plain(), 3 if quick else 40)
+    seconds = seconds_of(ours, 3 if quick else 200)
+    reference = seconds_of(theirs, 3 if quick else 40)
     # The time of all threads together on their processors, without that of other programs.
-    processor = seconds_of(play, 5, time.process_time)
+    processor = seconds_of(ours, 5, time.process_time)
     # Costs (8 bytes) and predictions (1) are read twice, costs written once.
     limit = size * (24.0 + 2.0 * k) / copy_rate(size)
     return Item(
@@ -367,10 +338,9 @@ def exact_round(quick: bool) -> Item:
         f"|H| = {size:,}, k = {k}", seconds,
         "numpy float64: exp, sums and charges, predictions given as floats", reference,
         Asked("a second", 200.0),
-        {"rounds_a_second": 1 / seconds, "same_integers_as_the_reference": int(same),
-         "processor_seconds": processor,
+        {"processor_seconds": processor,
          "limit": "costs and predictions read twice, costs written once, at the speed of a copy",
-         "limit_seconds": limit}, holds=same,
+         "limit_seconds": limit},
     )  # fmt: skip
 
 

@@ -54,18 +54,11 @@ class Point(Entry):
 
 
 def points_of(sweep: Sweep, rows: Sequence[Row]) -> list[Point]:
-    by_run: dict[tuple[str, int], list[Row]] = {}
-    for row in rows:
-        by_run.setdefault((row.run, row.rounds), []).append(row)
-    runs: dict[tuple[str, str], list[str]] = {}
-    for run in sweep.runs():
-        runs.setdefault((run.entry.scenario, run.entry.title), []).append(run.digest)
+    by_run = {(row.run, row.rounds): row for row in rows}
     listed = []
     for entry in sweep.entries:
-        table = tuple(
-            tuple(row for run in runs[entry.scenario, entry.title] for row in by_run[run, rounds])
-            for rounds in sweep.horizons
-        )
+        runs = [run.digest for run in sweep.runs_of(entry)]
+        table = tuple(tuple(by_run[run, rounds] for run in runs) for rounds in sweep.horizons)
         fields = (entry.game, entry.scenario, entry.title, entry.price)
         listed.append(Point(*fields, sweep.horizons, table))
     return listed

@@ -217,9 +217,13 @@ class Sweep:
 
     def runs(self) -> Iterator[Run]:
         """All games, seed by seed; those in one world stand together, so that it is made once."""
-        for seed in self.seeds:
-            for entry in self.entries:
-                yield Run(entry, seed, self.horizons, self.evaluation_draws, self.comparators)
+        for by_seed in zip(*map(self.runs_of, self.entries), strict=True):
+            yield from by_seed
+
+    def runs_of(self, entry: Entry) -> list[Run]:
+        """Its games, one for each seed."""
+        rules = (self.horizons, self.evaluation_draws, self.comparators)
+        return [Run(entry, seed, *rules) for seed in self.seeds]
 
 
 def _entries(

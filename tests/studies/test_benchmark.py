@@ -101,7 +101,6 @@ def test_a_row_is_measured_beside_its_reference_and_written_as_json() -> None:
         assert item["seconds"] > 0
         assert item["reference_seconds"] > 0
         assert item["ratio"] > 0
-    assert report["items"][1]["details"]["same_integers_as_the_reference"] == 1
 
 
 def test_a_row_that_there_is_not_is_refused() -> None:
