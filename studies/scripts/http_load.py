@@ -25,7 +25,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -133,35 +135,28 @@ class Server:
             self._process.wait()
 
 
-def make_docket(url: str, *, turns: bool = False) -> None:
-    schema = FeatureSchema(
-        (Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100))
-    )
-    lender = Segments(schema, score="score", cuts=range(400, 800, 100))
+def make_docket(url: str, turns: bool) -> dict[str, str]:
+    """Open the docket; return tokens for a client and both members."""
+    features = (Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100))
+    lender = Segments(FeatureSchema(features), score="score", cuts=range(400, 800, 100))
     learner = Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1, attention="everything")
     spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any", turns=turns)
+    roles: dict[str, Role] = {"bank": "client", "ada": "auditor", "bob": "auditor"}
     store = Store.open(url)
     open_docket(store, DOCKET, spec, seed=5)
+    made = {name: create_token(store, role, name, DOCKET)[0] for name, role in roles.items()}
     store.close()
+    return made
 
 
 class Load:
-    """Clients at work: each opens rounds, reviews them as both members, and sends labels."""
+    """A bank that opens rounds and sends labels, and both members, who review them."""
 
-    def __init__(self, address: str, tokens: dict[str, str], clients: int, rounds: int) -> None:
-        self.address, self.tokens = address, tokens
-        self.clients, self.rounds = clients, rounds
+    def __init__(self, address: str, tokens: dict[str, str]) -> None:
+        self.bank, *self.members = (Client(address, token) for token in tokens.values())
         self.took: dict[str, list[float]] = {}
-        self.failures: list[str] = []
         self.receipts: list[str] = []
-        self.finished = 0
         self._lock = threading.Lock()
-
-    def run(self) -> list[threading.Thread]:
-        threads = [threading.Thread(target=self._work, args=(n,)) for n in range(self.clients)]
-        for thread in threads:
-            thread.start()
-        return threads
 
     def _timed(self, name: str, command: Any) -> Any:
         """Until it is acknowledged; what is asked for again changes nothing."""
@@ -183,47 +178,28 @@ class Load:
                     self.receipts.append(receipt.text)
             return result
 
-    def _work(self, number: int) -> None:
-        try:
-            with (
-                Client(self.address, self.tokens["bank"]) as bank,
-                Client(self.address, self.tokens["ada"]) as ada,
-                Client(self.address, self.tokens["bob"]) as bob,
-            ):
-                for turn in range(number, self.rounds, self.clients):
-                    self._round(turn, bank, (ada, bob))
-                    with self._lock:
-                        self.finished += 1
-        except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
-            self.failures.append(repr(error))
-
-    def _round(self, turn: int, bank: Any, members: tuple[Any, Any]) -> None:
+    def round(self, turn: int) -> None:
         key = f"h{turn}"
         people = {
             f"{key}-{i}": {"score": score, "debt": 10 * i}
             for i, score in enumerate((790, 310, 510))
         }
-        opened = self._timed("open", lambda: bank.open_round(DOCKET, people, key=key))
+        opened = self._timed("open", lambda: self.bank.open_round(DOCKET, people, key=key))
         # Members know reviews, not rounds: each thread finishes the oldest that there is.
-        for member in members:
-            for review in self._timed("list", lambda m=member: m.reviews(DOCKET))[:1]:
-                flags = turn % 3 == 0
-                self._timed("review", lambda r=review, m=member, f=flags: _done(m, r.id, f))
+        for member in self.members:
+            for review in self._timed("list", partial(member.reviews, DOCKET))[:1]:
+                self._timed("review", partial(_done, member, review.id, turn % 3 == 0))
         labels = [(opened.id, person, turn % 2) for person in people]
-        self._timed("label", lambda: bank.label(DOCKET, labels))
+        self._timed("label", lambda: self.bank.label(DOCKET, labels))
 
     def drain(self) -> None:
         """Review what is left for the members, when all rounds are open."""
-        with (
-            Client(self.address, self.tokens["ada"]) as ada,
-            Client(self.address, self.tokens["bob"]) as bob,
-        ):
-            while waiting := [(m, r) for m in (ada, bob) for r in m.reviews(DOCKET)]:
-                for member, review in waiting:
-                    self._timed("review", lambda r=review, m=member: _done(m, r.id))
+        while waiting := [(m, r) for m in self.members for r in m.reviews(DOCKET)]:
+            for member, review in waiting:
+                self._timed("review", partial(_done, member, review.id, False))
 
 
-def _done(member: Any, review_id: str, flags: bool = False) -> Any:
+def _done(member: Client, review_id: str, flags: bool) -> Any:
     """Another thread may have been faster; then the panel has closed."""
     try:
         if flags and (pairs := member.review(DOCKET, review_id).pairs):
@@ -233,39 +209,32 @@ def _done(member: Any, review_id: str, flags: bool = False) -> Any:
         return member.receipt(DOCKET)
 
 
-def tokens(url: str) -> dict[str, str]:
-    """Tokens for a client and both members."""
-    store = Store.open(url)
-    roles: dict[str, Role] = {"bank": "client", "ada": "auditor", "bob": "auditor"}
-    made = {name: create_token(store, role, name, DOCKET)[0] for name, role in roles.items()}
-    store.close()
-    return made
-
-
 def run(
     url: str, processes: int, clients: int, rounds: int, kills: int = 0, turns: int = 0
 ) -> dict[str, Any]:
     """Serve, load, kill now and then; and check the ledger afterwards."""
-    make_docket(url, turns=bool(turns))
-    server = Server(url, processes)
+    tokens, server = make_docket(url, bool(turns)), Server(url, processes)
     server.start()
     try:
-        load, dice, killed = Load(server.address, tokens(url), clients, rounds), random.Random(5), 0
-        began, threads = time.monotonic(), load.run()
-        while any(thread.is_alive() for thread in threads):
-            if killed < kills and load.finished * (kills + 1) > killed * rounds:
-                # Short beside the rounds between two kills, or the load would end before the last.
-                time.sleep(dice.uniform(0.0, 0.1))
-                server.kill()
-                server.start()
-                killed += 1
-            time.sleep(0.02)
+        load, dice, killed = Load(server.address, tokens), random.Random(5), 0
+        began = time.monotonic()
+        with ThreadPoolExecutor(clients) as pool:
+            futures = [pool.submit(load.round, turn) for turn in range(rounds)]
+            while (finished := sum(future.done() for future in futures)) < rounds:
+                if killed < kills and finished * (kills + 1) > killed * rounds:
+                    # Short beside the rounds between two kills, or the load would end too soon.
+                    time.sleep(dice.uniform(0.0, 0.1))
+                    server.kill()
+                    server.start()
+                    killed += 1
+                time.sleep(0.02)
         load.drain()
         seconds = time.monotonic() - began
     finally:
         server.kill()
+    failures = [repr(error) for future in futures if (error := future.exception())]
     return {
-        "processes": processes, "clients": clients, "kills": killed, "failures": load.failures[:5],
+        "processes": processes, "clients": clients, "kills": killed, "failures": failures[:5],
         **_times(load.took, rounds, seconds), **_checked(url, rounds, load.receipts),
     }  # fmt: skip
 

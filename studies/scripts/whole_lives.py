@@ -26,6 +26,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from studies.pages import keep, table
 from studies.scripts.http_load import Server, postgresql
 
 HERE = Path(__file__).parents[2]
@@ -208,8 +209,8 @@ def markdown(rows: list[Row]) -> str:
         name: [statistics.median(row[key] for row in rows if row["tree"] == name) for key in KEYS]
         for name in dict.fromkeys(row["tree"] for row in rows)
     }
-    lines = ["| server | lives a second | processor, a life |", "|---|---|---|"]
-    lines += [f"| {name} | {rate:.1f} | {cpu:.1f} ms |" for name, (rate, cpu) in medians.items()]
+    cells = ((name, f"{rate:.1f}", f"{cpu:.1f} ms") for name, (rate, cpu) in medians.items())
+    lines = [table(("server", "lives a second", "processor, a life"), cells)]
     (rate, cpu), *others = medians.values()
     lines += [
         f"\n{rate / base_rate:.2f} times as many a second, with {cpu / base_cpu:.2f} of the "
@@ -224,7 +225,6 @@ KEYS = ("lives_a_second", "processor_ms")
 
 
 def main() -> None:
-    from studies.pages import write_between_marks
     from tests.service.live import fresh_database
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -248,8 +248,7 @@ def main() -> None:
                 print(json.dumps(rows[-1]), flush=True)
     print(markdown(rows))
     if asked.write:
-        FIGURES.write_text(json.dumps(rows, indent=1) + "\n")
-        write_between_marks(PAGE, "lives", markdown(rows))
+        keep(rows, FIGURES, PAGE, "lives", markdown(rows))
 
 
 if __name__ == "__main__":

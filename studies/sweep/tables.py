@@ -69,10 +69,6 @@ def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]]) -> Interval
     has a row for each seed, with a count for each horizon. The seeds are drawn again with
     replacement 2,000 times, by numbers that are always the same. Resamples with a count of 0 have
     no slope and are left out; where that is more than a tenth, so is the interval.
-
-    >>> power = growth([100, 400], [[10, 20], [10, 21], [10, 19]])
-    >>> round(power.value, 2), power.low < 0.5 < power.high
-    (0.5, True)
     """
     by_seed = np.array(counts, dtype=np.float64)
     mean, x = by_seed.mean(axis=0), np.log(rounds)
