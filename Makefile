@@ -101,7 +101,7 @@ lock: ## Choose the newest versions of the dependencies and lock them by hash
 
 release: $(READY) ## Check what has to hold before a version is tagged; fills dist/
 	@test -z "$$(git status --porcelain)" || { echo "Commit or stash what has changed."; exit 1; }
-	@$(BIN)/python -m studies release
+	@$(BIN)/python -m studies.release
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check twine==7.0.0
 	@$(BIN)/python -m twine check --strict dist/*
 	@$(BIN)/pytest -q -m "long or not long" tests/test_packaging.py

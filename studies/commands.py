@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import click
@@ -160,19 +159,3 @@ def people(write: bool) -> None:
     if write:
         benchmark.write(rows)
     click.echo(benchmark.markdown(rows))
-
-
-@main.command(short_help="Check what has to hold before a version is tagged, and build it.")
-@click.option("--lists", is_flag=True, help="Write what each package consists of (SBOM), no more.")
-def release(lists: bool) -> None:
-    """Leave in dist/ what the workflow would publish; `make release` does this and more."""
-    from studies.release import build_twice, check, write_lists
-
-    _check_here(Path("CHANGELOG.md"))
-    if lists:
-        write_lists()
-        return
-    check()
-    shutil.rmtree("dist", ignore_errors=True)
-    Path("dist").mkdir()
-    build_twice(Path("dist"))

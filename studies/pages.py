@@ -14,13 +14,7 @@ RESULTS = Path("studies/results")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown.
-
-    >>> print(table(["a", "b"], [["1", "2"]]))
-    | a | b |
-    |---|---|
-    | 1 | 2 |
-    """
+    """A table of Markdown."""
     above, *below = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
     return "\n".join([above, "|---" * len(heads) + "|", *below])
 

@@ -1,6 +1,7 @@
 """A release: what has to hold before a version is tagged, and what ``make release`` leaves in dist.
 
-Packages are built twice, and each carries the list of what it consists of (CycloneDX).
+Packages are built twice, and each carries the list of what it consists of (CycloneDX), which
+``python -m studies.release --lists`` writes.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import click
 
 from likewise import __version__
 
@@ -97,7 +96,7 @@ def build(name: str, out: Path) -> list[Path]:
 def expect(holds: object, otherwise: str) -> None:
     """Stop with what has to be done."""
     if not holds:
-        raise click.ClickException(otherwise)
+        sys.exit(otherwise)
 
 
 def check() -> None:
@@ -113,7 +112,7 @@ def check() -> None:
         path = ROOT / name / "sbom.cdx.json"
         expect(
             path.is_file() and path.read_text(encoding="utf-8") == bill_of_materials(name),
-            f"{path} is out of date: python -m studies release --lists",
+            f"{path} is out of date: python -m studies.release --lists",
         )
 
 
@@ -125,8 +124,12 @@ def build_twice(out: Path) -> None:
                 expect(digest(first) == digest(second), f"Two builds of {first.name} differ.")
 
 
-def write_lists() -> None:
-    """Write the list of what each package consists of."""
-    for name in PACKAGES:
-        path = ROOT / name / "sbom.cdx.json"
-        path.write_text(bill_of_materials(name), encoding="utf-8")
+if __name__ == "__main__":
+    if "--lists" in sys.argv:
+        for name in PACKAGES:
+            (ROOT / name / "sbom.cdx.json").write_text(bill_of_materials(name), encoding="utf-8")
+    else:
+        check()
+        shutil.rmtree("dist", ignore_errors=True)
+        Path("dist").mkdir()
+        build_twice(Path("dist"))

@@ -19,14 +19,13 @@ import numpy as np
 
 from likewise.hypotheses.base import GibbsPolicy
 from likewise.learner.events import Audited, Labelled
-from likewise.learner.oracle import ENGINES
 from likewise.learner.players import ExponentialWeights, Perturbed
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import VIEW_DRAWS, Feedback
-from likewise.validation import choice, within
+from likewise.validation import within
 from studies.baselines.encoding import (
     Decisions,
     EncodedPredecessor,
@@ -47,11 +46,9 @@ class PerturbedPredecessor(EncodedPredecessor):
 
     powers: ClassVar[Sequence[tuple[int, int]]]
     noise_divisor: float = 1.0
-    engine: str = "compiled"
 
     def __post_init__(self) -> None:
         self.check_factors("noise_divisor")
-        choice("engine", self.engine, ENGINES, "They all agree.")
         constants = (power_of(self.horizon, *power) for power in self.powers)
         self.copies, self.elicited, self.redraws = (*constants, 0)[:3]
         self.begin_with(self.copies)
@@ -84,7 +81,7 @@ class PerturbedPredecessor(EncodedPredecessor):
 
     def _law(self) -> Perturbed:
         scales = np.array([self.scale])
-        return Perturbed(self.hypotheses, self.costs, scales, self.dimension, self.engine)
+        return Perturbed(self.hypotheses, self.costs, scales, self.dimension, "compiled")
 
     def play(self, people: People) -> tuple[IntArray, Decisions]:  # noqa: ARG002
         """The share of R draws that approve, one of these draws, and redraws until it repeats."""

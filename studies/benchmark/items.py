@@ -109,11 +109,7 @@ def _timed(function: Callable[[], object], clock: Callable[[], float]) -> float:
 
 
 def amount(seconds: float | None) -> str:
-    """A time with three digits.
-
-    >>> amount(0.00512), amount(12.3456), amount(None)
-    ('5.12 ms', '12.3 s', '–')
-    """
+    """A time with three digits."""
     if seconds is None:
         return "–"
     size, unit = next(u for u in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if seconds >= u[0])

@@ -2,10 +2,7 @@
 
     python -m studies people --write
 
-Consistent with themselves: the share of judgements that somebody repeated when asked again. With
-each other: Krippendorff's alpha. Predicted: the model that ``PanelModel`` learns (logistic
-regression, a Newton step a judgement), beside the more frequent value and the nearest subject,
-on subjects of whom it saw nobody. The counts of learners are those of stored games.
+``docs/research/results.md`` says what the columns are.
 """
 
 from __future__ import annotations

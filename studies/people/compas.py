@@ -195,10 +195,6 @@ def fitted(judged: FloatArray, ratings: FloatArray, everybody: FloatArray) -> Fl
 
     Machines differ in the last bits of a regression; rounded ratings are the same on all of them,
     but for one that lies within a rounding error of a half.
-
-    >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> fitted(x, x / 5, np.array([[4.0], [9.0]])).round(2).tolist()
-    [[0.7], [1.0]]
     """
     middle, spread = judged.mean(axis=0), judged.std(axis=0)
     spread[spread == 0] = 1.0

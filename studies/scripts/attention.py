@@ -1,10 +1,6 @@
 """Studies of what attention costs people, and of what is not seen.
 
-    python -m studies.scripts.attention      # writes its rows and its tables
-
-*Intervals*: in how many games the 95 % interval for unseen reports ever misses them. *Hours*: a
-member's minutes in a thousand rounds, at four seconds a pair. *Careless*: what a member who
-responds at random costs, and how hidden repeats find them.
+python -m studies.scripts.attention      # writes its rows and its tables
 """
 
 from __future__ import annotations

@@ -276,11 +276,6 @@ def coverage(games: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def allowed(games: int) -> float:
-    """delta and two standard errors of it, in games."""
-    return games * DELTA + 2 * math.sqrt(games * DELTA * (1 - DELTA))
-
-
 def drift(seed: int, rounds: int = 4000) -> dict[str, Any]:
     """`drift`: certificates of the best partitions, and the regret to their best policies."""
     world = Drift(seed=seed)

@@ -1,8 +1,6 @@
 """Play random honest histories, and count those that a verifier condemns: there should be none.
 
-    python -m studies.scripts.honest_histories --count 10000
-
-With ``--postgresql`` every tenth is played there.
+python -m studies.scripts.honest_histories --count 10000
 """
 
 from __future__ import annotations
@@ -13,12 +11,9 @@ import multiprocessing
 import sys
 import tempfile
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 
 from likewise_service.ledger.store import Keyring, Store
-from studies.scripts.http_load import postgresql
-from tests.service.live import empty, fresh_database
 from tests.service.verification.histories import History
 
 ACTS, PROCESSES = 40, 2
@@ -27,21 +22,16 @@ ACTS, PROCESSES = 40, 2
 class Player:
     """Plays histories one after another, on two stores of one database that is emptied between."""
 
-    def __init__(self, server: str = "") -> None:
+    def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="histories-"))
-        self.file = None if server else self.folder / "ledger.db"
-        self.database = fresh_database(server) if server else f"sqlite:///{self.file}"
-        self.stores = [Store.open(self.database) for _ in range(2)]
+        self.file = self.folder / "ledger.db"
+        self.stores = [Store.open(f"sqlite:///{self.file}") for _ in range(2)]
         self._close()
-        self.fresh = b"" if self.file is None else self.file.read_bytes()
+        self.fresh = self.file.read_bytes()
 
     def play(self, seed: int) -> tuple[int, list[str], Counter[str]]:
         """Return the faults of a history, and what was done in it."""
-        if self.file is not None:
-            self.file.write_bytes(self.fresh)
-        else:
-            empty(self.database)
-            Store.open(self.database).close()
+        self.file.write_bytes(self.fresh)
         for store in self.stores:
             store.keys = Keyring(store)
         history = History(self.stores, seed, self.folder)
@@ -58,27 +48,23 @@ class Player:
 _PLAYERS: list[Player] = []
 
 
-def _begin(server: str) -> None:
-    """Make the players of a process: of SQLite and, if there is a server, of PostgreSQL."""
+def _begin() -> None:
     logging.disable(logging.CRITICAL)
-    _PLAYERS[:] = [Player(), *([Player(server)] if server else [])]
+    _PLAYERS.append(Player())
 
 
 def judged(seed: int) -> tuple[int, list[str], Counter[str]]:
-    return _PLAYERS[-1 if seed % 10 == 0 else 0].play(seed)
+    return _PLAYERS[0].play(seed)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
     condemned, acts = 0, Counter[str]()
     seeds = range(options.first, options.first + options.count)
-    with ExitStack() as stack:
-        server = stack.enter_context(postgresql()) if options.postgresql else ""
-        pool = stack.enter_context(multiprocessing.Pool(PROCESSES, _begin, (server,)))
+    with multiprocessing.Pool(PROCESSES, _begin) as pool:
         for seed, faults, done in pool.imap_unordered(judged, seeds):
             acts += done
             if faults:

@@ -19,6 +19,7 @@ from likewise.simulate.hindsight import (
     Comparators,
     Faced,
     best_fair_policy,
+    compare_with_fixed,
     faced_rounds,
     slacks_of,
 )
@@ -193,12 +194,10 @@ def _comparators(
     """The best fixed policies for the rounds that were faced; in a world that reacts, its own."""
     if not run.comparators:
         return None
-    slacks = slacks_of(learner)
     if stage.steady:
-        return Comparators(*(stage.best(played.rounds, slack) for slack in slacks))
+        return Comparators(*(stage.best(played.rounds, slack) for slack in slacks_of(learner)))
     faced = faced_rounds(played.encounters, stage.hypotheses)
-    errors = (best_fair_policy(stage.hypotheses, faced, slack).error for slack in slacks)
-    return Comparators(*errors)
+    return compare_with_fixed(learner, stage.hypotheses, faced)
 
 
 def _row(run: Run, summary: Summary) -> Row:

@@ -33,13 +33,7 @@ def fraction(value: float) -> str:
 
 
 def setting_title(name: str, value: Any) -> str:
-    """A setting with its value, in words for a table.
-
-    >>> setting_title("eta", 0.25), setting_title("noise_divisor", 1e5)
-    ('eta = 1/4', 'noise ÷ 10^5')
-    >>> setting_title("kappa_share", 0.3)
-    'kappa = 0.3·eps'
-    """
+    """A setting with its value, in words for a table."""
     if name == "noise_divisor":
         power = math.log10(value) if value > 0 else math.nan
         return f"noise ÷ 10^{power:.0f}" if power == round(power) != 0 else f"noise ÷ {value:g}"
@@ -60,11 +54,7 @@ def learner_title(learner: str, settings: Mapping[str, Any]) -> str:
 
 
 def scenario_title(game: Game) -> str:
-    """A world with its settings and class, and the rules of the game there.
-
-    >>> scenario_title(Game("loans", world_settings={"leniency": 0.01}, delay="50"))
-    'loans, leniency = 0.01, 50 rounds late'
-    """
+    """A world with its settings and class, and the rules of the game there."""
     return ", ".join([game.world, *_scenario_parts(game)])
 
 
@@ -281,15 +271,7 @@ def read_sweep(source: str | Path) -> Sweep:
 
 
 def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
-    """A sweep from what its TOML file says; anything unknown in it is refused.
-
-    >>> tiny = sweep_from_data({
-    ...     "title": "tiny", "seeds": [1], "horizons": [8],
-    ...     "scenarios": [{"world": "loans", "delay": ["0", "2"]}],
-    ...     "learners": [{"learner": "exact", "eta": [1, 0.25]}]})
-    >>> tiny.entries[-1].scenario, tiny.entries[-1].title
-    ('loans, 2 rounds late', 'exact, eta = 1/4')
-    """
+    """A sweep from what its TOML file says; anything unknown in it is refused."""
     table = members("A sweep", data, ("title", "seeds", "horizons", "scenarios"), _SWEEP)
     listed = items("horizons", table["horizons"], "List numbers of rounds.")
     horizons = tuple(sorted(integer("horizons", n, 2, 1 << 32, "Rounds to play.") for n in listed))
