@@ -86,13 +86,7 @@ def sweep(
     """Play every scenario with every learner and seed that FILE lists, and print tables.
 
     FILE is a TOML file, or the name of one of ours; `sweep list` lists them. Runs that have
-    finished are kept, whatever happens; the same command goes on with the others. The results are
-    the same, bit for bit, whatever the number of processes.
-
-    \b
-    For example
-      python -m studies sweep mine.toml --jobs 8
-      python -m studies sweep mine.toml --table rates
+    finished are kept, whatever happens; the same command goes on with the others.
     """
     from likewise.simulate.parallel import Processes
     from studies.sweep.runs import run_sweep
@@ -144,14 +138,14 @@ def people(write: bool) -> None:
     """
     from likewise.simulate.world import MissingDataError
     from studies.people import benchmark
-    from studies.people.judgements import SETS, load
+    from studies.people.judgements import SETS
 
     if write:
         _check_here(benchmark.PAGE)
     rows = []
     for name in SETS:
         try:
-            rows.append(benchmark.row_of(name, load(name)))
+            rows.append(benchmark.row_of(name, SETS[name]()))
         except MissingDataError as error:
             note(f"{name} is skipped. {error}")
     if not rows:

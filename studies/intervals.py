@@ -22,10 +22,8 @@ from studies.pages import keep, table
 ROWS, PAGE = Path("studies/results/intervals.json"), Path("docs/research/results.md")
 SHARES = (0.5, 0.01, 0.999)
 REPEATS = 1000
-Coverage = tuple[bool, float]
-"""Whether an interval covers the truth, and how wide it is."""
-Trial = Callable[[np.random.Generator], tuple[Coverage, Coverage | None]]
-"""Our interval, and Wilson's where there is one."""
+Coverage = tuple[bool, float]  # whether an interval covers the truth, and how wide it is
+Trial = Callable[[np.random.Generator], tuple[Coverage, Coverage | None]]  # ours, and Wilson's
 
 
 def wilson(successes: float, trials: int) -> Interval:

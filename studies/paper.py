@@ -149,13 +149,9 @@ def numbers() -> dict[str, str]:
     }  # fmt: skip
 
 
-def _axes(width: float = 6.6, height: float = 3.4) -> tuple[Any, Any]:
-    return pyplot.subplots(figsize=(width, height), layout="constrained")
-
-
 def reports_figure() -> Any:
     """Reports by horizon, on two logarithmic axes."""
-    figure, ax = _axes()
+    figure, ax = pyplot.subplots(figsize=(6.6, 3.4), layout="constrained")
     study = stored("multipliers.json")
     for (name, words), marker in zip(DUALS.items(), "osD^", strict=True):
         ax.plot(study["rounds"], study["duals"][name]["reports"], marker=marker, label=words)
@@ -168,7 +164,7 @@ def reports_figure() -> Any:
 
 def certificates_figure() -> Any:
     """Certificate and regret by the number of parts, means of ten seeds."""
-    figure, ax = _axes()
+    figure, ax = pyplot.subplots(figsize=(6.6, 3.4), layout="constrained")
     rows = stored("certificates.json")["drift"]
     parts = range(1, 9)
     for name, words, marker in (
@@ -187,7 +183,7 @@ def certificates_figure() -> Any:
 
 def rivals_figure() -> Any:
     """Error and violations in eight worlds, reports by size."""
-    figure, ax = _axes(height=3.8)
+    figure, ax = pyplot.subplots(figsize=(6.6, 3.8), layout="constrained")
     for name, words, marker in (
         (OURS, "ours", "o"), (PRIOR, "constrained experts, our prior", "s"),
         (METRIC, "learnt metric", "D"),
@@ -197,7 +193,7 @@ def rivals_figure() -> Any:
         x, y = ([mean(rows, c) for rows in points] for c in ("error_rate", "violations"))
         ax.scatter(x, y, s=size, marker=marker, alpha=0.75, label=words)
     ax.set(xlabel="error", ylabel="rounds in violation, of 4,000")
-    legend = ax.legend(frameon=False, fontsize=10)
+    legend: Any = ax.legend(frameon=False, fontsize=10)
     for handle in islice(legend.legend_handles, 3):
         handle.set_sizes([40])
     return figure

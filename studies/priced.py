@@ -31,8 +31,7 @@ def priced_policy(
 ) -> PricedPolicy:
     """Find the best fixed policy at a price of violations.
 
-    A learner has some violations, and a policy that has none at all is no fair measure for it. Here
-    a fixed policy pays for the largest excess of every round,
+    A learner has some violations; here a fixed policy pays for the largest excess of every round,
 
         min_π  Σ_t Error^t(π) + price·Σ_t e_t,
         e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,

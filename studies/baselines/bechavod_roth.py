@@ -2,10 +2,8 @@
 
 Quoted: the encoding with actions (h(x), 1 − h(x)) and losses (1 − y, ½), C = T^(4/45) copies,
 M = T^(1/3) redraws, R = T^(38/45) draws (of the proof; its theorem says T), the panel asked at
-alpha, the estimated policy deployed and a decision drawn from it, and the rate T^(41/45). Inferred:
-the noise. Its twin Exp2 keeps exponential weights on the
-same estimated losses: C = T^(1/5) and the rate T^(4/5) are quoted, its temperature is inferred from
-log|H|/w + w·K·T/2 over w.
+alpha, the estimated policy deployed and a decision drawn from it. Inferred: the noise. Of its twin
+Exp2, exponential weights on the same estimated losses, C = T^(1/5) is quoted.
 """
 
 from __future__ import annotations

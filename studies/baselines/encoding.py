@@ -1,9 +1,7 @@
 """Reports as copies: how the predecessors turn a reported pair into labelled people.
 
-Before this line of work had a multiplier, a report (l, r) became C copies of (x_l, 0) and C of
-(x_r, 1): people who should have been rejected, and approved. In a quiet round the copies cancel. So
-a round is one of classification alone, of k + 2C people, and C is the fixed price of a report
-(Bechavod, Jung, Wu 2020; Bechavod, Roth 2023).
+A report (l, r) becomes C copies of (x_l, 0) and C of (x_r, 1), so that a round is one of
+classification alone, of k + 2C people (Bechavod, Jung, Wu 2020; Bechavod, Roth 2023).
 
 With one-sided labels an action is (h(x), 1 − h(x)) with the losses (1 − y, ½), and what was not
 chosen is estimated: the loss of approving by J·1[ŷ = 1], that of rejecting by J′·1[ŷ = 0], where J

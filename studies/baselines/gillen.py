@@ -6,9 +6,8 @@ widths of Abbasi-Yadkori et al. (2011). d̂: for every pair of places an estimat
 distance, linear in the entries of AᵀA, which learns 'too large' where the pair was named, and 'not
 too large' where it was not though its constraint was tight; otherwise it is left as it was.
 
-Quoted: all of the above; eps = 1/(k³T). A surrogate: the estimator of distances
-(:mod:`studies.baselines.gillen`), with the d(d+1)/2 different entries of the symmetric AᵀA. It
-is defined in its own world alone, `linear`; there the panel is asked at 0, and names every pair.
+Quoted: all of the above; eps = 1/(k³T). A surrogate: the estimator of distances. It is defined in
+its own world alone, `linear`; there the panel is asked at 0, and names every pair.
 """
 
 from __future__ import annotations

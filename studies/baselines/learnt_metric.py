@@ -1,9 +1,8 @@
 """A metric learnt from the reports, and in every round the best choice that is fair for it.
 
-Olson et al. (2026, arXiv 2605.23145) learn a Mahalanobis distance from triplets ('is i nearer to j
-or to k?') by logistic (Bradley-Terry) loss, and train a predictor that is fair for it. Here the
-panel is asked nothing but what our learner asks, so the comparisons are those that its reports
-imply: a reported pair is nearer than its gap less the sensitivity, and a pair whose gap is larger
+Olson et al. (2026, arXiv 2605.23145) learn a Mahalanobis distance from triplets by logistic loss,
+and train a predictor that is fair for it. Here comparisons are those that reports imply: a reported
+pair is nearer than its gap less the sensitivity, and a pair whose gap is larger
 than that of the reported one (any gap, in a quiet round) is not. Logistic loss of
 10·((gap − sensitivity)² − vᵀMv), v the difference of the features, one step a round with a
 rate that falls as its gradients add up, and a projection of M onto the positive semidefinite ones.
@@ -40,8 +39,7 @@ START, SHARPNESS = 0.05, 10.0
 def features_of(schema: FeatureSchema, x: FloatArray, names: Sequence[str] = ()) -> FloatArray:
     """Everybody's features in [0, 1]: numbers by their bounds, a column for every level.
 
-    Without bounds x becomes x/(1 + |x|); a missing value is 0, with a column that says so. With
-    ``names``, those features alone.
+    Without bounds x becomes x/(1 + |x|); a missing value is 0, with a column that says so.
     """
     columns: list[FloatArray] = []
     for n in map(schema.names.index, names or schema.names):

@@ -8,9 +8,8 @@ G = 1 + Φ′(Q) the largest surrogate loss and L the sum of its own. ln N is ma
 it may have our prior.
 
 Here experts are hypotheses, f_t is the error rate of the round, and g_t(h) = h(x_l) − h(x_r) −
-alpha for the reported pair, all that it hears of the panel; 0 in a quiet round. What it competes
-with is a fair mixture, not a fair hypothesis, so g_t is not cut off at 0 for every hypothesis, and
-its bounds, which need losses of at least 0, do not cover it here.
+alpha for the reported pair; 0 in a quiet round. It is not cut off at 0 for every hypothesis, and
+the bounds, which need losses of at least 0, do not cover it here.
 """
 
 from __future__ import annotations

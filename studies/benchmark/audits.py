@@ -119,7 +119,6 @@ def measured(work: Callable[[], Any]) -> dict[str, Any]:
 
 
 def one(name: str, people: int, discrete: bool, path: Path) -> dict[str, Any]:
-    """The figures of an audit."""
     if name == "memory":
         return measured(lambda: in_memory(people))
     scan = SCHEMA.scan(_source(name, people, discrete, path), ids="id")

@@ -35,12 +35,10 @@ def choices(table: Listed, costs: IntArray, draws: int, engine: str = "compiled"
 
 def exact_choices(table: Listed, costs: IntArray, draws: int) -> IntArray:
     """The same from sums in float64, which are exact here, a block at a time."""
-    on_set = table.separating_points().astype(np.float64)
+    on_set, places = table.separating_points().astype(np.float64), np.arange(table.separators)
     blocks = []
     for start in range(0, draws, 256):
-        noise = NOISE.sample(start, min(256, draws - start), np.arange(table.separators)).astype(
-            np.float64
-        )
+        noise = NOISE.sample(start, min(256, draws - start), places).astype(np.float64)
         blocks.append((noise @ on_set + costs).argmin(axis=1))
     return np.concatenate(blocks)
 

@@ -78,9 +78,6 @@ def recorded(function: Callable[[], object]) -> Callable[[], object]:
     return replay
 
 
-Details = dict[str, float | int | str]
-
-
 @cache
 def _products_a_second() -> float:
     """Operations a second in products of 8-bit integers on the matrix units."""
@@ -88,7 +85,7 @@ def _products_a_second() -> float:
     return 2.0 * 8192**3 / seconds_of(_finished(lambda: torch._int_mm(square, square.t())), 10)
 
 
-def _draw_limit(rows: int, points: int, size: int) -> Details:
+def _draw_limit(rows: int, points: int, size: int) -> dict[str, float | int | str]:
     """The products alone: two digits a point, a product and a sum."""
     if interpreted():
         return {}

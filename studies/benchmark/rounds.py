@@ -35,14 +35,14 @@ from studies.benchmark.items import (
     seconds_of,
 )
 
-Pair = tuple[int, int]
-
 
 class PlainRound(ABC):
     """Exponential weights at the temperature x·sqrt(S), a multiplier, and k people a round."""
 
-    def __init__(self, k: int, eta: float = 0.25, x: float = 1.0, beta: float = 0.15) -> None:
-        self.k, self.eta, self.x, self.beta = k, eta, x, beta
+    eta, x, beta = 0.25, 1.0, 0.15
+
+    def __init__(self, k: int) -> None:
+        self.k = k
         self.rng = np.random.default_rng(1)
         self.lam, self.squares, self.t = 0.0, 0.0, 0
 
@@ -59,7 +59,7 @@ class PlainRound(ABC):
     def charge(self, places: Any, amounts: FloatArray) -> None:
         """Costs on some of the round's people."""
 
-    def learn(self, labels: npt.NDArray[np.int64], pair: Pair | None) -> None:
+    def learn(self, labels: npt.NDArray[np.int64], pair: tuple[int, int] | None) -> None:
         """Costs of the labels and of a reported pair, and the dual step."""
         self.t += 1
         amounts = self.eta * (1 - 2 * labels) / self.k
@@ -77,8 +77,7 @@ class PlainRound(ABC):
 class PlainSegments(PlainRound):
     """A threshold for each combination of two features' levels, weighed from coarse to fine.
 
-    The same tree as :mod:`likewise.hypotheses.grids` has, of which every node stops
-    with one threshold or splits on a feature that is left open, and both constants beside it.
+    The tree of :mod:`likewise.hypotheses.grids`: a node stops with one threshold, or splits.
     ``columns`` are the columns of the score and of the two features, ``levels`` how many each has.
     """
 

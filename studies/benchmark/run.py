@@ -49,9 +49,8 @@ def gpu_rows(quick: bool) -> list[Item | Skipped]:
         return [Skipped(row, str(reason)) for row in GPU_ROWS]
     from studies.benchmark import gpu_measurements
 
-    long, short = ((40, 14, 3000), (40, 9, 200)) if quick else (
-        (20_000, 64, 1 << 20), (20_000, 32, 4096)
-    )  # fmt: skip
+    long = (40, 14, 3000) if quick else (20_000, 64, 1 << 20)
+    short = (40, 9, 200) if quick else (20_000, 32, 4096)
     return [
         gpu_measurements.draws(GPU_ROWS[0], *long, times=6.0, most=0.017),
         gpu_measurements.draws(GPU_ROWS[1], *short, times=1.5),

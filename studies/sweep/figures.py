@@ -146,11 +146,7 @@ def _place(point: Point, count: str) -> tuple[float, float]:
 
 
 def _comparators(axes: Axes, points: Sequence[Point], looks: Looks) -> None:
-    """Upright lines at the best fixed policies.
-
-    Those at alpha − kappa have the colours of their kappas; where lines are learners, there is
-    that of our smallest kappa alone.
-    """
+    """Upright lines at the best fixed policies; where lines are learners, of our least kappa."""
     own = [name for name in looks if name.startswith("kappa")]
     fixed = fixed_of(points, own or kappas_of(points))
     if fixed is None:

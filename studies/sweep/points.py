@@ -112,10 +112,7 @@ class Fixed:
 
 
 def kappas_of(points: Sequence[Point]) -> tuple[str, ...]:
-    """The kappas of our learners there, from small to large, in words.
-
-    That of the first learner where none is ours.
-    """
+    """The kappas of ours from small to large, in words; without ours, that of the first."""
     playing = [point for point in points if point.plays]
     sizes = dict(_kappa(point) for point in playing if point.ours)
     if sizes:

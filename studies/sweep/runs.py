@@ -32,11 +32,7 @@ from studies.sweep.spec import Entry, Run, Sweep
 
 @dataclass(frozen=True)
 class Row:
-    """The counts of one run by one horizon; a line of the results.
-
-    ``at_alpha_less_eps``, ``at_alpha_less_kappa`` and ``at_alpha`` are the error rates of the best
-    fixed policies in hindsight; empty where they were not asked for.
-    """
+    """The counts of one run by one horizon, and the error rates of the best fixed policies."""
 
     run: str
     scenario: str
@@ -270,9 +266,7 @@ def run_sweep(
 ) -> list[Row]:
     """Play every run that has not finished, and return the rows of all, in the sweep's order.
 
-    Every run has a file of its own in the folder, named after all that it depends on. Whatever
-    interrupts it, runs that have finished are there, and it goes on with the others when it is
-    called again.
+    Every run has a file of its own in the folder, named after all that it depends on.
     """
     refuse_early(sweep)
     folder.mkdir(parents=True, exist_ok=True)

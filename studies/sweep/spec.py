@@ -97,11 +97,7 @@ DEFAULTS: Mapping[str, float] = {"eta": SelfTuned.eta, "kappa_share": KAPPA_SHAR
 
 @dataclass(frozen=True)
 class Entry:
-    """One learner in one scenario, both with their titles for tables.
-
-    With a ``price`` nobody plays: it is the fixed policy in hindsight that pays so much for a
-    unit of its violations.
-    """
+    """One learner in one scenario; with a ``price``, the fixed policy in hindsight that pays it."""
 
     game: Game
     scenario: str
@@ -149,10 +145,7 @@ def _attention(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Run:
-    """One game of a sweep: a learner in a scenario with a seed, counted at every horizon.
-
-    ``comparators`` says that the best fixed policies in hindsight are found too.
-    """
+    """One game of a sweep: a learner in a scenario with a seed, counted at every horizon."""
 
     entry: Entry
     seed: int

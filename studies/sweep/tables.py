@@ -33,8 +33,7 @@ from studies.sweep.points import (
 from studies.sweep.runs import Row, write_rows
 from studies.sweep.spec import Sweep
 
-COMPUTED_AT = 10_000
-"""A horizon at which some methods would take more than an hour."""
+COMPUTED_AT = 10_000  # some methods would take more than an hour there
 
 
 def calls_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
@@ -65,10 +64,8 @@ SEED = 20_201
 def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]]) -> Interval:
     """The slope of log mean count against log rounds, with a percentile bootstrap over the seeds.
 
-    A learner whose violations are O(T^a) has a slope of about a; 1 means no learning. ``counts``
-    has a row for each seed, with a count for each horizon. The seeds are drawn again with
-    replacement 2,000 times, by numbers that are always the same. Resamples with a count of 0 have
-    no slope and are left out; where that is more than a tenth, so is the interval.
+    ``counts`` has a row for each seed, with a count for each horizon. Resamples with a count of 0
+    have no slope and are left out; where that is more than a tenth, so is the interval.
     """
     by_seed = np.array(counts, dtype=np.float64)
     mean, x = by_seed.mean(axis=0), np.log(rounds)

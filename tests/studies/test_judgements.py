@@ -17,7 +17,7 @@ from studies.commands import main
 from studies.people import benchmark
 from studies.people.benchmark import row_of
 from studies.people.files import FOLDER
-from studies.people.judgements import KIDNEYS, PERCEPTIONS, SETS, Judged, Judgement, load
+from studies.people.judgements import KIDNEYS, PERCEPTIONS, SETS, Judged, Judgement
 
 ROOT = Path(__file__).parents[2]
 
@@ -80,10 +80,12 @@ SURVEYS = [name for name in SETS if name not in ("compas-judged", "phd-admission
 
 
 def test_every_survey_is_read_in_its_authors_layout(folder: Path) -> None:
-    rows = {name: row_of(name, load(name)) for name in SURVEYS}
+    rows = {name: row_of(name, SETS[name]()) for name in SURVEYS}
     loans = rows["effi_user_study1"]
     assert (loans["judgements"], loans["respondents"], loans["repeats"]) == (30, 3, 0)
-    first = {j.subject: j.value for j in load("effi_user_study1").judgements if j.subject == "100"}
+    first = {
+        j.subject: j.value for j in SETS["effi_user_study1"]().judgements if j.subject == "100"
+    }
     assert first == {"100": True}  # who clicks again has changed their mind
     assert rows["fairness_perceptions_aies"]["judgements"] == 20
     kidneys = rows["Preference-Instability, study 1"]
@@ -99,19 +101,18 @@ def test_every_survey_is_read_in_its_authors_layout(folder: Path) -> None:
 def test_a_file_that_is_not_there_is_skipped_and_one_of_another_layout_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(folder / "fairness_perceptions_aies/data/question_info.csv", ["answer"], [["1"]])
-    with pytest.raises(LikewiseError, match="has no column 'Upbringing'"):
-        load("fairness_perceptions_aies")
     (folder / "effi_user_study2/data/processed_data/Applications.csv").unlink()
-    done = CliRunner().invoke(main, ["people", "effi_user_study2", "effi_user_study1"])
+    done = CliRunner().invoke(main, ["people"])
     assert done.exit_code == 0, done.output
     assert "effi_user_study2 is skipped. There is no file" in done.stderr
     assert "| effi_user_study1 |" in done.stdout
+    write(folder / "fairness_perceptions_aies/data/question_info.csv", ["answer"], [["1"]])
+    with pytest.raises(LikewiseError, match="has no column 'Upbringing'"):
+        SETS["fairness_perceptions_aies"]()
     monkeypatch.delenv(FOLDER)
     with pytest.raises(MissingDataError, match=r"github\.com/evdoxiataka"):
-        load("effi_user_study1")
-    assert CliRunner().invoke(main, ["people", *SURVEYS]).exit_code == 2
-    assert "There is no set 'x'" in CliRunner().invoke(main, ["people", "x"]).output
+        SETS["effi_user_study1"]()
+    assert CliRunner().invoke(main, ["people"]).exit_code == 2
 
 
 def test_figures_of_a_set_are_those_by_hand() -> None:
