@@ -88,7 +88,7 @@ def overlooked_fails(seed: int) -> bool:
 
 
 def wrong_fails(seed: int) -> tuple[bool, bool]:
-    """One report in five is wrong: is the robust certificate ever below the regret, or the plain?"""
+    """A fifth of the rounds have wrong reports: is the robust certificate too low, or the plain?"""
     pool = Pool.from_table(TABLE.tolist()).with_prior("flat")
     learner = Learner(pool, 2, 0.5, 0.5, seed, SelfTuned(eta=0.5, x=0.1), dual=Additive(0.2))
     people, rng = pool.schema.people([[0, 0, 1], [0, 1, 1]]), np.random.default_rng(seed)
