@@ -43,7 +43,7 @@ FLAT, PRIOR = (
 
 @cache
 def stored(name: str) -> Any:
-    """What a study's JSON file has."""
+    """The rows of a study's JSON file."""
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 

@@ -85,7 +85,7 @@ def _head(points: Sequence[Point]) -> str:
 
 
 def _legend(points: Sequence[Point], looks: Looks) -> list[Line2D]:
-    """Whose the lines are; without comparators where none were asked for."""
+    """Names of the lines; without comparators where none were asked for."""
     lines: list[tuple[str, str, str, Style]]
     lines = [(name, colour, shape, "-") for name, (colour, shape) in looks.items()]
     lines.append(("fixed, in hindsight", SOFT, ".", canvas.DASHED))
