@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def run(*words: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """A docket with rounds, reports, an override and its reason."""
     made = Store.open(f"sqlite:///{tmp_path_factory.mktemp('packets') / 'a.db'}")
     open_docket(made, "loans", small_spec(rule="any"), seed=5)
@@ -72,7 +73,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         for member in round_.seats:
             finish(docket, Seat(round_.id, member))
         label(docket, [(round_.id, f"n{number}-{i}", int(i != 1)) for i in range(3)])
-    return made
+    yield made
+    made.close()
 
 
 @pytest.fixture
