@@ -126,8 +126,8 @@ def test_requests_at_once_look_a_token_up_once(
     cache, looked_up, go_on = TokenCache.of(store), list[str](), threading.Event()
 
     def slowly(asked: str) -> Any:
-        looked_up.append(asked)
         found = recognise(store, asked)
+        looked_up.append(asked)  # afterwards: what is done next must not be in what was read
         go_on.wait(60)
         return found
 

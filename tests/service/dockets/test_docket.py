@@ -403,3 +403,19 @@ def test_postgresqls_table_forgets_who_was_erased(postgres_url: str, spec: Any) 
         superuser.exec_driver_sql("CHECKPOINT")
     assert not on_disk()
     store.close()
+
+
+def test_erasing_tells_where_an_older_reader_keeps_postgresqls_rows(
+    postgres_url: str, spec: Any
+) -> None:
+    store = Store.open(postgres_url)
+    people.open_docket(store, "loans", spec())
+    docket = Docket(store, "loans")
+    open_round(docket, [Applicant("ann", {"score": 781, "debt": 83, "purpose": "car"})])
+    with store.reading() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM dockets").scalar()
+        erase(docket, "r1", "ann")
+        with pytest.raises(ServiceError, match="Erase again in a while"):
+            store.scrub()
+    store.scrub()
+    store.close()

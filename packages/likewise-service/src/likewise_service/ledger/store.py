@@ -268,8 +268,9 @@ CREATE = "likewise key --create PLACE, with what LIKEWISE_INSTALLATION_KEY names
 # disk needs besides: its journal may have room that the file has not.
 WRITTEN = 16_384
 SPARE = 1_048_576
-# How often the journal is tried before readers are told to let go of it.
-SCRUBS = 40
+# How often files are tried to be emptied before readers are told to let go, and seconds between;
+# seldom where a table is written anew each time.
+SCRUBS = {"sqlite": (40, 0.05), "postgresql": (3, 1.0)}
 
 
 class Store:
@@ -496,25 +497,38 @@ class Store:
         SQLite empties its journal (deleted rows are overwritten anyway); PostgreSQL rewrites the
         table. Its own journal, replicas and backups forget when they are recycled.
         """
+        scrubbed = self._journal_emptied if self._on_sqlite else self._payloads_rewritten
         with db.translated(self.where):
-            if not self._on_sqlite:
-                engine = self._writers.execution_options(isolation_level="AUTOCOMMIT")
-                with engine.connect() as connection:
-                    connection.exec_driver_sql("VACUUM FULL payloads")
-                return
-            with closing(self._writers.raw_connection()) as raw:
-                for _ in range(SCRUBS):
-                    busy = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-                    if not busy:
-                        return
-                    time.sleep(0.05)
-            raise ServiceError(
-                "store-busy", 503,
-                "What was erased is gone from the tables, but readers hold on to the database's "
-                "journal. Erase again in a while, to empty that too.",
-            )  # fmt: skip
+            tries, pause = SCRUBS[self.url.get_backend_name()]
+            for _ in range(tries):
+                if scrubbed():
+                    return
+                time.sleep(pause)
+        raise ServiceError(
+            "store-busy", 503,
+            "What was erased is gone from the tables, but readers who began before hold on to the "
+            "database's files. Erase again in a while, to empty those too.",
+        )  # fmt: skip
+
+    def _journal_emptied(self) -> bool:
+        with closing(self._writers.raw_connection()) as raw:
+            busy = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
+
+    def _payloads_rewritten(self) -> bool:
+        """Rewrite PostgreSQL's table; rows that an older reader might still ask for are kept."""
+        engine = self._writers.execution_options(isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.exec_driver_sql("VACUUM FULL payloads")
+            return not connection.exec_driver_sql(_KEPT).scalar()
 
 
+# Rewriting a table counts what is in its index, and in the table only what is not deleted.
+_KEPT = (
+    "SELECT bool_or(entries.reltuples > rows.reltuples) FROM pg_index JOIN pg_class entries ON "
+    "entries.oid = indexrelid JOIN pg_class rows ON rows.oid = indrelid "
+    "WHERE indrelid = 'payloads'::regclass"
+)
 _REPLAYED = sa.text(
     "SELECT CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), "
     "(SELECT checkpoint_time FROM pg_control_checkpoint())) END"

@@ -20,7 +20,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -175,7 +175,7 @@ class StateWriter:
         instance("state", state, State, "State.start(learner) makes one.")
         arrays: Numbers = {}
         encoder = json.JSONEncoder(
-            sort_keys=True, separators=(",", ":"), ensure_ascii=False,
+            sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False,
             default=lambda value: _plain(value, arrays),
         )  # fmt: skip
         texts = {
@@ -215,7 +215,7 @@ def parse_state(content: bytes, source: str = "state", *, learner: Learner | Non
         raise StateFileError(f"{source} must be bytes, a file's content; got {shown(content)}.")
     wrong = f"{source}: the hash is right but the content is not a {VERSION} state"
     try:
-        state = _state_from_json(json.loads(_checked(content, source)))
+        state = _state_from_json(json.loads(_checked(content, source), parse_constant=_no_number))
         written = dump_state(state)
     except StateFileError:
         raise
@@ -226,6 +226,11 @@ def parse_state(content: bytes, source: str = "state", *, learner: Learner | Non
     if learner is not None:
         _check_learner(state, learner, source)
     return state
+
+
+def _no_number(name: str) -> NoReturn:
+    """Refuse what Python reads as a number, and JSON does not: NaN is not even equal to itself."""
+    raise ValueError(f"{name} is no number of a state.")
 
 
 def _check_learner(state: State, learner: Learner, source: str) -> None:
