@@ -105,8 +105,8 @@ def check() -> None:
     expect(DATED.search(log), f"CHANGELOG.md needs a line '## {__version__} (YYYY-MM-DD)'.")
     expect(
         not any(PLACEHOLDER in url for name in PACKAGES for url in project(name)["urls"].values()),
-        f"The address is still {PLACEHOLDER}. Put the project's in its place in CITATION.cff and "
-        f"in packages/*/pyproject.toml.",
+        f"The address is still {PLACEHOLDER}: sed -i 's#{PLACEHOLDER}#https://…#' "
+        f"CITATION.cff packages/*/pyproject.toml",
     )
     for name in PACKAGES:
         path = ROOT / name / "sbom.cdx.json"

@@ -1,6 +1,6 @@
 """Play random honest histories, and count those that a verifier condemns: there should be none.
 
-python -m studies.scripts.honest_histories --count 10000
+``--count 10000`` takes an hour. Every tenth is played on PostgreSQL, the others on SQLite.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import multiprocessing
 import sys
 import tempfile
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 from likewise_service.ledger.store import Keyring, Store
+from studies.scripts.http_load import postgresql
+from tests.service.live import empty, fresh_database
 from tests.service.verification.histories import History
 
 ACTS, PROCESSES = 40, 2
@@ -23,16 +24,21 @@ ACTS, PROCESSES = 40, 2
 class Player:
     """Plays histories one after another, on two stores of one database that is emptied between."""
 
-    def __init__(self) -> None:
+    def __init__(self, server: str = "") -> None:
         self.folder = Path(tempfile.mkdtemp(dir="/dev/shm", prefix="histories-"))
-        self.file = self.folder / "ledger.db"
-        self.stores = [Store.open(f"sqlite:///{self.file}") for _ in range(2)]
+        self.file = None if server else self.folder / "ledger.db"
+        self.database = fresh_database(server) if server else f"sqlite:///{self.file}"
+        self.stores = [Store.open(self.database) for _ in range(2)]
         self._close()
-        self.fresh = self.file.read_bytes()
+        self.fresh = b"" if self.file is None else self.file.read_bytes()
 
     def play(self, seed: int) -> tuple[int, list[str], Counter[str]]:
         """Return the faults of a history, and what was done in it."""
-        self.file.write_bytes(self.fresh)
+        if self.file is not None:
+            self.file.write_bytes(self.fresh)
+        else:
+            empty(self.database)
+            Store.open(self.database).close()
         for store in self.stores:
             store.keys = Keyring(store)
         history = History(self.stores, seed, self.folder)
@@ -46,25 +52,27 @@ class Player:
             store.close()
 
 
-@cache
-def player() -> Player:
-    """The player of this process."""
+_PLAYERS: list[Player] = []
+
+
+def _begin(server: str) -> None:
+    """Make the players of a process: of SQLite, and of PostgreSQL."""
     logging.disable(logging.CRITICAL)
-    return Player()
+    _PLAYERS[:] = [Player(), Player(server)]
 
 
 def judged(seed: int) -> tuple[int, list[str], Counter[str]]:
-    return player().play(seed)
+    return _PLAYERS[seed % 10 == 0].play(seed)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=10_000)
-    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     options = parser.parse_args()
-    condemned, acts = 0, Counter[str]()
     seeds = range(options.first, options.first + options.count)
-    with multiprocessing.Pool(PROCESSES) as pool:
+    condemned, acts = 0, Counter[str]()
+    with postgresql() as server, multiprocessing.Pool(PROCESSES, _begin, (server,)) as pool:
         for seed, faults, done in pool.imap_unordered(judged, seeds):
             acts += done
             if faults:

