@@ -70,9 +70,10 @@ def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
         click.echo(str(folder / name))
     names = ", ".join(feature.name for feature in schema.features)
     unfit = "" if left_out else " Take out of both what is none, such as ids and outcomes."
+    score = "" if SCORE in rows[0] else " --score COLUMN"  # that of the model's scores
     note(
-        f"features: {names}.{unfit} Set the weights. "
-        f"Then: likewise audit {table} --panel {folder / PANEL} --schema {folder / SCHEMA}"
+        f"features: {names}.{unfit} Set the weights, which are all alike. "
+        f"Then: likewise audit {table} --panel {folder / PANEL} --schema {folder / SCHEMA}{score}"
     )
     note(
         f"to have the weights fitted to pairs that people judge: "

@@ -265,7 +265,7 @@ def _feature(column: Column) -> Feature | None:
         _advise(
             name,
             "looks like a protected trait. The law may forbid its use, and auditors may need it: "
-            "decide, and leave it out or hide it from the panel (visible=False in the schema).",
+            "decide, and leave it out or hide it from the panel (visible: false in the schema).",
         )
     if (reason := _left_out(column, words)) is not None:
         _advise(name, reason)
