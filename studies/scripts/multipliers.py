@@ -76,7 +76,7 @@ def measured(horizons: Sequence[int]) -> dict[str, Any]:
 
 
 def as_table(report: Mapping[str, Any]) -> str:
-    heads = ("dual", *(f"T = {t:,}" for t in report["rounds"]), "exponent", "per ln T")
+    heads = ("dual", *(f"{t:,} rounds" for t in report["rounds"]), "exponent", "per ln T")
     rows = (
         (name, *(f"{n:,}" for n in row["reports"]), f"{row['exponent']:.2f}",
          f"{row['per_log']:.1f}")
