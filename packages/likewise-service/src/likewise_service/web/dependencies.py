@@ -22,7 +22,7 @@ from likewise_service.api.dependencies import (
     AppContext,
     DocketAccess,
     app_context,
-)  # fmt: skip
+)
 from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
