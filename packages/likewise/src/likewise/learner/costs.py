@@ -38,6 +38,7 @@ from likewise.people.schema import FeatureSchema
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
+@lru_cache(maxsize=64)  # several times a round with the same lam
 def report_cost(lam: float, pairs: int) -> int:
     """Charge for one reported pair, lam/pairs: added for the favoured person, taken off the other.
 

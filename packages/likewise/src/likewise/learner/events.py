@@ -21,12 +21,13 @@ from likewise.errors import EventRefused, shown
 from likewise.numerics.fixed_point import ONE
 
 Outcome = Literal["report", "quiet", "unaudited"]
+OUTCOMES = get_args(Outcome)
 PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
 
 
 def listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
     """A list of some kind as a tuple; a generator can be read once only, and is refused."""
-    if type(value) is tuple and (kind is object or all(type(item) is kind for item in value)):
+    if type(value) is tuple and (kind is object or set(map(type, value)) <= {kind}):
         return value
     sequence = not isinstance(value, str | bytes) and isinstance(value, Sequence)
     fits = sequence and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
@@ -143,14 +144,9 @@ class Audited:
     limits: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
-        pairs = tuple(
-            listed(pair, "Audited.pairs", PAIRS)
-            for pair in listed(self.pairs, "Audited.pairs", PAIRS)
-        )
-        if any(len(pair) != 2 for pair in pairs):
-            raise EventRefused(f"Audited.pairs must be {PAIRS}; got {shown(self.pairs)}.")
-        object.__setattr__(self, "pairs", pairs)
-        if not isinstance(self.outcome, str) or self.outcome not in get_args(Outcome):
+        if self.pairs or type(self.pairs) is not tuple:
+            self._check_pairs()
+        if not isinstance(self.outcome, str) or self.outcome not in OUTCOMES:
             raise EventRefused(
                 f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got "
                 f"{shown(self.outcome)}."
@@ -160,12 +156,22 @@ class Audited:
                 f"Audited.pairs must be given for a report, and only for one; the outcome is "
                 f"{self.outcome!r} with {len(self.pairs)} pairs."
             )
-        self._check_limits()
+        if self.limits or type(self.limits) is not tuple:
+            self._check_limits()
 
     @property
     def limit_of(self) -> Limits:
         """The limits by pair."""
         return dict(zip_longest(self.pairs, self.limits))
+
+    def _check_pairs(self) -> None:
+        pairs = tuple(
+            listed(pair, "Audited.pairs", PAIRS)
+            for pair in listed(self.pairs, "Audited.pairs", PAIRS)
+        )
+        if any(len(pair) != 2 for pair in pairs):
+            raise EventRefused(f"Audited.pairs must be {PAIRS}; got {shown(self.pairs)}.")
+        object.__setattr__(self, "pairs", pairs)
 
     def _check_limits(self) -> None:
         limits = listed(self.limits, "Audited.limits", "one limit a pair: (300000, None, …)")

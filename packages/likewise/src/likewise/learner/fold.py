@@ -8,11 +8,11 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from functools import singledispatch
 from itertools import zip_longest
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -45,16 +45,11 @@ def apply(state: State, event: events.Event) -> State:
     1
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    if not isinstance(event, events.Event):
+    fold = _FOLDS.get(type(event))
+    if fold is None:
         raise EventRefused(f"{shown(event)} is not an event.")
     check_id(event.round, "A round's id")
-    return _fold.dispatch(type(event))(event, state)
-
-
-@singledispatch
-def _fold(event: Any, state: State) -> State:
-    """The state after an event of one kind; a kind of event is registered with its function."""
-    raise NotImplementedError
+    return fold(event, state)
 
 
 def check_id(name: object, noun: str) -> None:
@@ -87,7 +82,6 @@ def open_round(state: State, round_id: str) -> OpenRound:
     )
 
 
-@_fold.register
 def _arrived(event: events.Arrived, state: State) -> State:
     if not event.people:
         raise EventRefused(
@@ -279,7 +273,6 @@ def scores_under(
     return np.array(estimates.scores, dtype=np.int64)
 
 
-@_fold.register
 def _decided(event: events.Decided, state: State) -> State:
     round_ = open_round(state, event.round)
     decided = [d.person for d in event.decisions]
@@ -305,8 +298,26 @@ def _decided(event: events.Decided, state: State) -> State:
 
 def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
     """A score, a decision, and J for those whose label will be weighted by it."""
+    count = learner.primal.experts(learner.hypotheses)
+    # Where S rests on the range of an estimate, J is at most M.
+    capped = learner.label_square is None
+    largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
     for decision in decisions:
-        _check_decision(decision, round_, learner)
+        inverse, experts = decision.inverse_chance, decision.experts
+        weighted = learner.pricing.one_sided and decision.approved is True
+        if not _in_units(decision.score, 0, ONE):
+            _refuse(decision, "a score must be an integer in [0, 2^20]", decision.score)
+        if not isinstance(decision.approved, bool):
+            _refuse(decision, "approved must be True or False", decision.approved)
+        if not _complete(experts, count):
+            listed = f"{count} integers in [0, 2^20]" if count else "none"
+            _refuse(decision, f"the scores of the player's experts must be {listed}", experts)
+        if not weighted and inverse is not None:
+            rule = "an inverse chance is for those whom a learner with one-sided labels approved"
+            _refuse(decision, rule, inverse)
+        if weighted and not _in_units(inverse, ONE, largest):
+            rule = "with one-sided labels an approval must come with its inverse chance, an integer"
+            _refuse(decision, f"{rule} in [2^20, {largest}]", inverse)
 
 
 def _in_units(value: object, low: int, high: int) -> bool:
@@ -314,36 +325,20 @@ def _in_units(value: object, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-def _check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
-    inverse, experts = decision.inverse_chance, decision.experts
-    count = learner.primal.experts(learner.hypotheses)
-    scores = experts if isinstance(experts, tuple) else ()
-    complete = len(scores) == count and (count > 0 or experts is None)
-    listed = f"{count} integers in [0, 2^20]" if count else "none"
-    weighted = learner.pricing.one_sided and decision.approved is True
-    # Where S rests on the range of an estimate, J is at most M.
-    capped = learner.label_square is None
-    largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
-    rules = (
-        (_in_units(decision.score, 0, ONE), "a score must be an integer in [0, 2^20]",
-         decision.score),
-        (isinstance(decision.approved, bool), "approved must be True or False", decision.approved),
-        (complete and all(_in_units(score, 0, ONE) for score in scores),
-         f"the scores of the player's experts must be {listed}", experts),
-        (weighted or inverse is None,
-         "an inverse chance is for those whom a learner with one-sided labels approved", inverse),
-        (not weighted or _in_units(inverse, ONE, largest),
-         f"with one-sided labels an approval must come with its inverse chance, an integer in "
-         f"[2^20, {largest}]", inverse),
-    )  # fmt: skip
-    for fits, rule, value in rules:
-        if not fits:
-            raise EventRefused(
-                f"Person {decision.person!r}: {rule}; got {shown(value)}. decide(…) has what fits."
-            )
+def _complete(experts: object, count: int) -> bool:
+    """Test for the scores of every expert; a player without experts has none at all."""
+    if not count:
+        return experts is None
+    whole = isinstance(experts, tuple) and len(experts) == count
+    return whole and all(_in_units(score, 0, ONE) for score in cast(tuple[object, ...], experts))
 
 
-@_fold.register
+def _refuse(decision: Decision, rule: str, value: object) -> NoReturn:
+    raise EventRefused(
+        f"Person {decision.person!r}: {rule}; got {shown(value)}. decide(…) has what fits."
+    )
+
+
 def _sealed(event: events.Sealed, state: State) -> State:
     round_ = open_round(state, event.round)
     check_id(event.panel, "A panel's name")
@@ -380,7 +375,6 @@ def _weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list
     return [learner.loss.weights(schema, by_id[name]) for name in people]
 
 
-@_fold.register
 def _overridden(event: events.Overridden, state: State) -> State:
     """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
     check_id(event.person, "A person's id")
@@ -428,7 +422,6 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
         )
 
 
-@_fold.register
 def _audited(event: events.Audited, state: State) -> State:
     round_ = open_round(state, event.round)
     _asked(round_)
@@ -606,7 +599,6 @@ def next_kappa(
     return learner.schedule.next_kappa(kappa, learner.margins.kappa, certain=every)
 
 
-@_fold.register
 def _labelled(event: events.Labelled, state: State) -> State:
     check_id(event.person, "A person's id")
     return label(state, event.round, {event.person: event.label})
@@ -681,7 +673,6 @@ def check_seen(person: str, round_: OpenRound) -> None:
         )
 
 
-@_fold.register
 def _closed(event: events.Closed, state: State) -> State:
     if event.round not in state.open and event.round in state.closed:
         return state
@@ -701,7 +692,13 @@ def _closed(event: events.Closed, state: State) -> State:
 
 
 def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
-    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0.
+    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0."""
+    labels, audits = _feedback_awaited(round_, learner)
+    return _largest_cost(round_, learner, labels, audits), audits
+
+
+def _feedback_awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
+    """How many labels and audits a round awaits.
 
     Until it is sealed a round is counted at its full bound, k labels and a report, whoever may
     still arrive. An audit counts where a panel looks at the round and the learner listens to it.
@@ -711,21 +708,25 @@ def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
     asked = round_.asking
     heard = asked is None or asked.looked_at or asked.quiet
-    audits = int(heard and round_.outcome is None and not learner.ignores_reports)
+    return labels, int(heard and round_.outcome is None and not learner.ignores_reports)
+
+
+def _largest_cost(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
+    """A bound on what these numbers of labels and audits of a round cost, in units."""
     cost = labels * learner.label_bound(round_.number) if labels else 0
     if audits:
-        cost += 2 * report_cost(round_.lam / learner.audit_share, 1)
-    return cost, audits
+        cost += audits * 2 * report_cost(round_.lam / learner.audit_share, 1)
+    return cost
 
 
 def with_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state with a round added or changed, and with what is then outstanding."""
-    before = state.open.get(round_.id)
-    cost, audits = awaited(round_, state.learner)
+    before, learner = state.open.get(round_.id), state.learner
+    labels, audits = _feedback_awaited(round_, learner)
     if before is not None:
-        cost_before, audits_before = awaited(before, state.learner)
-        cost, audits = cost - cost_before, audits - audits_before
-    tuning = state.tuning.awaiting(cost, audits)
+        labels_before, audits_before = _feedback_awaited(before, learner)
+        labels, audits = labels - labels_before, audits - audits_before
+    tuning = state.tuning.awaiting(_largest_cost(round_, learner, labels, audits), audits)
     return state.having(round_, tuning=tuning, **changes)
 
 
@@ -755,11 +756,23 @@ def _charge(
         tuning = state.tuning.charged(places, sizes)
     else:
         tuning = state.tuning.estimated(places, square)
-    paid, incurred = state.account.paid, list(state.incurred)
-    for person, amount in zip(people, amounts, strict=True):
-        decision = round_.decisions[person]
-        paid += amount * decision.score
-        for expert, score in enumerate(decision.experts or ()):
-            incurred[expert] += amount * score
-    account = changed(state.account, paid=paid)
-    return changed(state, costs=costs, tuning=tuning, account=account, incurred=tuple(incurred))
+    decisions = [round_.decisions[person] for person in people]
+    paid = sum(map(operator.mul, amounts, [decision.score for decision in decisions]))
+    account = changed(state.account, paid=state.account.paid + paid)
+    incurred = state.incurred
+    if incurred:
+        scores = zip(*(decision.experts or () for decision in decisions), strict=True)
+        sums = (sum(map(operator.mul, amounts, of_expert)) for of_expert in scores)
+        incurred = tuple(map(operator.add, incurred, sums))
+    return changed(state, costs=costs, tuning=tuning, account=account, incurred=incurred)
+
+
+_FOLDS: Mapping[type, Callable[[Any, State], State]] = {
+    events.Arrived: _arrived,
+    events.Decided: _decided,
+    events.Sealed: _sealed,
+    events.Overridden: _overridden,
+    events.Audited: _audited,
+    events.Labelled: _labelled,
+    events.Closed: _closed,
+}

@@ -148,17 +148,17 @@ class Learner:
         per_part = self.scales == "per-part"
         return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)
 
-    @property
+    @cached_property
     def multiplier(self) -> costs.Dual:
         """The dual player."""
         return cast(costs.Dual, self.dual)
 
-    @property
+    @cached_property
     def looking(self) -> Attention:
         """The rule that says what is put before the panel."""
         return cast(Attention, self.attention)
 
-    @property
+    @cached_property
     def audit_share(self) -> float:
         """The share by which a report is divided: 1 unless a lottery draws rounds."""
         return self.looking.share

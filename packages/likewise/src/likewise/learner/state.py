@@ -96,10 +96,10 @@ class Tuning(HoldsArrays):
         if counts_outstanding:
             late = outstanding * (largest * (self.outstanding / ONE))
             s = (s + late) * (1.0 + waiting * self.waiting)
-        arrays = {
-            "squares": squares, "peak": np.maximum(self.peak, s), "pending": 0 * self.pending,
-        }  # fmt: skip
-        return changed(self, **{name: read_only(array) for name, array in arrays.items()})
+        peak, pending = np.maximum(self.peak, s), np.zeros_like(self.pending)
+        for array in (squares, peak, pending):
+            array.flags.writeable = False
+        return changed(self, squares=squares, peak=peak, pending=pending)
 
 
 @dataclass(frozen=True)

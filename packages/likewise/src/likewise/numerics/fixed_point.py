@@ -30,6 +30,8 @@ def to_units(value: float) -> int:
     >>> to_units(0.5), from_units(524288)
     (524288, 0.5)
     """
+    if type(value) is int and -ONE < value < ONE:  # most labels; no rounding, no check of its kind
+        return value << BITS
     scaled = real("value", value, "It becomes an integer of 2^-20.") * ONE
     if not math.isfinite(scaled):
         raise ParameterError("value", "must be finite", value, "It becomes an integer of 2^-20.")

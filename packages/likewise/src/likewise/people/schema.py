@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 
 BoolArray = npt.NDArray[np.bool_]
-# Up to this many values, plain numbers are checked faster than arrays.
-_FEW = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,40 +344,25 @@ class FeatureSchema:
 
     def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
-        low, high, integral, optional = self._limits
-        if x.size <= _FEW and self._admits_few(x):
-            return True
-        with np.errstate(invalid="ignore"):
-            within = (x >= low) & (x <= high)
-            if integral.any():
-                within &= ~integral | (np.floor(x) == x)
-        if optional.any():
+        low, high, real, optional = self._limits
+        within = x >= low
+        within &= x <= high
+        within &= real | (np.floor(x) == x)
+        if optional is not None:
             within |= optional & np.isnan(x)
         return bool(within.all())
 
-    def _admits_few(self, x: FloatArray) -> bool:
-        """The same for a few values, none of them missing: number by number that is faster."""
-        for row in x.tolist():
-            for value, (low, high, integral) in zip(row, self._plain_limits, strict=True):
-                if not low <= value <= high or (integral and value % 1):
-                    return False
-        return True
-
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
-        """Least and largest values, which of them are integers, and which may be missing."""
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray | None]:
+        """Least and largest values, which may be fractions, and which missing; None if none may."""
         finite = np.finfo(np.float64)
+        optional = np.array([f.missing is not None for f in self.features])
         return (
             np.maximum([f.limits[0] for f in self.features], finite.min),
             np.minimum([f.limits[1] for f in self.features], finite.max),
-            np.array([f.kind != "number" for f in self.features]),
-            np.array([f.missing is not None for f in self.features]),
+            np.array([f.kind == "number" for f in self.features]),
+            optional if optional.any() else None,
         )
-
-    @cached_property
-    def _plain_limits(self) -> list[tuple[float, float, bool]]:
-        low, high, integral, _ = self._limits
-        return list(zip(low.tolist(), high.tolist(), integral.tolist(), strict=True))
 
     @cached_property
     def shown_as(self) -> dict[str, int]:
