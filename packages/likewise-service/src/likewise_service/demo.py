@@ -13,7 +13,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.dockets.worker import Workers
+from likewise_service.dockets.worker import Workers, pause
 from likewise_service.errors import LOG
 from likewise_service.ledger.store import Store
 
@@ -122,7 +122,4 @@ async def demonstrate(workers: Workers, simulation: Simulation, stop: asyncio.Ev
         except LikewiseError:  # another process may have been faster; the next step shows
             LOG.exception("The demonstration stumbled; it goes on.")
             busy = False
-        try:
-            await asyncio.wait_for(stop.wait(), 0.001 if busy else 1.0)
-        except TimeoutError:
-            continue
+        await pause(stop, 0.001 if busy else 1.0)

@@ -14,7 +14,7 @@ from likewise_service.api.errors import (
     Written,
     comment_responses,
     fill,
-    objection_response,
+    objection_responses,
     receipt_response,
 )
 from likewise_service.dockets import rounds
@@ -137,20 +137,10 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         },
         missing=list(awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
-        objections=_objections(docket, round_) if with_panel else None,
+        objections=objection_responses(docket, round_, round_.objections) if with_panel else None,
         comments=comment_responses(docket, round_.comments) if with_panel else None,
         receipt=receipt_response(docket.receipt()),
     )
-
-
-def _objections(docket: Docket, round_: Round) -> list[responses.ObjectionResponse]:
-    members = round_.objections.items()
-    payloads = docket.payloads(o.reason for _, pairs in members for o in pairs.values())
-    return [
-        objection_response(member, round_.favoured_first(pair), objection, payloads)
-        for member, pairs in members
-        for pair, objection in pairs.items()
-    ]
 
 
 def _applicants(

@@ -232,5 +232,11 @@ def person_payload(features: Sequence[float]) -> Payload:
     return Payload.fresh({"features": plain})
 
 
+def words_in(payloads: Mapping[str, Payload], digest: str | None) -> str | None:
+    """Return the words under a digest; None where there are none, or they were erased."""
+    payload = payloads.get(digest or "")
+    return None if payload is None else payload.content.get("text")
+
+
 def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:
     return tuple(math.nan if value is None else float(value) for value in content["features"])

@@ -4,7 +4,6 @@ Forms manage its members, tokens, legal holds and pairs to practise with. Every 
 own, by the same roles.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
@@ -63,15 +62,7 @@ async def dockets_page(
     request: deps.Supervisor, after: dockets.AfterDocket = "", contains: dockets.PartOfName = ""
 ) -> Response:
     """List the dockets; a single one is shown at once."""
-    only = request.caller.docket
-    page = await asyncio.to_thread(
-        dockets.docket_list,
-        request.app.store,
-        after=after,
-        limit=LISTED,
-        contains=contains,
-        only=only,
-    )
+    page = await dockets.list_dockets(request, after, LISTED, contains)
     if len(page.dockets) == 1 and not after and not contains:
         return RedirectResponse(f"/dashboard/{page.dockets[0].name}/", 303)
     return rendering.html("dashboard/dockets.html", request.page(), page_of=page, contains=contains)
@@ -309,9 +300,7 @@ async def _show_tokens(
     made: responses.NewToken | None = None,
     **form: Any,
 ) -> Response:
-    page_of = await asyncio.to_thread(
-        dockets.token_list, request.app.store, after=after, limit=LISTED, docket=request.docket
-    )
+    page_of = await dockets.get_tokens(request, after, LISTED, request.docket)
 
     def values(worker: Worker) -> dict[str, Any]:
         members = worker.docket.projection.members
@@ -355,7 +344,7 @@ async def _create_token(request: deps.PageRequest, form: Mapping[str, str]) -> r
     everywhere = form.get("reach") == "all" or form.get("role") == "operator"
     docket = None if everywhere else request.docket
     body = deps.read_form(dockets.TokenBody, form, docket=docket)
-    return await dockets.issue_token(request.app, request.actor, body)
+    return await dockets.new_token(body, request)
 
 
 async def _add_gold(request: deps.PageRequest, form: Mapping[str, str]) -> notes.Checkpoint:
@@ -373,7 +362,7 @@ FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
      lambda r, form: dockets.remove_member(form.get("member", ""), r)),
     ("tokens/create", kinds.TokenIssued, _show_tokens, _create_token),
     ("tokens/revoke", kinds.TokenEnded, _show_tokens,
-     lambda r, form: dockets.end_token(r.app, r.actor, form.get("token", ""))),
+     lambda r, form: dockets.delete_token(form.get("token", ""), r)),
     ("holds/place", kinds.HoldPlaced, _show_holds,
      lambda r, form: ledger.new_hold(deps.read_form(ledger.HoldBody, form), r)),
     ("holds/lift", kinds.HoldLifted, _show_holds,

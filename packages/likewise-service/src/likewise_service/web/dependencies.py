@@ -164,7 +164,7 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
         base = path.format(docket=docket).rstrip("/")
         writes = request.method not in SAFE
-        return PageRequest(identity, docket, app, writes, request, session, base)
+        return PageRequest(identity, app, docket, writes, request, session, base)
 
     return check
 
