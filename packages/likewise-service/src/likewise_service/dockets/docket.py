@@ -131,7 +131,7 @@ class UnitOfWork:
                 self.transaction.keep_policy(round_id, content)
 
     def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> Record:
-        by = self.actor.id if actor is None else actor.id
+        by = (actor or self.actor).id
         record = self.transaction.append(*kinds.write_body(body), self.at, by)
         self.added.append((record, body))
         self.trees.append(self.transaction.tree)
@@ -199,27 +199,26 @@ FORMAT = "likewise-snapshot/5"
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
 UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
+COUNTED = ("rounds", "looked_at", "pairs_shown", "members_asked", "member_pairs", "appeals")
 _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
     """Return the numbers that are kept beside the ledger, for those who do not open the docket."""
+    unseen = unseen_reports(state)
     return {
-        "rounds": projection.counts["rounds"],
+        **{name: projection.counts[name] for name in COUNTED},
         "open_rounds": len(projection.opened),
         "reports": state.reports,
         "missing_labels": state.missing,
         "lam": state.lam,
-        "looked_at": projection.counts["looked_at"],
-        "pairs_shown": projection.counts["pairs_shown"],
-        "members_asked": projection.counts["members_asked"],
-        "member_pairs": projection.counts["member_pairs"],
-        "appeals": projection.counts["appeals"],
         "open_appeals": len(projection.appeals),
         "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
         "late_appeals": projection.counts["appeals_late"],
         **_anchored(projection),
-        **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
+        "unseen_reports": unseen.estimate,
+        "unseen_reports_low": unseen.low,
+        "unseen_reports_high": unseen.high,
     }
 
 
@@ -234,11 +233,6 @@ def _anchored(projection: Projection) -> dict[str, float]:
         "anchored_time_seconds": parse(fixed).timestamp() if fixed else 0.0,
         "ledger_time_seconds": parse(projection.at).timestamp() if projection.at else 0.0,
     }
-
-
-def _unseen(state: State) -> dict[str, float]:
-    unseen = unseen_reports(state)
-    return {"": unseen.estimate, "_low": unseen.low, "_high": unseen.high}
 
 
 def sealed_snapshot(docket: str, tree: Tree, content: Any, key: signatures.PrivateKey) -> bytes:

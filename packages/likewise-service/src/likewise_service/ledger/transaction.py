@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -378,14 +378,10 @@ class Transaction(LedgerView):
         statements = [(table, values) for table, values in rows.items() if values]
         if statements or last is not None:
             with db.pipelined(self.connection) as driver:
-                cursor = driver.cursor()
                 for table, values in statements:
-                    if self.connection.dialect.name == "sqlite":
-                        cursor.executemany(_insertion(table), values)
-                    else:
-                        db.insert_together(driver, table, values)
+                    db.insert(driver, table, values)
                 if last is not None:
-                    cursor.execute(*last)
+                    driver.cursor().execute(*last)
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
         record = Record.following(self.docket, self.head.seq, at, kind, body, actor)
@@ -486,13 +482,6 @@ class Transaction(LedgerView):
     def drop_snapshots(self) -> None:
         """Remove all states to start from, when somebody in them is erased."""
         self._change(db.snapshots.delete().where(self.of(db.snapshots)))
-
-
-@cache
-def _insertion(name: str) -> str:
-    """Return SQLite's statement for a row, whose values are in the order of the columns."""
-    columns = db.metadata.tables[name].columns.keys()
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
 
 
 # An earlier date takes the place of a later one; a later one changes nothing.

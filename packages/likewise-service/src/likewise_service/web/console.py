@@ -7,7 +7,7 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import sqlalchemy as sa
@@ -551,15 +551,9 @@ async def receipts(request: deps.Auditor) -> Response:
 
 @router.get("/seats")
 async def seats_page(request: deps.Auditor) -> Response:
-    return await _seats_page(request)
-
-
-async def _seats_page(request: deps.PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
-    current, page = request.caller.id, request.page()
-    return rendering.html(
-        "console/seats.html", page, status, seats=seats, current=current, problem=problem
-    )
+    values = {"seats": seats, "current": request.caller.id, "problem": "", **request.shown}
+    return rendering.html("console/seats.html", request.page(), **values)
 
 
 @router.post("/seats/add")
@@ -568,7 +562,8 @@ async def add(request: deps.Auditor) -> Response:
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, deps.told(error, request.language), error.status)
+        refused = {"problem": deps.told(error, request.language), "status": error.status}
+        return await seats_page(replace(request, shown=refused))
     return request.go("/seats")
 
 
