@@ -62,7 +62,6 @@ class Simulation:
             rounds.open_docket(store, DEMO, spec, SEED)
 
     def step(self, docket: Docket) -> bool:
-        """Take the next step; return False if there is none."""
         projection = docket.refresh()
         opened, count = projection.open_rounds(), projection.counts["rounds"]
         for round_ in opened:
@@ -79,7 +78,6 @@ class Simulation:
         return True
 
     def _review(self, docket: Docket, round_: Round) -> bool:
-        """Let one simulated member review the round."""
         auditors = {auditor.name: auditor for auditor in self.world.panel.auditors}
         asked = [m for m, seat in round_.seats.items() if seat == "asked" and m in auditors]
         if not asked or round_.outcome is not None:

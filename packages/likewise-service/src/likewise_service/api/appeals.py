@@ -79,7 +79,6 @@ def appeal_list(
 
 
 def _recorded(docket: Docket, after: int) -> Iterable[kinds.Appeal]:
-    """Yield all appeals of a ledger after a record."""
     while True:
         with docket.looking() as view:
             page = view.records(after, limit=100, kind=kinds.AppealOpened.kind)

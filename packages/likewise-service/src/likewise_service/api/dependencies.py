@@ -101,12 +101,10 @@ BEARER = Bearer(auto_error=False, description="A token that the operator gave yo
 
 
 def operation_id(route: APIRoute) -> str:
-    """Name a route in the schema by its function."""
     return route.name
 
 
 def api_router(prefix: str, tag: str) -> APIRouter:
-    """Return a router whose routes all need a token."""
     return APIRouter(
         prefix=prefix, tags=[tag], responses=errors.DOCUMENTED, dependencies=[Security(BEARER)],
         generate_unique_id_function=operation_id, route_class=ApiRoute,

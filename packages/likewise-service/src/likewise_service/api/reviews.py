@@ -177,7 +177,6 @@ class Described(NamedTuple):
 
 
 def facts(features: Sequence[Feature], person: Described) -> list[responses.Fact]:
-    """Return a person's visible features in words."""
     pairs = zip(features, person.words, strict=False)
     return [responses.Fact(f.name, f.title, word) for f, word in pairs if f.visible]
 

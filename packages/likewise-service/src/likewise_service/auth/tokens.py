@@ -147,7 +147,6 @@ class TokenCache:
         return cls._of_stores[store]
 
     async def find(self, token: str) -> Identity | None:
-        """Return the owner of a token, as it was recognised now or a moment ago."""
         digest = _hash(token)
         expires, identity = self._entries.get(digest, (0.0, None))
         if expires > time.monotonic():

@@ -153,7 +153,6 @@ ANCHORED = (
 
 
 def _greet(settings: Settings, address: str) -> None:
-    """Print the address, and at the first start the operator's token."""
     from likewise_service.auth.tokens import create_token, first_operator, list_tokens, revoke_token
 
     writer = settings.writer

@@ -256,50 +256,6 @@ def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> An
     return json.loads(zlib.decompress(compressed))
 
 
-def restore(
-    view: LedgerView, projection: Projection, seating: reviews.Seating, keys: Keyring
-) -> tuple[Tree, State] | None:
-    """Start from the newest snapshot that fits; return its tree and state, None if there is none.
-
-    The projection and the seating must be new; where None comes back, they have to be made anew.
-    """
-    snapshot = view.newest_snapshot()
-    if snapshot is None:
-        return None
-    tree, stored = snapshot
-    try:
-        content = opened_snapshot(view.docket, tree, stored, keys)
-        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
-            return None
-        return tree, _restored(view, projection, seating, tree.size, content)
-    except UNFIT as error:
-        context = {"docket": view.docket, "record": tree.size, "why": str(error)}
-        LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
-        return None
-
-
-def _restored(
-    view: LedgerView,
-    projection: Projection,
-    seating: reviews.Seating,
-    seq: int,
-    content: dict[str, Any],
-) -> State:
-    for record in consecutive(view.docket, view.records(0, 1)):
-        projection.take(record, kinds.read_body(record))
-    if begun := content["learner_from"]:
-        for record in view.records(begun - 1, begun):
-            projection.take(record, kinds.read_body(record))
-    [last] = view.records(seq - 1, seq)
-    vars(projection).update(vars(_STANDING.validate_python(content)), head=last.head)
-    records = view.records_of([name for name, _, _ in content["opened"]], seq)
-    for name, number, opened in content["opened"]:
-        round_ = Round(name, number, opened, projection.settings.sensitivity)
-        projection.opened[name] = folded(round_, records[name])
-    seating.restore(_MEMBERS.validate_python(content["seating"]))
-    return state_files.parse_state(content["state"].encode(), "a snapshot")
-
-
 # The number of records that are read at once.
 PAGE = 2000
 # The most receipts in memory: somebody who does not see the panel gets the same one for a while.
@@ -328,6 +284,7 @@ class Docket:
         self.clock = clock
         self._clock = LedgerClock(lambda: self.clock())  # noqa: PLW0108 - it can be set anew
         self._turn = threading.RLock()
+        self._until: int | None = None  # the last record to read, where that is not the last one
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._receipts: dict[tuple[Tree, str], Checkpoint] = {}
@@ -397,7 +354,6 @@ class Docket:
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
     def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
-        """Return a tree of this docket, signed."""
         key = self.key() if key is None else key
         same = (tree, key.public.text)
         if same not in self._receipts:
@@ -567,18 +523,42 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        restored = restore(view, self.projection, self.seating, self.store.keys)
-        if restored is None:
+        """Start from the newest snapshot that fits, if there is one."""
+        tree, stored = view.newest_snapshot() or (Tree(), b"")
+        try:
+            if tree.size:
+                self._restore(view, tree, stored)
+        except UNFIT as error:
             self._forget()
-        else:
-            self.tree, self._state = restored
-            last = view.last_without(UNSEEN, self.tree.size)
-            self._shown = Shown(last.at, view.log(last.seq).tree())
+            context = {"docket": self.name, "record": tree.size, "why": str(error)}
+            sentence = "A snapshot does not fit; the ledger is read instead."
+            LOG.warning(sentence, extra={"said": context})
         self._snapshot = self.projection.head.seq
+
+    def _restore(self, view: LedgerView, tree: Tree, stored: bytes) -> None:
+        content = opened_snapshot(self.name, tree, stored, self.store.keys)
+        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
+            return
+        projection, seq = self.projection, tree.size
+        for record in consecutive(self.name, view.records(0, 1)):
+            projection.take(record, kinds.read_body(record))
+        if begun := content["learner_from"]:
+            for record in view.records(begun - 1, begun):
+                projection.take(record, kinds.read_body(record))
+        [last] = view.records(seq - 1, seq)
+        vars(projection).update(vars(_STANDING.validate_python(content)), head=last.head)
+        records = view.records_of([name for name, _, _ in content["opened"]], seq)
+        for name, number, opened in content["opened"]:
+            round_ = Round(name, number, opened, projection.settings.sensitivity)
+            projection.opened[name] = folded(round_, records[name])
+        self.seating.restore(_MEMBERS.validate_python(content["seating"]))
+        self._state = state_files.parse_state(content["state"].encode(), "a snapshot")
+        seen = view.last_without(UNSEEN, seq)
+        self.tree, self._shown = tree, Shown(seen.at, view.log(seen.seq).tree())
 
     def _read(self, view: LedgerView) -> None:
         surrogates = self._surrogates(view)
-        while records := list(self._page(view)):
+        while records := self._page(view):
             bodies = [kinds.read_body(record) for record in records]
             payloads = view.payloads(
                 digest for body in bodies for digest in body.digests(surrogates) if digest
@@ -613,9 +593,10 @@ class Docket:
     ) -> State:
         return body.advance(self.state, contents, surrogates)
 
-    def _page(self, view: LedgerView) -> Iterator[Record]:
+    def _page(self, view: LedgerView) -> list[Record]:
         seq = self.projection.head.seq
-        return consecutive(self.name, view.records(seq, limit=PAGE), seq)
+        records = view.records(seq, self._until, PAGE)
+        return list(consecutive(self.name, records, seq))
 
 
 P = ParamSpec("P")

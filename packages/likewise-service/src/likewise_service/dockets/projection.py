@@ -165,7 +165,6 @@ class Projection(Standing):
         return kinds.APPEAL_DAYS if self.notices is None else self.notices.days
 
     def find(self, round_id: str) -> Round | None:
-        """Return the round of that id, open or closed, or None."""
         return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
 
     def round(self, round_id: str) -> Round:

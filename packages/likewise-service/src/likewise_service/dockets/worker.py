@@ -49,7 +49,6 @@ class Notice:
 
 
 def awaiting(docket: Docket) -> dict[str, int]:
-    """Return how many rounds each member is asked about and has not finished."""
     moment, numbers = docket.moment(), {}
     for name in docket.projection.members:
         member = docket.seating.members.get(name)
@@ -352,12 +351,8 @@ class Workers:
         if self._watch is not None:
             self._watch(worker.name, worker.waiting)
 
-    async def dockets(self) -> tuple[str, ...]:
-        return await asyncio.to_thread(self.store.dockets)
-
     @property
     def count(self) -> int:
-        """The number of dockets in use."""
         return len(self._workers)
 
     def loading(self) -> list[str]:

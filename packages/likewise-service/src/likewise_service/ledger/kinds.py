@@ -668,7 +668,6 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
 
     @property
     def panel(self) -> str:
-        """The name of the panel."""
         return name_panel(self.members, self.rule)
 
     @property
@@ -1293,7 +1292,6 @@ class AppealBody(PersonBody):
     appeal: str
 
     def changed(self, appeal: Appeal, record: Record) -> Appeal:
-        """Return the appeal after the record."""
         raise NotImplementedError
 
     def after(self, round_: Round, record: Record) -> Round:

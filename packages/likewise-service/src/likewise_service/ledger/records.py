@@ -149,7 +149,6 @@ class Record:
 
     @property
     def entry(self) -> bytes:
-        """The entry of the ledger's tree."""
         try:
             return bytes.fromhex(self.hash)
         except (ValueError, TypeError):

@@ -460,13 +460,11 @@ class Store:
         return [(name, json.loads(body)["spec"]) for name, body in rows]
 
     def due(self, moment: str) -> tuple[str, ...]:
-        """Return the dockets whose panels have to be looked at by then."""
         with self.reading() as connection:
             query = sa.select(db.dockets.c.docket).where(db.dockets.c.due <= moment)
             return tuple(connection.execute(query.order_by(db.dockets.c.docket)).scalars())
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        """Return the running numbers of all dockets, without opening any."""
         last = sa.select(sa.func.max(db.events.c.seq)).where(
             db.events.c.docket == db.dockets.c.docket
         )

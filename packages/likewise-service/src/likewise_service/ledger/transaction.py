@@ -127,7 +127,6 @@ class LedgerView:
         return [bytes.fromhex(text) for text in texts]
 
     def subtrees(self) -> dict[tuple[int, int], bytes]:
-        """Return the roots of all complete subtrees, by level and number."""
         rows = self.execute(sa.select(db.subtrees).where(self.of(db.subtrees)))
         return {(row.level, row.number): bytes(row.root) for row in rows}
 
@@ -199,7 +198,6 @@ class LedgerView:
         return None if row is None else (int(row.seed), bytes(row.salt))
 
     def request(self, key: str) -> tuple[str, str] | None:
-        """Return the fingerprint and the round of an earlier request with that key."""
         row = _first(self.connection, _REQUEST, self.docket, key)
         return None if row is None else (row.fingerprint, row.round)
 
@@ -255,7 +253,6 @@ class LedgerView:
         ]
 
     def policy(self, round_id: str) -> bytes | None:
-        """Return the policy that was kept with a round, if there is one."""
         query = sa.select(db.policies.c.content).where(
             self.of(db.policies), db.policies.c.round == json_text(round_id)
         )
@@ -415,7 +412,6 @@ class Transaction(LedgerView):
         )
 
     def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
-        """Remember a request, so that it can be repeated safely."""
         self._rows["requests"].append((self.docket, key, fingerprint, round_id))
         self._earlier.pop(key, None)
 

@@ -69,7 +69,6 @@ class ActorChecks:
 
     @staticmethod
     def _extends(before: kinds.Introduction, body: kinds.Introduction) -> bool:
-        """Tell if a sign-in is the same as before, and lasts longer."""
         if not isinstance(before, kinds.SignedIn) or not isinstance(body, kinds.SignedIn):
             return False
         return replace(before, until=body.until) == body and body.until > before.until

@@ -236,7 +236,6 @@ def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
 
 
 def _pairs_asked(history: DecisionHistory) -> int:
-    """Count the pairs with the person that were put before the panel."""
     asked = history.round.reportable if history.round.seats else []
     return sum(history.person in pair[:2] for pair in asked)
 

@@ -65,7 +65,6 @@ class KnownKeys:
 
     @classmethod
     def named(cls, texts: Iterable[str]) -> KnownKeys:
-        """Return the keys that a verifier names, as they are published."""
         keys = [PublicKey(text.strip().lower()) for text in texts]
         return cls({key.id: key for key in keys})
 
@@ -113,7 +112,6 @@ def document_fault(purpose: str, document: Mapping[str, Any], keys: KnownKeys | 
 
 @cache
 def document_template(name: str) -> Template:
-    """Return the template of the words of a document, in plain text."""
     return Environment(
         loader=PackageLoader("likewise_service", "verify"), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,

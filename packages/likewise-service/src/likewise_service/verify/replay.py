@@ -155,7 +155,6 @@ class Replay:
         return PastPolicy.of(self.projection.round(body.round), body.person, kept, learner)
 
     def redecide(self, body: kinds.AppealOpened) -> None:
-        """Compute again what the policy makes of corrected features."""
         policy, content = self._past(body), self.contents.get(body.content, {})
         if body.again is None or policy is None or "features" not in content:
             self.findings.unexplained += body.corrects

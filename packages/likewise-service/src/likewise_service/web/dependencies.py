@@ -72,11 +72,6 @@ class PageRequest(DocketAccess):
         return self.session.actor
 
     @property
-    def wants_json(self) -> bool:
-        """Tell whether the page's own script asks."""
-        return self.request.headers.get("accept", "") == "application/json"
-
-    @property
     def cookie(self) -> str:
         return session_cookie(self.request)
 

@@ -101,7 +101,6 @@ def made_up(feature: Feature, place: float) -> float:
 def _people(
     features: Sequence[Feature], pairs: Sequence[kinds.GoldPair]
 ) -> dict[str, tuple[float, tuple[float, ...]]]:
-    """Return the chance and the features of everybody, by alias."""
     if not pairs:
         return {
             name: (chance, tuple(made_up(feature, place) for feature in features))
