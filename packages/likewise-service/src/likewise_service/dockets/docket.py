@@ -124,9 +124,8 @@ class UnitOfWork:
 
     def _keep_policy(self, round_id: str) -> None:
         """Keep the policy of a round that opens, unless it is large."""
-        counts = self.projection.counts
         if round_id not in self.projection.opened:
-            content = KeptPolicy.of(self.state.open[round_id], counts).dump()
+            content = KeptPolicy.of(self.state.open[round_id], self.projection.counts).dump()
             if len(content) <= LARGEST_POLICY:
                 self.transaction.keep_policy(round_id, content)
 

@@ -183,8 +183,7 @@ def fault_of(docket: str, record: Record, seq: int) -> tuple[str, str] | None:
 def consecutive(docket: str, records: Iterable[Record], after: int = 0) -> Iterator[Record]:
     """Yield the same records; one that is not the next is refused, and one that was changed."""
     for seq, record in enumerate(records, start=after + 1):
-        fault = fault_of(docket, record, seq)
-        if fault is not None:
+        if fault := fault_of(docket, record, seq):
             raise LedgerBroken(docket, seq, f"{fault[0]} It should be: {fault[1]}")
         yield record
 

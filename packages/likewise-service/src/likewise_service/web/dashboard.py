@@ -24,7 +24,7 @@ from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.language import _, speaking
-from likewise_service.ledger import kinds, notes
+from likewise_service.ledger import kinds
 from likewise_service.verify import certificates, packets
 from likewise_service.web import dependencies as deps
 from likewise_service.web import practice, rendering
@@ -319,14 +319,6 @@ async def _create_token(request: deps.PageRequest, form: Mapping[str, str]) -> r
     return await dockets.new_token(body, request)
 
 
-async def _add_gold(request: deps.PageRequest, form: Mapping[str, str]) -> notes.Checkpoint:
-    def task(worker: Worker) -> notes.Checkpoint:
-        gold = practice.read_gold(worker.docket.schema.features, form)
-        return panel.add_gold(worker.docket, gold)
-
-    return await request.run(task)
-
-
 FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
     ("members/join", kinds.MemberJoined, members_page,
      lambda r, form: dockets.add_member(deps.read_form(dockets.MemberBody, form), r)),
@@ -339,7 +331,8 @@ FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
      lambda r, form: ledger.new_hold(deps.read_form(ledger.HoldBody, form), r)),
     ("holds/lift", kinds.HoldLifted, holds_page,
      lambda r, form: ledger.end_hold(form.get("hold", ""), r)),
-    ("practice/add", kinds.PracticeSet, practice_page, _add_gold),
+    ("practice/add", kinds.PracticeSet, practice_page,
+     lambda r, form: r.run(lambda w: panel.add_gold(w.docket, practice.read_gold(w.docket, form)))),
     ("practice/remove", kinds.PracticeSet, practice_page,
      lambda r, form: r.run(lambda w: panel.remove_gold(w.docket, form.get("pair", "")))),
 )  # fmt: skip
