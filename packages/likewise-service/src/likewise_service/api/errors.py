@@ -323,10 +323,7 @@ def _drop_dead_processes(folder: Path) -> None:
 
 
 def _docket_numbers(dockets: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
-    """Yield the numbers of dockets, whose names need no escaping.
-
-    Written here: the library takes twenty times as long, and there may be thousands of dockets.
-    """
+    """Yield numbers by names that need no escaping: the library takes twenty times as long."""
     for name, description in DOCKETS.items():
         yield f"# HELP likewise_{name} {description}\n# TYPE likewise_{name} gauge\n"
         for docket, numbers in dockets.items():

@@ -33,10 +33,7 @@ def open_appeal(
     docket: Docket, round_id: str, person: str, text: str | None = None,
     corrections: Mapping[str, Any] | None = None, key: str | None = None,
 ) -> tuple[kinds.Appeal, Checkpoint]:  # fmt: skip
-    """Open an appeal with an applicant's words, with values that correct their features, or both.
-
-    A request that is sent again with the same ``key`` gets the same appeal.
-    """
+    """Open an appeal with words, corrected features or both; the same ``key`` gets the same."""
     with docket.unit_of_work() as work:
         round_ = decided_round(work, round_id, person)
         name = _name(work, key, round_id, person)

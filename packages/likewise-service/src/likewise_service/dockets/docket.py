@@ -51,7 +51,7 @@ class UnitOfWork:
 
     ``projection`` is as it was when the command began; ``state``, ``turns`` and :meth:`round`
     follow the records. All of them have the same time, ``at``; ``clock`` is the machine's own.
-    ``trees`` are those of the ledger, after each record.
+    ``added`` are the records, with the learner and the ledger's tree after each.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
@@ -61,9 +61,7 @@ class UnitOfWork:
         self.actor, self.clock = kinds.current_actor(), docket.clock()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at = max(docket.moment(), self.projection.at)
-        self.added: list[tuple[Record, kinds.Body]] = []
-        self.trees: list[Tree] = []
-        self.states: list[State] = []
+        self.added: list[tuple[Record, kinds.Body, State, Tree]] = []
         self._contents: kinds.Contents = {}
         self._rounds: dict[str, Round] = {}
 
@@ -132,9 +130,7 @@ class UnitOfWork:
     def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> Record:
         by = (actor or self.actor).id
         record = self.transaction.append(*kinds.write_body(body), self.at, by)
-        self.added.append((record, body))
-        self.trees.append(self.transaction.tree)
-        self.states.append(self.state)
+        self.added.append((record, body, self.state, self.transaction.tree))
         return record
 
     def reason(self, words: str | None, salt: bytes | None = None) -> Payload | None:
@@ -456,8 +452,7 @@ class Docket:
         """Take in a command's records, now that none of them can be refused any more."""
         try:
             with self.archive.recording(transaction):
-                after = zip(work.added, work.states, work.trees, strict=True)
-                for (record, body), state, tree in after:
+                for record, body, state, tree in work.added:
                     self._take(record, body, state, tree)
                     if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
@@ -467,7 +462,7 @@ class Docket:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
         self._state, self.projection.turns = work.state, work.turns
-        if any(isinstance(body, kinds.Erased) for _, body in work.added):
+        if any(isinstance(body, kinds.Erased) for _, body, _, _ in work.added):
             transaction.drop_snapshots()
             self._snapshot = 0
 

@@ -204,10 +204,7 @@ class Projection(Standing):
         return f"r{number}"
 
     def take(self, record: Record, body: kinds.Body, lam: float = 0.0) -> Round | None:
-        """Take in the next record; return the round that it is about, as it is now.
-
-        ``lam`` is the multiplier now, for a round that opens.
-        """
+        """Take in the next record; return its round as it is now, with ``lam`` if it opens."""
         try:
             round_ = None
             if isinstance(body, kinds.RoundBody):

@@ -66,10 +66,7 @@ def open_round(
     docket: Docket, people: Sequence[Applicant], *, round_id: str | None = None,
     key: str | None = None, seal: bool = True,
 ) -> tuple[Round, notes.Checkpoint]:  # fmt: skip
-    """Open a round and decide on its people at once; by default, seal it too.
-
-    A request that is sent again with the same key and the same people gets the same response.
-    """
+    """Open a round and decide on its people; the same key and people get the same response."""
     with docket.unit_of_work() as work:
         name = work.projection.free_name() if round_id is None else round_id
         earlier = _earlier(work, name, key, people, round_id, seal)

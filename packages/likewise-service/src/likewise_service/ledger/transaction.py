@@ -438,10 +438,7 @@ class Transaction(LedgerView):
         self._change(db.dockets.update().where(self.of(db.dockets)).values(due=due))
 
     def keep_numbers(self, numbers: Mapping[str, float]) -> None:
-        """Write the docket's running numbers, and the earliest time at which to look at it.
-
-        It comes last, with all that has been gathered.
-        """
+        """Write, last of all, the running numbers and the earliest time to look at the docket."""
         statement = _DOCKET_ROW.format(PLACEHOLDERS[self.connection.dialect.name])
         values = (self.docket, self._due, json.dumps(numbers))
         rows, self._rows = self._rows, _no_rows()

@@ -336,7 +336,7 @@ def give_packet(
         content, key = packet_content(history_in(docket, round_id, person), role), docket.key()
         content["key"] = key.public.text  # it signs, also if another takes its place meanwhile
         work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
-        (record, _), tree = work.added[-1], work.trees[-1]
+        record, _, _, tree = work.added[-1]
     with docket.looking() as view:
         hashes = view.log(record.seq).inclusion(record.seq - 1, record.seq)
     proof = InclusionProof(record.seq - 1, tuple(hashes), docket.checkpoint(tree, key))

@@ -147,10 +147,7 @@ class Verified:
 def verify_all(
     evidence: Evidence, receipts: Sequence[Checkpoint], keys: KnownKeys | None = None
 ) -> list[Verified]:
-    """Check a ledger against any number of receipts, of any number of people.
-
-    Signatures are judged by the keys that are named or, if none are, by those of the ledger.
-    """
+    """Check a ledger against receipts; where no keys are named, those of the ledger judge them."""
     keys = keys_in(evidence.records) if keys is None else keys
     last = max((receipt.size for receipt in receipts), default=0)
     faults = (difference for record, difference in walked(evidence) if record.seq <= last)

@@ -35,10 +35,7 @@ _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, Overf
 def replay_evidence(
     evidence: Evidence, trusted: Trusted | None = None, *, keep: int = 0
 ) -> Replayed:
-    """Replay evidence; ``trusted`` is what the verifier has from elsewhere.
-
-    The learner after the record ``keep`` is among the findings.
-    """
+    """Replay evidence; the learner after the record ``keep`` is among the findings."""
     return Replay(evidence, trusted).run(keep)
 
 
