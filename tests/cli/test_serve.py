@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -217,8 +216,8 @@ def test_a_docket_is_changed_at_the_machine(tmp_path: Path) -> None:
 
 
 def test_the_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    for args in (("serve",), ("token", "list")):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for args in (("serve",), ("token", "list"), ("upgrade",)):
         result = run(args[0], "--database", "postgresql://nowhere/x", *args[1:])
         assert result.exit_code == 1
         assert "pip install 'likewise-service[postgres]'" in result.output

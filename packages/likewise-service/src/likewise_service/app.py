@@ -22,7 +22,7 @@ from likewise_service.api.errors import DOCUMENTED, DocketNumbers, Telemetry
 from likewise_service.api.routes import Routes
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
-from likewise_service.dockets.worker import Workers
+from likewise_service.dockets.worker import Workers, pause
 from likewise_service.errors import LOG, ServiceError, StoreError, parse
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
@@ -64,13 +64,14 @@ async def readyz(app: deps.App) -> dict[str, str]:
         **{s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
     },
 )
-async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
+async def metrics(access: deps.SupervisorCaller) -> Response:
     """Return counters of all processes and all dockets, in Prometheus's text format."""
-    if caller.docket is not None:
-        path = f"/v1/dockets/{caller.docket}/metrics"
+    if access.caller.docket is not None:
+        path = f"/v1/dockets/{access.caller.docket}/metrics"
         raise ServiceError("other-docket", 403, f"This is about all dockets; see {path}.")
     # Stored beside the ledgers: dockets that nobody uses are not opened for them.
-    return Response(await asyncio.to_thread(app.telemetry.text), media_type=CONTENT_TYPE_LATEST)
+    text = await asyncio.to_thread(access.app.telemetry.text)
+    return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
 # The busiest come first.
@@ -139,7 +140,7 @@ async def _background(
 ) -> AsyncIterator[None]:
     stop = asyncio.Event()
     jobs = [
-        workers.tick(settings.tick_seconds, stop),
+        _every(settings.tick_seconds, stop, workers.tick),
         _every(MEASURE_SECONDS, stop, lambda: _measure(workers, telemetry)),
     ]
     if not settings.writer:
@@ -161,15 +162,15 @@ async def _background(
 
 
 async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitable[None]]) -> None:
-    """Run a task every so often until told to stop; what fails is logged and tried again."""
-    while not stop.is_set():
+    """Run a task every so often until told to stop; what fails is logged and tried again.
+
+    It is not cancelled: a thread that is reading goes on, and needs its connection.
+    """
+    while await pause(stop, seconds):
         try:
-            await asyncio.wait_for(stop.wait(), seconds)
-        except TimeoutError:
-            try:
-                await task()
-            except Exception:  # the database may be back the next time
-                LOG.exception("A periodic task failed; it is tried again.")
+            await task()
+        except Exception:  # the database may be back the next time
+            LOG.exception("A periodic task failed; it is tried again.")
 
 
 async def _measure(workers: Workers, telemetry: Telemetry) -> None:

@@ -13,7 +13,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.dockets.worker import Workers
+from likewise_service.dockets.worker import Workers, pause
 from likewise_service.errors import LOG
 from likewise_service.ledger.store import Store
 
@@ -62,7 +62,6 @@ class Simulation:
             rounds.open_docket(store, DEMO, spec, SEED)
 
     def step(self, docket: Docket) -> bool:
-        """Take the next step; return False if there is none."""
         projection = docket.refresh()
         opened, count = projection.open_rounds(), projection.counts["rounds"]
         for round_ in opened:
@@ -79,7 +78,6 @@ class Simulation:
         return True
 
     def _review(self, docket: Docket, round_: Round) -> bool:
-        """Let one simulated member review the round."""
         auditors = {auditor.name: auditor for auditor in self.world.panel.auditors}
         asked = [m for m, seat in round_.seats.items() if seat == "asked" and m in auditors]
         if not asked or round_.outcome is not None:
@@ -122,7 +120,4 @@ async def demonstrate(workers: Workers, simulation: Simulation, stop: asyncio.Ev
         except LikewiseError:  # another process may have been faster; the next step shows
             LOG.exception("The demonstration stumbled; it goes on.")
             busy = False
-        try:
-            await asyncio.wait_for(stop.wait(), 0.001 if busy else 1.0)
-        except TimeoutError:
-            continue
+        await pause(stop, 0.001 if busy else 1.0)

@@ -57,11 +57,8 @@ class Scoped(Generic[V]):
         """Return the same task, done with the value, in whatever thread it is called."""
 
         def act(worker: W) -> T:
-            before = self._value.set(value)
-            try:
+            with self.within(value):
                 return task(worker)
-            finally:
-                self._value.reset(before)
 
         return act
 

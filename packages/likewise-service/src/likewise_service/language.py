@@ -155,7 +155,6 @@ def chosen(cookies: Mapping[str, str], accepted: str) -> str:
 
 
 def keep(store: Store, owner: str, language: str) -> None:
-    """Keep the language that the owner of a token has chosen."""
     row = {"key": f"language:{owner}"}
     with store.changing() as connection:
         connection.execute(db.meta.delete().where(db.meta.c.key == row["key"]))
@@ -163,7 +162,6 @@ def keep(store: Store, owner: str, language: str) -> None:
 
 
 def kept(store: Store, owner: str) -> str | None:
-    """Return the language that the owner of a token has chosen, if they have."""
     query = sa.select(db.meta.c.value).where(db.meta.c.key == f"language:{owner}")
     with store.reading() as connection:
         language = connection.execute(query).scalar()

@@ -179,7 +179,6 @@ class GuardedProtocol(HttpToolsProtocol):
     config: Config
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Accept a connection, or close it if there are too many."""
         full = len(self.connections) >= most_connections(self.config.settings)
         if full and not self._end_slowest():
             self._rejected = True
@@ -193,7 +192,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self.data_received(self._received)
 
     def data_received(self, data: bytes) -> None:
-        """Receive data, unless it begins a request for another process."""
         if self._passed_on(data):
             return
         super().data_received(data)
@@ -246,7 +244,6 @@ class GuardedProtocol(HttpToolsProtocol):
             self.config.peers.take(loop, self._take)
 
     def _take(self, connection: socket.socket, data: bytes) -> None:
-        """Continue a connection that another process accepted."""
         connection.setblocking(False)
 
         def protocol() -> GuardedProtocol:
@@ -417,7 +414,6 @@ class JoinedLines(logging.StreamHandler):  # type: ignore[type-arg] # which it t
 
 
 def log_as_json() -> None:
-    """Write all logs of this process to standard error, as JSON lines."""
     # No line holds these, so that none has to look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None  # as Python's documentation has it

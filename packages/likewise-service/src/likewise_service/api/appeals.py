@@ -16,7 +16,7 @@ from likewise_service.dockets import appeals
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Payload, features_of
+from likewise_service.ledger.records import Payload, features_of, words_in
 
 router = deps.api_router("/v1/dockets/{docket}", "appeals")
 
@@ -79,7 +79,6 @@ def appeal_list(
 
 
 def _recorded(docket: Docket, after: int) -> Iterable[kinds.Appeal]:
-    """Yield all appeals of a ledger after a record."""
     while True:
         with docket.looking() as view:
             page = view.records(after, limit=100, kind=kinds.AppealOpened.kind)
@@ -108,13 +107,13 @@ def appeal_responses(
             responses.AppealResponse, appeal,
             decision=_decision(rounds[appeal.id].decisions[appeal.person]),
             stands=rounds[appeal.id].stands(appeal.person),
-            text=_text(payloads.get(appeal.content)),
+            text=words_in(payloads, appeal.content),
             corrections=_corrections(
                 docket, payloads.get(appeal.content),
                 payloads.get(rounds[appeal.id].people[appeal.person] or ""),
             ),
             again=None if appeal.again is None else _decision(appeal.again),
-            reason=_text(payloads.get(appeal.reason or "")), receipt=receipt,
+            reason=words_in(payloads, appeal.reason), receipt=receipt,
         )
         for appeal in listed
     ]  # fmt: skip
@@ -122,10 +121,6 @@ def appeal_responses(
 
 def _decision(decision: Decision | kinds.Redecided) -> responses.AppealDecision:
     return responses.AppealDecision(decision.approved, from_units(decision.score))
-
-
-def _text(payload: Payload | None) -> str | None:
-    return None if payload is None else payload.content.get("text")
 
 
 def _corrections(

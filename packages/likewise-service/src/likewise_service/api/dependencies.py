@@ -101,12 +101,10 @@ BEARER = Bearer(auto_error=False, description="A token that the operator gave yo
 
 
 def operation_id(route: APIRoute) -> str:
-    """Name a route in the schema by its function."""
     return route.name
 
 
 def api_router(prefix: str, tag: str) -> APIRouter:
-    """Return a router whose routes all need a token."""
     return APIRouter(
         prefix=prefix, tags=[tag], responses=errors.DOCUMENTED, dependencies=[Security(BEARER)],
         generate_unique_id_function=operation_id, route_class=ApiRoute,
@@ -139,17 +137,23 @@ SAFE = ("GET", "HEAD")
 
 
 @dataclass(frozen=True)
-class DocketAccess:
-    """A caller, and a docket that the caller may use; ``writes`` tells what for."""
+class Access:
+    """A caller of an app."""
 
     caller: Identity
-    docket: str
     app: AppContext
-    writes: bool
 
     @property
     def actor(self) -> kinds.Actor:
         return self.caller.actor
+
+
+@dataclass(frozen=True)
+class DocketAccess(Access):
+    """A caller, and a docket that the caller may use; ``writes`` tells what for."""
+
+    docket: str
+    writes: bool
 
     @property
     def sees_panel(self) -> bool:
@@ -185,9 +189,9 @@ def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
     return caller
 
 
-def _caller(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
-    async def check(request: Request) -> Identity:
-        return _checked(request, roles)
+def _caller(*roles: Role) -> Callable[[Request], Awaitable[Access]]:
+    async def check(request: Request) -> Access:
+        return Access(_checked(request, roles), await app_context(request))
 
     return check
 
@@ -202,7 +206,7 @@ def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAcc
                 f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
                 f"of this docket.",
             )  # fmt: skip
-        return DocketAccess(caller, docket, await app_context(request), request.method not in SAFE)
+        return DocketAccess(caller, await app_context(request), docket, request.method not in SAFE)
 
     return check
 
@@ -222,9 +226,9 @@ def caller_adds(kind: type[kinds.Body]) -> Any:
 
 
 _SUPERVISORS = tuple(role for role in ROLES if role in kinds.SUPERVISORS)
-AnyCaller = Annotated[Identity, Depends(_caller(*ROLES))]
-OperatorCaller = Annotated[Identity, Depends(_caller("operator"))]
-SupervisorCaller = Annotated[Identity, Depends(_caller(*_SUPERVISORS))]
+AnyCaller = Annotated[Access, Depends(_caller(*ROLES))]
+OperatorCaller = Annotated[Access, Depends(_caller("operator"))]
+SupervisorCaller = Annotated[Access, Depends(_caller(*_SUPERVISORS))]
 
 AnyAccess = Annotated[DocketAccess, Depends(_access(*ROLES))]
 ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regulator"))]

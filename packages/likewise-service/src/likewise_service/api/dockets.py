@@ -11,7 +11,6 @@ from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import Written, fill, receipt_response
 from likewise_service.auth.tokens import (
-    Identity,
     Role,
     check_member,
     create_token,
@@ -24,7 +23,6 @@ from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.kinds import acting
-from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
 router = deps.api_router("/v1/dockets", "dockets")
@@ -107,17 +105,6 @@ class RevealBody(deps.Body):
     docket: Annotated[str, Field(max_length=64)]
 
 
-def docket_list(
-    store: Store, *, after: str, limit: int, contains: str = "", only: str | None = None
-) -> responses.DocketList:
-    """Return a page of the dockets, by name."""
-    rows = store.listed(after, limit + 1, contains=contains, only=only)
-    listed = [
-        responses.DocketSummary(name, spec["title"], spec["shadow"]) for name, spec in rows[:limit]
-    ]
-    return responses.DocketList(listed, listed[-1].name if len(rows) > limit else None)
-
-
 def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketResponse:
     """Return a docket's settings; auditors do not learn of features that are hidden from them."""
     projection, settings = docket.projection, docket.projection.settings
@@ -153,34 +140,42 @@ PartOfName = Annotated[
 
 @router.get("")
 async def list_dockets(
-    caller: deps.AnyCaller, app: deps.App, after: AfterDocket = "", limit: deps.Limit = 100,
+    access: deps.AnyCaller, after: AfterDocket = "", limit: deps.Limit = 100,
     contains: PartOfName = "",
 ) -> responses.DocketList:  # fmt: skip
     """List the dockets that your token may use, by name."""
-    return await asyncio.to_thread(
-        docket_list, app.store, after=after, limit=limit, contains=contains, only=caller.docket
-    )
+
+    def listed() -> responses.DocketList:
+        only = access.caller.docket
+        rows = access.app.store.listed(after, limit + 1, contains=contains, only=only)
+        page = [
+            responses.DocketSummary(name, spec["title"], spec["shadow"])
+            for name, spec in rows[:limit]
+        ]
+        return responses.DocketList(page, page[-1].name if len(rows) > limit else None)
+
+    return await asyncio.to_thread(listed)
 
 
 @router.post("", status_code=201)
 async def create_docket(
-    body: DocketBody,
-    caller: Annotated[Identity, deps.caller_adds(kinds.DocketOpened)],
-    app: deps.App,
+    body: DocketBody, access: Annotated[deps.Access, deps.caller_adds(kinds.DocketOpened)]
 ) -> responses.DocketResponse:
     """Begin a docket. Its settings stay as they are, except for members and rule."""
 
     def create() -> None:
         spec = DocketSpec.from_hand(body.model_dump(exclude={"name"}))
-        check_size(app.settings, spec)
-        with acting(caller.actor):
-            rounds.open_docket(app.store, body.name, spec)
+        _check_size(access.app.settings, spec)
+        with acting(access.actor):
+            rounds.open_docket(access.app.store, body.name, spec)
 
     await asyncio.to_thread(create)
-    return await app.workers.run(body.name, lambda w: docket_response(w.docket, all_features=True))
+    return await access.app.workers.run(
+        body.name, lambda w: docket_response(w.docket, all_features=True)
+    )
 
 
-def check_size(settings: Settings, spec: DocketSpec) -> None:
+def _check_size(settings: Settings, spec: DocketSpec) -> None:
     """Refuse a docket whose rounds would be larger than a request may be."""
     k, features = spec.learner["k"], len(spec.learner["hypotheses"]["schema"]["features"])
     if k > settings.people_limit or features > settings.feature_limit:
@@ -305,16 +300,9 @@ class TokenBody(deps.Body):
 
 
 @tokens.get("/me")
-async def who_am_i(caller: deps.AnyCaller) -> responses.TokenResponse:
+async def who_am_i(access: deps.AnyCaller) -> responses.TokenResponse:
     """Return the owner of your token."""
-    return fill(responses.TokenResponse, caller)
-
-
-def token_list(store: Store, *, after: str, limit: int, docket: str | None) -> responses.TokenList:
-    """Return a page of the tokens, the oldest first."""
-    owners = list_tokens(store, after=after, limit=limit + 1, docket=docket)
-    listed = [fill(responses.TokenResponse, owner) for owner in owners[:limit]]
-    return responses.TokenList(listed, listed[-1].id if len(owners) > limit else None)
+    return fill(responses.TokenResponse, access.caller)
 
 
 AfterToken = Annotated[
@@ -324,30 +312,28 @@ AfterToken = Annotated[
 
 @tokens.get("/tokens")
 async def get_tokens(
-    _: deps.OperatorCaller, app: deps.App, after: AfterToken = "", limit: deps.Limit = 100,
+    access: deps.OperatorCaller, after: AfterToken = "", limit: deps.Limit = 100,
     docket: deps.OfDocket = None,
 ) -> responses.TokenList:  # fmt: skip
     """List tokens, revoked ones too, the oldest first; the tokens themselves are not shown."""
-    return await asyncio.to_thread(token_list, app.store, after=after, limit=limit, docket=docket)
+    owners = await asyncio.to_thread(
+        list_tokens, access.app.store, after=after, limit=limit + 1, docket=docket
+    )
+    listed = [fill(responses.TokenResponse, owner) for owner in owners[:limit]]
+    return responses.TokenList(listed, listed[-1].id if len(owners) > limit else None)
 
 
 @tokens.post("/tokens", status_code=201)
 async def new_token(
-    body: TokenBody, caller: Annotated[Identity, deps.caller_adds(kinds.TokenIssued)], app: deps.App
+    body: TokenBody, access: Annotated[deps.Access, deps.caller_adds(kinds.TokenIssued)]
 ) -> responses.NewToken:
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
-    return await issue_token(app, caller.actor, body)
-
-
-async def issue_token(
-    app: deps.AppContext, actor: kinds.Actor, body: TokenBody
-) -> responses.NewToken:
-    """Create a token in somebody's name."""
+    app = access.app
     if body.docket is not None:
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
         if body.role == "auditor":
             check_member(body.name, body.docket, members)
-    with acting(actor):
+    with acting(access.actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket
         )
@@ -356,18 +342,9 @@ async def issue_token(
 
 @tokens.delete("/tokens/{token_id}")
 async def delete_token(
-    token_id: TokenId,
-    caller: Annotated[Identity, deps.caller_adds(kinds.TokenEnded)],
-    app: deps.App,
+    token_id: TokenId, access: Annotated[deps.Access, deps.caller_adds(kinds.TokenEnded)]
 ) -> responses.TokenResponse:
     """Revoke a token."""
-    return await end_token(app, caller.actor, token_id)
-
-
-async def end_token(
-    app: deps.AppContext, actor: kinds.Actor, token_id: str
-) -> responses.TokenResponse:
-    """Revoke a token in somebody's name."""
-    with acting(actor):
-        identity = await asyncio.to_thread(revoke_token, app.store, token_id)
+    with acting(access.actor):
+        identity = await asyncio.to_thread(revoke_token, access.app.store, token_id)
     return fill(responses.TokenResponse, identity)

@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import from_units
+from likewise.panel.objections import Pair
 from likewise_client.responses import (
     CommentResponse,
     ObjectionResponse,
@@ -26,10 +27,11 @@ from likewise_client.responses import (
 )
 from likewise_service.auth.tokens import TooMany
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.round import Round
 from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
 from likewise_service.ledger.kinds import Comment, Objection
 from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import LedgerBroken, Payload
+from likewise_service.ledger.records import LedgerBroken, words_in
 
 T = TypeVar("T", bound=Response)
 
@@ -63,26 +65,27 @@ def written(receipt: Checkpoint) -> Written:
     return Written(receipt_response(receipt))
 
 
-def objection_response(
-    member: str, pair: tuple[str, str], objection: Objection, payloads: Mapping[str, Payload]
-) -> ObjectionResponse:
-    """Return an objection with the text of its reason, unless there was none or it was erased."""
-    payload = None if objection.reason is None else payloads.get(objection.reason)
-    text = None if payload is None else str(payload.content["text"])
-    limit = None if objection.limit is None else from_units(objection.limit)
-    return ObjectionResponse(*pair, member, text, limit)
+def objection_responses(
+    docket: Docket, round_: Round, objections: Mapping[str, Mapping[Pair, Objection]],
+    aliases: Mapping[str, str] | None = None,
+) -> list[ObjectionResponse]:  # fmt: skip
+    """Return members' objections with the words of reasons; ``aliases`` are names to use."""
+    names = {person: person for person in round_.people} if aliases is None else aliases
+    payloads = docket.payloads(o.reason for pairs in objections.values() for o in pairs.values())
+    return [
+        ObjectionResponse(
+            names[over], names[under], member, words_in(payloads, objection.reason),
+            None if objection.limit is None else from_units(objection.limit),
+        )
+        for member, pairs in objections.items()
+        for pair, objection in pairs.items()
+        for over, under in [round_.favoured_first(pair)]
+    ]  # fmt: skip
 
 
 def comment_responses(docket: Docket, comments: Sequence[Comment]) -> list[CommentResponse]:
-    """Return comments with their words, unless these were erased."""
     payloads = docket.payloads(comment.digest for comment in comments)
-    return [
-        CommentResponse(
-            comment.member, None if payload is None else str(payload.content["text"]), comment.at
-        )
-        for comment in comments
-        for payload in [payloads.get(comment.digest)]
-    ]
+    return [CommentResponse(c.member, words_in(payloads, c.digest), c.at) for c in comments]
 
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
@@ -320,10 +323,7 @@ def _drop_dead_processes(folder: Path) -> None:
 
 
 def _docket_numbers(dockets: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
-    """Yield the numbers of dockets, whose names need no escaping.
-
-    Written here: the library takes twenty times as long, and there may be thousands of dockets.
-    """
+    """Yield numbers by names that need no escaping: the library takes twenty times as long."""
     for name, description in DOCKETS.items():
         yield f"# HELP likewise_{name} {description}\n# TYPE likewise_{name} gauge\n"
         for docket, numbers in dockets.items():

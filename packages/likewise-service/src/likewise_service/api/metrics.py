@@ -169,7 +169,6 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
 
 
 def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
-    """Return a page of the members, by name."""
     everybody = measure(worker, with_panel=True).members or []
     members = sorted((m for m in everybody if m.member > after), key=lambda m: m.member)
     page = members[:limit]

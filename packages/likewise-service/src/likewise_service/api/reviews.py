@@ -19,7 +19,7 @@ from likewise_service.api.errors import (
     Written,
     comment_responses,
     fill,
-    objection_response,
+    objection_responses,
     receipt_response,
     written,
 )
@@ -118,7 +118,6 @@ def review_response(
     round_, aliases, objections = review.round, review.aliases, review.target.objections
     features, values = docket.schema.features, _values(docket, round_)
     people = {person: Described.of(features, values[person]) for person in aliases}
-    payloads = docket.payloads(objection.reason for objection in objections.values())
     settings, outcome = docket.projection.settings, review.target.outcome if review.ended else None
     return fill(
         responses.ReviewResponse,
@@ -144,13 +143,7 @@ def review_response(
             )
             for over, under, gap in review.target.pairs
         ],
-        objections=[
-            objection_response(
-                review.target.member, (aliases[over], aliases[under]), objection, payloads
-            )
-            for pair, objection in objections.items()
-            for over, under in [round_.favoured_first(pair)]
-        ],
+        objections=objection_responses(docket, round_, {review.seat.member: objections}, aliases),
         outcome=None if outcome is None else outcome.outcome,
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
@@ -184,7 +177,6 @@ class Described(NamedTuple):
 
 
 def facts(features: Sequence[Feature], person: Described) -> list[responses.Fact]:
-    """Return a person's visible features in words."""
     pairs = zip(features, person.words, strict=False)
     return [responses.Fact(f.name, f.title, word) for f, word in pairs if f.visible]
 

@@ -14,7 +14,7 @@ from likewise_service.api.errors import (
     Written,
     comment_responses,
     fill,
-    objection_response,
+    objection_responses,
     receipt_response,
 )
 from likewise_service.dockets import rounds
@@ -27,6 +27,7 @@ from likewise_service.ledger import kinds
 router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
+OPEN = ("arriving", "in audit", "awaiting labels")
 Outcome = Literal["report", "quiet", "unaudited"]
 # The most rounds that are looked through for those that have something, a page.
 LOOKED_THROUGH = 500
@@ -88,7 +89,8 @@ def round_list(
     history, looked, page = iter(projection.open_rounds()), 0, list[Round]()
     if status in (None, "closed"):
         history = projection.history(after)
-    rounds_ = (r for r in history if r.number > after and _matches(r, status))
+    statuses = OPEN if status == "open" else (status,)
+    rounds_ = (r for r in history if r.number > after and (not status or r.status in statuses))
     for looked, round_ in enumerate(rounds_, start=1):
         if len(page) == limit or looked > LOOKED_THROUGH:
             following = round_.number - 1
@@ -98,10 +100,6 @@ def round_list(
     else:
         following = None
     return responses.RoundList([_summary(docket, r, with_panel) for r in page], following)
-
-
-def _matches(round_: Round, status: str | None) -> bool:
-    return status in (None, round_.status) or (status == "open" and round_.status != "closed")
 
 
 def _summary(docket: Docket, round_: Round, with_panel: bool) -> responses.RoundSummary:
@@ -137,20 +135,10 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
         },
         missing=list(awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
-        objections=_objections(docket, round_) if with_panel else None,
+        objections=objection_responses(docket, round_, round_.objections) if with_panel else None,
         comments=comment_responses(docket, round_.comments) if with_panel else None,
         receipt=receipt_response(docket.receipt()),
     )
-
-
-def _objections(docket: Docket, round_: Round) -> list[responses.ObjectionResponse]:
-    members = round_.objections.items()
-    payloads = docket.payloads(o.reason for _, pairs in members for o in pairs.values())
-    return [
-        objection_response(member, round_.favoured_first(pair), objection, payloads)
-        for member, pairs in members
-        for pair, objection in pairs.items()
-    ]
 
 
 def _applicants(

@@ -44,15 +44,12 @@ class Session(NamedTuple):
     subject: str = ""
 
     @property
-    def signed_in(self) -> SignedIn:
+    def actor(self) -> Actor:
         identity, issuer, subject = self.identity, self.issuer or None, self.subject or None
-        return SignedIn(
+        signed_in = SignedIn(
             self.id, identity.id, identity.role, identity.name, issuer, subject, self.expires
         )
-
-    @property
-    def actor(self) -> Actor:
-        return Actor.introduced(self.identity.issued, self.signed_in)
+        return Actor.introduced(identity.issued, signed_in)
 
 
 UNKNOWN = N_(
@@ -247,7 +244,6 @@ class Attempt(NamedTuple):
 
     @classmethod
     def read(cls, cookie: str) -> Attempt | None:
-        """Parse a cookie; return None if it holds no attempt."""
         parts = cookie.split(".")
         return cls(*parts) if len(parts) == 3 and all(len(p) == 43 for p in parts) else None
 
@@ -261,7 +257,6 @@ class Provider:
         self._fetched_again = -math.inf
 
     def address(self, attempt: Attempt, back: str) -> str:
-        """Return the provider's page to which the browser is sent."""
         return str(
             prepare_grant_uri(
                 self._endpoint("authorization_endpoint"), client_id=self.client_id,
@@ -273,7 +268,6 @@ class Provider:
         )  # fmt: skip
 
     def claims(self, attempt: Attempt, code: str, back: str) -> Mapping[str, Any]:
-        """Return the claims about a person who came back with a code."""
         form = {
             "grant_type": "authorization_code", "code": code, "redirect_uri": back,
             "code_verifier": attempt.verifier,
@@ -397,7 +391,6 @@ def _safe(url: str) -> bool:
 
 
 def provider_from(settings: Settings) -> Provider | None:
-    """Return the provider that the settings name; None without one."""
     if not settings.oidc_issuer:
         return None
     if not settings.oidc_client_id:

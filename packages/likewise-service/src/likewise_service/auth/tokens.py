@@ -147,7 +147,6 @@ class TokenCache:
         return cls._of_stores[store]
 
     async def find(self, token: str) -> Identity | None:
-        """Return the owner of a token, as it was recognised now or a moment ago."""
         digest = _hash(token)
         expires, identity = self._entries.get(digest, (0.0, None))
         if expires > time.monotonic():
@@ -182,10 +181,7 @@ class TokenCache:
 def list_tokens(
     store: Store, *, after: str = "", limit: int | None = None, docket: str | None = None
 ) -> list[Identity]:
-    """List identities, the oldest first, including revoked ones.
-
-    ``after`` is the id of the last one of the page before; with ``docket`` those that concern it.
-    """
+    """List identities behind the id ``after``, the oldest first, revoked ones too."""
     query = sa.select(tokens).order_by(tokens.c.created, tokens.c.id).limit(limit)
     with store.reading() as connection:
         if after:

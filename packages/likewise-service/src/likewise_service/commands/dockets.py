@@ -311,7 +311,6 @@ def upgrade(database: str) -> None:
     All of it happens, or nothing; running it again does no harm. Stop the servers and copy the
     database first.
     """
-    serve.check_driver(database)
     from likewise_service.ledger.store import Store
     from likewise_service.settings import database_url
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,14 +50,6 @@ PORT = click.option(
 )  # fmt: skip
 
 
-def check_driver(database: str) -> None:
-    """Say how to install the driver of PostgreSQL where it is needed and missing."""
-    if database.startswith("postgresql") and importlib.util.find_spec("psycopg") is None:
-        raise click.ClickException(
-            "PostgreSQL needs psycopg. Install it with: pip install 'likewise-service[postgres]'"
-        )
-
-
 @contextmanager
 def opened_store(
     database: str, *, begin: bool = False, notes: bool = True, writer: str = ""
@@ -69,26 +60,14 @@ def opened_store(
     find an empty one. The standard error of a server is its log, which ``notes`` would spoil. With
     the address of a ``writer`` the store is only read.
     """
-    check_driver(database)
-    import sqlalchemy as sa
-
     from likewise_service.ledger.store import Store
     from likewise_service.settings import Settings, database_url
 
-    try:
-        key = Settings().installation_key
-        store = Store.open(database_url(database), create=begin, key=key, writer=writer)
-    except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
-        raise click.ClickException(
-            f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
-            f"address right, is the server running, and is the folder there?"
-        ) from error
-    try:
+    key, url = Settings().installation_key, database_url(database)
+    with closing(Store.open(url, create=begin, key=key, writer=writer)) as store:
         if store.begun and notes:
             note(f"{store.where} was empty; a new store begins there.")
         yield store
-    finally:
-        store.close()
 
 
 def write_new(path: Path, text: str, mode: int = 0o600) -> None:
@@ -120,7 +99,6 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     LIKEWISE_RATE and the other settings of likewise_service.settings. There is no encryption here:
     put a proxy with TLS before it, if others are to reach it.
     """
-    check_driver(database)
     from likewise_service import server
     from likewise_service.ledger.store import fold_log_of
     from likewise_service.settings import Settings
@@ -153,7 +131,6 @@ ANCHORED = (
 
 
 def _greet(settings: Settings, address: str) -> None:
-    """Print the address, and at the first start the operator's token."""
     from likewise_service.auth.tokens import create_token, first_operator, list_tokens, revoke_token
 
     writer = settings.writer

@@ -33,10 +33,7 @@ def open_appeal(
     docket: Docket, round_id: str, person: str, text: str | None = None,
     corrections: Mapping[str, Any] | None = None, key: str | None = None,
 ) -> tuple[kinds.Appeal, Checkpoint]:  # fmt: skip
-    """Open an appeal with an applicant's words, with values that correct their features, or both.
-
-    A request that is sent again with the same ``key`` gets the same appeal.
-    """
+    """Open an appeal with words, corrected features or both; the same ``key`` gets the same."""
     with docket.unit_of_work() as work:
         round_ = decided_round(work, round_id, person)
         name = _name(work, key, round_id, person)
@@ -105,14 +102,19 @@ def _open(work: UnitOfWork, round_: Round, person: str, name: str, content: Payl
             f"The appeal {pending.id} of {person!r} is not decided yet. Wait for it, or withdraw "
             f"it first.",
         )  # fmt: skip
-    corrects, again = "features" in content.content, None
-    kept = work.transaction.policy(round_.id)
-    if corrects and kept is not None:
-        policy = PastPolicy.of(round_, person, KeptPolicy.parse(kept), work.state.learner)
-        again = policy.decide(features_of(content.content))
+    corrects, policy = "features" in content.content, _policy(work, round_, person)
+    again = policy.decide(features_of(content.content)) if corrects and policy else None
     due = later(work.at, DAY * work.projection.appeal_days)
     digest = work.keep(content)
     work.add(kinds.AppealOpened(round_.id, person, name, digest, corrects, again, due))
+
+
+def _policy(work: UnitOfWork, round_: Round, person: str) -> PastPolicy | None:
+    """Return the policy that decided; None where it is not kept, or the institution decides."""
+    kept = work.transaction.policy(round_.id)
+    if kept is None:
+        return None
+    return PastPolicy.of(round_, person, KeptPolicy.parse(kept), work.state.learner)
 
 
 def _appeal(work: UnitOfWork, name: str) -> kinds.Appeal:
@@ -179,7 +181,6 @@ def _check_reviewer(work: UnitOfWork, appeal: kinds.Appeal, reviewer: str) -> No
 
 @command
 def withdraw_appeal(work: UnitOfWork, name: str) -> None:
-    """Record that the applicant takes the appeal back."""
     work.add(kinds.AppealWithdrawn(*_named(_appeal(work, name))))
 
 
@@ -220,7 +221,6 @@ LONGEST_DAYS = 366.0
 
 
 def notices_of(docket: Docket) -> kinds.NoticesSet:
-    """Return the texts that are in force, and the days."""
     return docket.projection.notices or DEFAULT_NOTICES
 
 
@@ -240,7 +240,6 @@ def set_notices(work: UnitOfWork, before: str, after: str, days: float) -> None:
 
 
 def _template_fault(name: str, text: str) -> str:
-    """Return why a template cannot be used, or nothing."""
     template, allowed = Template(text), WORDS[name]
     listed = ", ".join(f"${word}" for word in sorted(allowed))
     if not 0 < len(text) <= LONGEST_TEXT:
@@ -321,12 +320,13 @@ def principal_reasons(
     """
     source, digest = _decider(round_, person)
     payload = work.transaction.payloads([digest or ""]).get(digest or "")
-    if payload is None:
-        named = []
-    elif source == "policy":
-        named = _policy_reasons(work, round_, person, features_of(payload.content))
-    else:
+    policy, named = _policy(work, round_, person), list[str]()
+    if payload is not None and source != "policy":
         named = [str(payload.content["text"])]
+    elif payload is not None and policy is not None:
+        with speaking("en"):  # whatever the language of whoever asks: it is recorded
+            reasons = policy.reasons(features_of(payload.content))
+            named = rejection(round_.decisions[person].score, reasons)
     if bool(named) == bool(own) or len(own) > NAMED:
         raise ServiceError(
             "wrong-reasons", 422,
@@ -344,15 +344,3 @@ def _decider(round_: Round, person: str) -> tuple[str, str | None]:
     if person in round_.overrides:
         return "overrode", round_.explanations.get(person)
     return "policy", round_.people[person]
-
-
-def _policy_reasons(
-    work: UnitOfWork, round_: Round, person: str, features: tuple[float, ...]
-) -> list[str]:
-    """Return the policy's reasons; none where it is not kept, as where the institution decides."""
-    kept = work.transaction.policy(round_.id)
-    if kept is None:
-        return []
-    policy = PastPolicy.of(round_, person, KeptPolicy.parse(kept), work.state.learner)
-    with speaking("en"):  # whatever the language of whoever asks: it is recorded
-        return rejection(round_.decisions[person].score, policy.reasons(features))

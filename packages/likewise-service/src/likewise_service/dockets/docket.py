@@ -51,7 +51,7 @@ class UnitOfWork:
 
     ``projection`` is as it was when the command began; ``state``, ``turns`` and :meth:`round`
     follow the records. All of them have the same time, ``at``; ``clock`` is the machine's own.
-    ``trees`` are those of the ledger, after each record.
+    ``added`` are the records, with the learner and the ledger's tree after each.
     """
 
     def __init__(self, docket: Docket, transaction: Transaction) -> None:
@@ -61,9 +61,7 @@ class UnitOfWork:
         self.actor, self.clock = kinds.current_actor(), docket.clock()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at = max(docket.moment(), self.projection.at)
-        self.added: list[tuple[Record, kinds.Body]] = []
-        self.trees: list[Tree] = []
-        self.states: list[State] = []
+        self.added: list[tuple[Record, kinds.Body, State, Tree]] = []
         self._contents: kinds.Contents = {}
         self._rounds: dict[str, Round] = {}
 
@@ -124,18 +122,15 @@ class UnitOfWork:
 
     def _keep_policy(self, round_id: str) -> None:
         """Keep the policy of a round that opens, unless it is large."""
-        counts = self.projection.counts
         if round_id not in self.projection.opened:
-            content = KeptPolicy.of(self.state.open[round_id], counts).dump()
+            content = KeptPolicy.of(self.state.open[round_id], self.projection.counts).dump()
             if len(content) <= LARGEST_POLICY:
                 self.transaction.keep_policy(round_id, content)
 
     def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> Record:
-        by = self.actor.id if actor is None else actor.id
+        by = (actor or self.actor).id
         record = self.transaction.append(*kinds.write_body(body), self.at, by)
-        self.added.append((record, body))
-        self.trees.append(self.transaction.tree)
-        self.states.append(self.state)
+        self.added.append((record, body, self.state, self.transaction.tree))
         return record
 
     def reason(self, words: str | None, salt: bytes | None = None) -> Payload | None:
@@ -199,27 +194,26 @@ FORMAT = "likewise-snapshot/5"
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
 UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
+COUNTED = ("rounds", "looked_at", "pairs_shown", "members_asked", "member_pairs", "appeals")
 _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
     """Return the numbers that are kept beside the ledger, for those who do not open the docket."""
+    unseen = unseen_reports(state)
     return {
-        "rounds": projection.counts["rounds"],
+        **{name: projection.counts[name] for name in COUNTED},
         "open_rounds": len(projection.opened),
         "reports": state.reports,
         "missing_labels": state.missing,
         "lam": state.lam,
-        "looked_at": projection.counts["looked_at"],
-        "pairs_shown": projection.counts["pairs_shown"],
-        "members_asked": projection.counts["members_asked"],
-        "member_pairs": projection.counts["member_pairs"],
-        "appeals": projection.counts["appeals"],
         "open_appeals": len(projection.appeals),
         "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
         "late_appeals": projection.counts["appeals_late"],
         **_anchored(projection),
-        **{f"unseen_reports{end}": value for end, value in _unseen(state).items()},
+        "unseen_reports": unseen.estimate,
+        "unseen_reports_low": unseen.low,
+        "unseen_reports_high": unseen.high,
     }
 
 
@@ -234,11 +228,6 @@ def _anchored(projection: Projection) -> dict[str, float]:
         "anchored_time_seconds": parse(fixed).timestamp() if fixed else 0.0,
         "ledger_time_seconds": parse(projection.at).timestamp() if projection.at else 0.0,
     }
-
-
-def _unseen(state: State) -> dict[str, float]:
-    unseen = unseen_reports(state)
-    return {"": unseen.estimate, "_low": unseen.low, "_high": unseen.high}
 
 
 def sealed_snapshot(docket: str, tree: Tree, content: Any, key: signatures.PrivateKey) -> bytes:
@@ -260,50 +249,6 @@ def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> An
     if not any(key.verifies("snapshot", statement, signature.decode("ascii")) for key in public):
         raise LikewiseError("it is not signed by this installation's key: it was changed.")
     return json.loads(zlib.decompress(compressed))
-
-
-def restore(
-    view: LedgerView, projection: Projection, seating: reviews.Seating, keys: Keyring
-) -> tuple[Tree, State] | None:
-    """Start from the newest snapshot that fits; return its tree and state, None if there is none.
-
-    The projection and the seating must be new; where None comes back, they have to be made anew.
-    """
-    snapshot = view.newest_snapshot()
-    if snapshot is None:
-        return None
-    tree, stored = snapshot
-    try:
-        content = opened_snapshot(view.docket, tree, stored, keys)
-        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
-            return None
-        return tree, _restored(view, projection, seating, tree.size, content)
-    except UNFIT as error:
-        context = {"docket": view.docket, "record": tree.size, "why": str(error)}
-        LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
-        return None
-
-
-def _restored(
-    view: LedgerView,
-    projection: Projection,
-    seating: reviews.Seating,
-    seq: int,
-    content: dict[str, Any],
-) -> State:
-    for record in consecutive(view.docket, view.records(0, 1)):
-        projection.take(record, kinds.read_body(record))
-    if begun := content["learner_from"]:
-        for record in view.records(begun - 1, begun):
-            projection.take(record, kinds.read_body(record))
-    [last] = view.records(seq - 1, seq)
-    vars(projection).update(vars(_STANDING.validate_python(content)), head=last.head)
-    records = view.records_of([name for name, _, _ in content["opened"]], seq)
-    for name, number, opened in content["opened"]:
-        round_ = Round(name, number, opened, projection.settings.sensitivity)
-        projection.opened[name] = folded(round_, records[name])
-    seating.restore(_MEMBERS.validate_python(content["seating"]))
-    return state_files.parse_state(content["state"].encode(), "a snapshot")
 
 
 # The number of records that are read at once.
@@ -334,6 +279,7 @@ class Docket:
         self.clock = clock
         self._clock = LedgerClock(lambda: self.clock())  # noqa: PLW0108 - it can be set anew
         self._turn = threading.RLock()
+        self._until: int | None = None  # the last record to read, where that is not the last one
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._receipts: dict[tuple[Tree, str], Checkpoint] = {}
@@ -403,7 +349,6 @@ class Docket:
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
     def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
-        """Return a tree of this docket, signed."""
         key = self.key() if key is None else key
         same = (tree, key.public.text)
         if same not in self._receipts:
@@ -507,8 +452,7 @@ class Docket:
         """Take in a command's records, now that none of them can be refused any more."""
         try:
             with self.archive.recording(transaction):
-                after = zip(work.added, work.states, work.trees, strict=True)
-                for (record, body), state, tree in after:
+                for record, body, state, tree in work.added:
                     self._take(record, body, state, tree)
                     if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
                         isinstance(body, kinds.RoundSealed) and body.at_once
@@ -518,7 +462,7 @@ class Docket:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
         self._state, self.projection.turns = work.state, work.turns
-        if any(isinstance(body, kinds.Erased) for _, body in work.added):
+        if any(isinstance(body, kinds.Erased) for _, body, _, _ in work.added):
             transaction.drop_snapshots()
             self._snapshot = 0
 
@@ -573,18 +517,42 @@ class Docket:
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        restored = restore(view, self.projection, self.seating, self.store.keys)
-        if restored is None:
+        """Start from the newest snapshot that fits, if there is one."""
+        tree, stored = view.newest_snapshot() or (Tree(), b"")
+        try:
+            if tree.size:
+                self._restore(view, tree, stored)
+        except UNFIT as error:
             self._forget()
-        else:
-            self.tree, self._state = restored
-            last = view.last_without(UNSEEN, self.tree.size)
-            self._shown = Shown(last.at, view.log(last.seq).tree())
+            context = {"docket": self.name, "record": tree.size, "why": str(error)}
+            sentence = "A snapshot does not fit; the ledger is read instead."
+            LOG.warning(sentence, extra={"said": context})
         self._snapshot = self.projection.head.seq
+
+    def _restore(self, view: LedgerView, tree: Tree, stored: bytes) -> None:
+        content = opened_snapshot(self.name, tree, stored, self.store.keys)
+        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
+            return
+        projection, seq = self.projection, tree.size
+        for record in consecutive(self.name, view.records(0, 1)):
+            projection.take(record, kinds.read_body(record))
+        if begun := content["learner_from"]:
+            for record in view.records(begun - 1, begun):
+                projection.take(record, kinds.read_body(record))
+        [last] = view.records(seq - 1, seq)
+        vars(projection).update(vars(_STANDING.validate_python(content)), head=last.head)
+        records = view.records_of([name for name, _, _ in content["opened"]], seq)
+        for name, number, opened in content["opened"]:
+            round_ = Round(name, number, opened, projection.settings.sensitivity)
+            projection.opened[name] = folded(round_, records[name])
+        self.seating.restore(_MEMBERS.validate_python(content["seating"]))
+        self._state = state_files.parse_state(content["state"].encode(), "a snapshot")
+        seen = view.last_without(UNSEEN, seq)
+        self.tree, self._shown = tree, Shown(seen.at, view.log(seen.seq).tree())
 
     def _read(self, view: LedgerView) -> None:
         surrogates = self._surrogates(view)
-        while records := list(self._page(view)):
+        while records := self._page(view):
             bodies = [kinds.read_body(record) for record in records]
             payloads = view.payloads(
                 digest for body in bodies for digest in body.digests(surrogates) if digest
@@ -619,9 +587,10 @@ class Docket:
     ) -> State:
         return body.advance(self.state, contents, surrogates)
 
-    def _page(self, view: LedgerView) -> Iterator[Record]:
+    def _page(self, view: LedgerView) -> list[Record]:
         seq = self.projection.head.seq
-        return consecutive(self.name, view.records(seq, limit=PAGE), seq)
+        records = view.records(seq, self._until, PAGE)
+        return list(consecutive(self.name, records, seq))
 
 
 P = ParamSpec("P")

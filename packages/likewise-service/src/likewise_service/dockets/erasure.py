@@ -220,7 +220,6 @@ def _closed_by(docket: Docket, moment: str) -> list[str]:
 
 
 def has_periods(store: Store, docket: str) -> bool:
-    """Tell if a docket has a period, without opening it."""
     with store.view(docket) as view:
         records = view.records(kind="retention-set")
     return bool(records) and records[-1].body != {"features": None, "reasons": None}

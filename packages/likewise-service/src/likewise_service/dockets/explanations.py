@@ -49,7 +49,6 @@ class Reason:
 
     @property
     def words(self) -> str:
-        """The reason in the language in use."""
         name = f"{self.title} ({value_words(self.value)})"
         if self.moved == 0 and self.best == 0:
             return _("%(feature)s had no influence.", feature=name)
@@ -98,7 +97,6 @@ class PastPolicy:
 
     @classmethod
     def of(cls, round_: Round, person: str, kept: KeptPolicy, learner: Learner) -> "PastPolicy":
-        """Return the policy that decided on somebody in a round."""
         return cls(learner, kept, round_.number - kept.elsewhere, round_.batch_of(person))
 
     def chances(self, rows: Sequence[Features]) -> list[int]:

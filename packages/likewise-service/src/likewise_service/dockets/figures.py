@@ -137,7 +137,6 @@ class Curves:
             point.gap = gap
 
     def cumulative(self) -> Iterator[Point]:
-        """Return the points with sums over all rounds up to each."""
         return accumulate(self.points, Point.merged)
 
 

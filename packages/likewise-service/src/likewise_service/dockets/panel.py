@@ -67,7 +67,6 @@ def withdraw(
     work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], signed: Signature | None = None, *,
     key: str | None = None,
 ) -> None:  # fmt: skip
-    """Withdraw a member's objection, before the panel closes."""
     target, flagged = _target(work, seat, key, "withdraw"), Pair.of(pair)
     if target is not None and flagged in target.objections:
         sign_act(work, seat, target, "withdraw", signed, flagged)
@@ -192,7 +191,6 @@ def _target(
 
 
 def _check_pair(target: reviews.ReviewTarget, pair: Pair) -> None:
-    """Refuse a pair that the member is not asked about."""
     round_ = target.round
     for person in pair:
         if person not in round_.decisions:
@@ -239,7 +237,6 @@ def leave(work: UnitOfWork, member: str) -> None:
 
 @command
 def set_guidelines(work: UnitOfWork, text: str) -> None:
-    """Record the guidelines that members are given."""
     if not isinstance(text, str) or not 0 < len(text) <= GUIDELINES:
         raise ServiceError(
             "bad-guidelines", 422, f"Guidelines must be text of 1 to {GUIDELINES} characters."
@@ -270,14 +267,12 @@ def set_practice(work: UnitOfWork, pairs: Sequence[Gold]) -> None:
 
 @command
 def add_gold(work: UnitOfWork, pair: Gold) -> None:
-    """Let members practise with one pair more."""
     before, made = work.projection.practice, _gold_pair(work, pair)
     _practise(work, before if made in before else (*before, made))
 
 
 @command
 def remove_gold(work: UnitOfWork, pair_id: str) -> None:
-    """Let members no longer practise with a pair."""
     rest = tuple(pair for pair in work.projection.practice if pair.id != pair_id)
     if rest == work.projection.practice:
         raise ServiceError("no-gold", 404, f"Members practise with no pair {pair_id!r}.")
@@ -309,7 +304,6 @@ def _gold_pair(work: UnitOfWork, pair: Gold) -> kinds.GoldPair:
 
 @command
 def change_rule(work: UnitOfWork, rule: str) -> None:
-    """Change the panel's rule, which must be able to fire."""
     text = spec.checked_panel(tuple(work.projection.members), rule)
     if text != work.projection.rule:
         work.add(kinds.RuleChanged(text))

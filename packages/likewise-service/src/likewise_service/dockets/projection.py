@@ -165,7 +165,6 @@ class Projection(Standing):
         return kinds.APPEAL_DAYS if self.notices is None else self.notices.days
 
     def find(self, round_id: str) -> Round | None:
-        """Return the round of that id, open or closed, or None."""
         return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
 
     def round(self, round_id: str) -> Round:
@@ -205,10 +204,7 @@ class Projection(Standing):
         return f"r{number}"
 
     def take(self, record: Record, body: kinds.Body, lam: float = 0.0) -> Round | None:
-        """Take in the next record; return the round that it is about, as it is now.
-
-        ``lam`` is the multiplier now, for a round that opens.
-        """
+        """Take in the next record; return its round as it is now, with ``lam`` if it opens."""
         try:
             round_ = None
             if isinstance(body, kinds.RoundBody):

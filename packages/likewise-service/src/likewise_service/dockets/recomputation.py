@@ -1,15 +1,13 @@
 """Recomputation: a docket is folded again from its first record, and compared with what it says."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from likewise.learner import fold
 from likewise.learner.evidence import OneSided
 from likewise.learner.state import State
-from likewise_service.dockets.docket import PAGE, UNFIT, Docket, opened_snapshot
+from likewise_service.dockets.docket import UNFIT, Docket, opened_snapshot
 from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Record, consecutive
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import LedgerView
 
@@ -31,7 +29,7 @@ class Recomputation(Docket):
     """
 
     def __init__(self, store: Store, name: str) -> None:
-        self._until, self._scanned = 0, 0
+        self._scanned = 0
         self._erased: dict[tuple[str, str], str | None] = {}
         self.differences: list[int] = []
         self.one_sided: OneSided | None = None
@@ -41,15 +39,16 @@ class Recomputation(Docket):
         """Read at most so many records more, up to the next snapshot; tell if there are more."""
         with self.looking() as view:
             newest, last = view.newest_snapshot(), view.head.seq
-            self._until = min(self.projection.head.seq + count, last)
-            if newest is not None and self.projection.head.seq < newest[0].size <= self._until:
-                self._until = newest[0].size
+            until = min(self.projection.head.seq + count, last)
+            if newest is not None and self.projection.head.seq < newest[0].size <= until:
+                until = newest[0].size
+            self._until = until
             self._read(view)
             # The roots that are kept beside the records, from which proofs are made.
-            self.differences += [self._until] * (view.log(self._until).tree() != self.tree)
+            self.differences += [until] * (view.log(until).tree() != self.tree)
             if newest is not None and newest[0] == self.tree:
-                self.differences += [self._until] * bool(self.compare(newest[1]))
-        return self._until < last
+                self.differences += [until] * bool(self.compare(newest[1]))
+        return until < last
 
     def compare(self, stored: bytes) -> tuple[str, ...]:
         """Return the parts of a snapshot of this record that are not what they should be."""
@@ -63,10 +62,6 @@ class Recomputation(Docket):
 
     def _catch_up(self, view: LedgerView) -> None:
         """Wait until it is told to read."""
-
-    def _page(self, view: LedgerView) -> Iterator[Record]:
-        seq = self.projection.head.seq
-        return consecutive(self.name, view.records(seq, self._until, PAGE), seq)
 
     def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
         """Return those of everybody who was erased by now: their features are gone."""

@@ -81,7 +81,6 @@ class ReviewTarget:
     def bodies(
         self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
     ) -> list[Body]:
-        """Return the records of an act."""
         round_id, member = self.round.id, self.member
         if pair is None:
             return [(kinds.Finished if act == "finish" else kinds.Reopened)(round_id, member)]
@@ -260,7 +259,6 @@ class Seating:
                 self._draw_repeat(name, at)
 
     def miss(self, round_: Round, name: str, at: str) -> None:
-        """End the review of a member whose turn is over."""
         due = round_.turns[name].due
         review = self.members[name].opened[self.key.review_id(Seat(round_.id, name))]
         self._end(review, "missed", at if due is None else min(at, due))
@@ -295,7 +293,6 @@ class Seating:
     def ask(
         self, round_id: str, member: str, again: str | None = None, due: str | None = None
     ) -> OpenReview:
-        """Ask a member about a round."""
         seat, entry = Seat(round_id, member, again), self.members.setdefault(member, Member())
         entry.reviews += 1
         review = OpenReview(self.key.review_id(seat), seat, entry.reviews, due)

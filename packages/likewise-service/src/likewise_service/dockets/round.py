@@ -99,12 +99,10 @@ class Round:
 
     @property
     def looked_at(self) -> bool:
-        """Tell if a panel was asked at all."""
         return bool(self.seats)
 
     @property
     def pairs_asked(self) -> int:
-        """Count the pairs that were put before the panel."""
         return len(self.reportable) if self.seats else 0
 
     @cached_property
@@ -344,7 +342,6 @@ class Round:
 
 
 def folded(round_: Round, records: Iterable[Record]) -> Round:
-    """Return the round after some of its records, in their order."""
     for record in records:
         body = kinds.read_body(record)
         assert isinstance(body, kinds.RoundBody)  # noqa: S101 - the index finds no others

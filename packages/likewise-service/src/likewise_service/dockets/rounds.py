@@ -66,10 +66,7 @@ def open_round(
     docket: Docket, people: Sequence[Applicant], *, round_id: str | None = None,
     key: str | None = None, seal: bool = True,
 ) -> tuple[Round, notes.Checkpoint]:  # fmt: skip
-    """Open a round and decide on its people at once; by default, seal it too.
-
-    A request that is sent again with the same key and the same people gets the same response.
-    """
+    """Open a round and decide on its people; the same key and people get the same response."""
     with docket.unit_of_work() as work:
         name = work.projection.free_name() if round_id is None else round_id
         earlier = _earlier(work, name, key, people, round_id, seal)
@@ -194,19 +191,15 @@ def _seal(work: UnitOfWork, round_id: str) -> None:
     panel = kinds.name_panel(members, projection.rule)
     asking = fold.asking(work.state, round_id, panel)
     due = due_after(work.at, projection.settings.deadline)
-    in_turn = bool(members) and asking.looked_at and _in_turn(work, round_id)
+    settings, number = projection.settings, work.round(round_id).number
+    in_turn = bool(members) and asking.looked_at and settings.turns
+    in_turn = in_turn and not work.docket.seating.key.together(number, settings.together_share)
     sealed = kinds.RoundSealed(round_id, members, projection.rule, asking, due, in_turn)
     work.add(sealed)
     work.ask_next(round_id)
     if not sealed.seated:
         work.add(kinds.Audited(round_id, "quiet" if asking.quiet else "unaudited"))
         work.close_if_done(round_id)
-
-
-def _in_turn(work: UnitOfWork, round_id: str) -> bool:
-    """Tell if a round's members are asked in turn: the docket does so, and the lottery too."""
-    settings, together = work.projection.settings, work.docket.seating.key.together
-    return settings.turns and not together(work.round(round_id).number, settings.together_share)
 
 
 @command

@@ -112,22 +112,8 @@ class DocketSpec:
         require(unseeded, "learner", "must not name its seed", "seed", "It stays secret.")
         audit_only = flag("audit_only", self.audit_only, "Say which.")
         learner = self.make_learner(0)
-        one_sided, looking = learner.pricing.one_sided, learner.looking
-        require(
-            not audit_only or not (self.shadow or one_sided), "audit_only",
-            "must have full feedback, and no shadow", audit_only,
-            "The institution decides in any case.",
-        )  # fmt: skip
-        require(
-            not audit_only or not looking.learns, "attention",
-            "must be possible, everything or a share in an audit-only docket", looking.name,
-            "Name another; a learner that is given later may have any.",
-        )  # fmt: skip
-        require(
-            not self.shadow or not one_sided, "shadow", "must have full feedback",
-            learner.feedback,
-            "In shadow somebody else decides, so the chances of approval are not ours.",
-        )  # fmt: skip
+        looking = learner.looking
+        self._check_use(learner)
         turns = flag("turns", self.turns, "Say whether members are asked one after another.")
         vars(self).update(
             members=members, rule=checked_panel(members, self.rule), deadline=deadline,
@@ -136,6 +122,24 @@ class DocketSpec:
             least=to_units(looking.least), turns=turns, learns=turns or looking.learns,
             graded=flag("graded", self.graded, "Say whether a flag may have a limit."),
             together_share=together,
+        )  # fmt: skip
+
+    def _check_use(self, learner: Learner) -> None:
+        one_sided, looking = learner.pricing.one_sided, learner.looking
+        require(
+            not self.audit_only or not (self.shadow or one_sided), "audit_only",
+            "must have full feedback, and no shadow", self.audit_only,
+            "The institution decides in any case.",
+        )  # fmt: skip
+        require(
+            not self.audit_only or not looking.learns, "attention",
+            "must be possible, everything or a share in an audit-only docket", looking.name,
+            "Name another; a learner that is given later may have any.",
+        )  # fmt: skip
+        require(
+            not self.shadow or not one_sided, "shadow", "must have full feedback",
+            learner.feedback,
+            "In shadow somebody else decides, so the chances of approval are not ours.",
         )  # fmt: skip
 
     def make_learner(self, seed: int) -> Learner:

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from email.message import EmailMessage
 from typing import Any, NamedTuple, TypeVar
@@ -49,7 +49,6 @@ class Notice:
 
 
 def awaiting(docket: Docket) -> dict[str, int]:
-    """Return how many rounds each member is asked about and has not finished."""
     moment, numbers = docket.moment(), {}
     for name in docket.projection.members:
         member = docket.seating.members.get(name)
@@ -171,9 +170,6 @@ class Outcome(NamedTuple):
             self.job.future.set_exception(self.error)
 
 
-Within = Callable[[list[Job]], AbstractContextManager[None]]
-
-
 class Worker:
     """One docket at work: its thread, the docket once it has been opened, and its jobs."""
 
@@ -255,26 +251,21 @@ class Worker:
         These find what was just committed. Nobody else waits for them: the turn is over.
         """
         self._current = False
-        writing = [job for job in jobs if job.writes]
-        reading = [job for job in jobs if not job.writes]
-        return [
-            *(self._do(writing, self._transaction) if writing else ()),
-            *(self._do(reading, self._up_to_date) if reading else ()),
-        ]
+        groups = ([job for job in jobs if job.writes], [job for job in jobs if not job.writes])
+        return [outcome for group in groups if group for outcome in self._do(group)]
 
     @contextmanager
-    def _transaction(self, jobs: list[Job]) -> Iterator[None]:
-        with self.docket.group([job.key for job in jobs if job.key is not None]):
+    def _up_to_date(self, jobs: list[Job]) -> Iterator[None]:
+        if jobs[0].writes:
+            with self.docket.group([job.key for job in jobs if job.key is not None]):
+                yield
+            self._current = True
+        else:
+            if not self._current:
+                self.docket.refresh()
             yield
-        self._current = True
 
-    @contextmanager
-    def _up_to_date(self, _: list[Job]) -> Iterator[None]:
-        if not self._current:
-            self.docket.refresh()
-        yield
-
-    def _do(self, jobs: list[Job], within: Within) -> list[Outcome]:
+    def _do(self, jobs: list[Job]) -> list[Outcome]:
         """Do jobs one after another.
 
         A command that is refused leaves no trace, and the others go on. After any other error
@@ -286,7 +277,7 @@ class Worker:
         try:
             if self.distrusted:
                 self._start_anew()
-            with within(jobs):
+            with self._up_to_date(jobs):
                 for job in jobs:
                     running = job
                     try:
@@ -360,41 +351,23 @@ class Workers:
         if self._watch is not None:
             self._watch(worker.name, worker.waiting)
 
-    async def dockets(self) -> tuple[str, ...]:
-        return await asyncio.to_thread(self.store.dockets)
-
     @property
     def count(self) -> int:
-        """The number of dockets in use."""
         return len(self._workers)
 
     def loading(self) -> list[str]:
         return sorted(name for name, worker in self._workers.items() if worker.loading)
 
-    async def tick(self, seconds: float, stop: asyncio.Event) -> None:
-        """Close panels whose deadline has passed, every few seconds until ``stop`` is set.
-
-        It is not cancelled: a thread that is reading goes on, and needs its connection.
-        """
-        while not stop.is_set():
-            try:
-                await asyncio.wait_for(stop.wait(), seconds)
-            except TimeoutError:
-                await self._tick_once()
-
-    async def _tick_once(self) -> None:
-        """Close late panels of the dockets that are due; the others cost nothing."""
-        self._release()
-        if self.settings.writer:
-            return
-        try:
+    async def tick(self) -> None:
+        """Release idle dockets, and close late panels of those that are due."""
+        for name, worker in list(self._workers.items()):
+            if not worker.waiting and time.monotonic() - worker.used > IDLE:
+                del self._workers[name]
+                worker.thread.shutdown(wait=False)
+        if not self.settings.writer:
             due = await asyncio.to_thread(self.store.due, now())
             behind = [name for name, worker in self._workers.items() if worker.behind]
-            names = dict.fromkeys([*due, *behind])
-        except Exception:  # the next tick may succeed; the log has the error
-            LOG.exception("A tick failed; it is tried again.")
-            return
-        await self.each("A tick", names, _tick)
+            await self.each("A tick", dict.fromkeys([*due, *behind]), _tick)
 
     async def recompute(self, stop: asyncio.Event, report: Callable[[str, int, int], None]) -> None:
         """Recompute the dockets in use from their first records on, all the time, in a small share
@@ -411,10 +384,10 @@ class Workers:
                     if await asyncio.to_thread(self._recompute, following, worker, report):
                         seconds = 0.0
                     times = BUSY if worker.waiting else CALM
-                    await _pause(stop, times * (time.monotonic() - began))
+                    await pause(stop, times * (time.monotonic() - began))
             for name in following.keys() - self._workers.keys():
                 del following[name]
-            await _pause(stop, seconds)
+            await pause(stop, seconds)
 
     def _recompute(
         self, following: dict[str, Recomputation], worker: Worker,
@@ -467,12 +440,6 @@ class Workers:
             except Exception:  # a notice that fails must not stop deadlines
                 LOG.exception("Notices failed.", extra={"said": {"docket": worker.name}})
 
-    def _release(self) -> None:
-        for name, worker in list(self._workers.items()):
-            if not worker.waiting and time.monotonic() - worker.used > IDLE:
-                del self._workers[name]
-                worker.thread.shutdown(wait=False)
-
     async def close(self) -> None:
         """Wait for all jobs, and end the threads."""
         for worker in self._workers.values():
@@ -491,9 +458,11 @@ class Workers:
         return self._workers[docket]
 
 
-async def _pause(stop: asyncio.Event, seconds: float) -> None:
+async def pause(stop: asyncio.Event, seconds: float) -> bool:
+    """Wait so long, or until ``stop`` is set; tell whether to go on."""
     with suppress(TimeoutError):
         await asyncio.wait_for(stop.wait(), seconds)
+    return not stop.is_set()
 
 
 def _tick(worker: Worker) -> None:

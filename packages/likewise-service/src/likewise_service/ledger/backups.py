@@ -89,7 +89,6 @@ def _copy(reading: sa.Connection, writing: sa.Connection) -> None:
 
 
 def _trees(connection: sa.Connection) -> dict[str, tuple[int, str]]:
-    """Return the trees as the records themselves have them."""
     trees = dict[str, Tree]()
     query = sa.select(events.c.docket, events.c.hash).order_by(events.c.docket, events.c.seq)
     rows = connection.execution_options(yield_per=ROWS).execute(query)

@@ -108,22 +108,26 @@ def pipelined(connection: sa.Connection) -> Iterator[Any]:
 TOGETHER = 256
 
 
-def insert_together(driver: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows by PostgreSQL's driver: many in a statement take less than one after another."""
+def insert(driver: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Insert rows by the driver of a database, with values in the order of the columns."""
+    if isinstance(driver, sqlite3.Connection):
+        driver.executemany(_insertion(name, 1, "?"), rows)
+        return
     from psycopg import RawCursor
 
+    # Many rows in a statement take less than one after another.
     for start in range(0, len(rows), TOGETHER):
         portion = rows[start : start + TOGETHER]
-        values = list(chain.from_iterable(portion))
-        RawCursor(driver).execute(_insertion(name, len(portion)), values)
+        statement = _insertion(name, len(portion), "$").encode()
+        RawCursor(driver).execute(statement, list(chain.from_iterable(portion)))
 
 
 @lru_cache
-def _insertion(name: str, rows: int) -> bytes:
-    """Return the statement for some rows, whose values are in the order of the columns."""
-    columns, places = metadata.tables[name].columns.keys(), (f"${n}" for n in count(1))
+def _insertion(name: str, rows: int, sign: str) -> str:
+    """Return the statement for some rows; places are ?1, ?2, … or $1, $2, …"""
+    columns, places = metadata.tables[name].columns.keys(), (f"{sign}{n}" for n in count(1))
     values = [", ".join(islice(places, len(columns))) for _ in range(rows)]
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({'), ('.join(values)})".encode()
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({'), ('.join(values)})"
 
 
 @contextmanager

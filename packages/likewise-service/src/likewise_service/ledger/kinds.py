@@ -135,13 +135,16 @@ class KeyPublished(Body, kind="key-published", by="operator"):
 
 
 class TokenBody(Body):
-    """A record about a token."""
+    """A record about a token; unless it says otherwise, the token's end."""
 
     token: str
 
     @property
     def actor(self) -> str:
         return f"token:{self.token}"
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors.pop(self.actor, None)
 
 
 class TokenIssued(
@@ -162,18 +165,18 @@ class TokenIssued(
 class TokenEnded(TokenBody, kind="token-ended", by="operator"):
     """A token was revoked."""
 
-    def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.actors.pop(self.actor, None)
-
 
 class SignInBody(Body):
-    """A record about a sign-in to the pages."""
+    """A record about a sign-in to the pages; unless it says otherwise, the sign-in's end."""
 
     sign_in: str
 
     @property
     def actor(self) -> str:
         return f"sign-in:{self.sign_in}"
+
+    def apply(self, projection: Projection, record: Record) -> None:
+        projection.governance.actors.pop(self.actor, None)
 
 
 class SignedIn(SignInBody, kind="signed-in", by="operator auditor regulator"):
@@ -206,9 +209,6 @@ Introduction = TokenIssued | SignedIn
 
 class SignedOut(SignInBody, kind="signed-out", by="service"):
     """A sign-in ended before its time."""
-
-    def apply(self, projection: Projection, record: Record) -> None:
-        projection.governance.actors.pop(self.actor, None)
 
 
 @dataclass(frozen=True)
@@ -668,7 +668,6 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
 
     @property
     def panel(self) -> str:
-        """The name of the panel."""
         return name_panel(self.members, self.rule)
 
     @property
@@ -1293,7 +1292,6 @@ class AppealBody(PersonBody):
     appeal: str
 
     def changed(self, appeal: Appeal, record: Record) -> Appeal:
-        """Return the appeal after the record."""
         raise NotImplementedError
 
     def after(self, round_: Round, record: Record) -> Round:

@@ -219,7 +219,6 @@ def _signature(line: str) -> tuple[str, bytes]:
 
 
 def signatures_in(lines: str) -> tuple[tuple[str, bytes], ...]:
-    """Return the signatures that a witness responds with."""
     return tuple(map(_signature, lines.removesuffix("\n").split("\n")))
 
 

@@ -149,7 +149,6 @@ class Record:
 
     @property
     def entry(self) -> bytes:
-        """The entry of the ledger's tree."""
         try:
             return bytes.fromhex(self.hash)
         except (ValueError, TypeError):
@@ -184,8 +183,7 @@ def fault_of(docket: str, record: Record, seq: int) -> tuple[str, str] | None:
 def consecutive(docket: str, records: Iterable[Record], after: int = 0) -> Iterator[Record]:
     """Yield the same records; one that is not the next is refused, and one that was changed."""
     for seq, record in enumerate(records, start=after + 1):
-        fault = fault_of(docket, record, seq)
-        if fault is not None:
+        if fault := fault_of(docket, record, seq):
             raise LedgerBroken(docket, seq, f"{fault[0]} It should be: {fault[1]}")
         yield record
 
@@ -230,6 +228,12 @@ def person_payload(features: Sequence[float]) -> Payload:
     """Return a person's encoded features as a payload; a missing value is null."""
     plain = [None if math.isnan(value) else float(value) for value in features]
     return Payload.fresh({"features": plain})
+
+
+def words_in(payloads: Mapping[str, Payload], digest: str | None) -> str | None:
+    """Return the words under a digest; None where there are none, or they were erased."""
+    payload = payloads.get(digest or "")
+    return None if payload is None else payload.content.get("text")
 
 
 def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:

@@ -192,9 +192,6 @@ class Keyring:
         keys = () if self._place is None else self._place.read()
         return next((key for key in keys if key.public.text not in listed), None)
 
-    def _create(self) -> PrivateKey:
-        return PrivateKey.fresh() if self._place is None else self._place.create()
-
     def _first(self) -> PrivateKey:
         try:
             with self._store.changing() as connection:
@@ -239,7 +236,8 @@ class Keyring:
             old = _in_use(connection)
             assert old is not None  # noqa: S101 - there is one, and it is not removed
             before = None if compromised else self._private(old)
-            fresh = self._unused(connection) or self._create()
+            create = PrivateKey.fresh if self._place is None else self._place.create
+            fresh = self._unused(connection) or create()
             if before is not None:
                 consent = before.sign("succession", succession(fresh.public))
             body = kinds.KeyPublished(fresh.public.text, old.id, consent, compromised)
@@ -462,13 +460,11 @@ class Store:
         return [(name, json.loads(body)["spec"]) for name, body in rows]
 
     def due(self, moment: str) -> tuple[str, ...]:
-        """Return the dockets whose panels have to be looked at by then."""
         with self.reading() as connection:
             query = sa.select(db.dockets.c.docket).where(db.dockets.c.due <= moment)
             return tuple(connection.execute(query.order_by(db.dockets.c.docket)).scalars())
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        """Return the running numbers of all dockets, without opening any."""
         last = sa.select(sa.func.max(db.events.c.seq)).where(
             db.events.c.docket == db.dockets.c.docket
         )

@@ -50,7 +50,6 @@ class Log:
 
     @classmethod
     def of(cls, entries: Iterable[bytes]) -> Log:
-        """Return a log whose entries are all in memory."""
         levels = [[leaf_hash(entry) for entry in entries]]
         while len(levels[-1]) >= WIDTH:
             row = levels[-1]
@@ -67,7 +66,6 @@ class Log:
         return self._tiles[level, number]
 
     def tree(self, size: int | None = None) -> Tree:
-        """Return the tree of the first entries, or of all."""
         count = self.size if size is None else size
         peaks, start = list[bytes](), 0
         for height in reversed(range(count.bit_length())):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -109,9 +109,7 @@ class LedgerView:
             hashes = [leaf_hash(entry) for entry in self.entries(first, stop)]
         else:
             number, same = db.subtrees.c.number, db.subtrees.c.level == level
-            query = sa.select(db.subtrees.c.root).where(
-                self.of(db.subtrees), same, number >= first, number < stop
-            )
+            query = self.select(db.subtrees.c.root, same, number >= first, number < stop)
             hashes = [bytes(root) for root in self.execute(query.order_by(number)).scalars()]
         if len(hashes) != stop - first:
             message = "the records and the tree over them were not written together."
@@ -120,15 +118,13 @@ class LedgerView:
 
     def entries(self, first: int, stop: int) -> list[bytes]:
         """Return entries of the tree: the hashes of the records above ``first``, up to ``stop``."""
-        query = sa.select(db.events.c.hash).where(
-            self.of(db.events), db.events.c.seq > first, db.events.c.seq <= stop
-        )
-        texts = self.execute(query.order_by(db.events.c.seq)).scalars()
+        seq = db.events.c.seq
+        query = self.select(db.events.c.hash, seq > first, seq <= stop).order_by(seq)
+        texts = self.execute(query).scalars()
         return [bytes.fromhex(text) for text in texts]
 
     def subtrees(self) -> dict[tuple[int, int], bytes]:
-        """Return the roots of all complete subtrees, by level and number."""
-        rows = self.execute(sa.select(db.subtrees).where(self.of(db.subtrees)))
+        rows = self.execute(self.select(db.subtrees))
         return {(row.level, row.number): bytes(row.root) for row in rows}
 
     def execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
@@ -137,11 +133,16 @@ class LedgerView:
     def of(self, table: sa.Table) -> sa.ColumnElement[bool]:
         return table.c.docket == self.docket
 
+    def select(self, column: Any, *conditions: sa.ColumnElement[bool]) -> sa.Select[Any]:
+        """Return a query for the docket's rows of a table, or for one column of them."""
+        table = column if isinstance(column, sa.Table) else column.table
+        return sa.select(column).where(self.of(table), *conditions)
+
     def rows(
         self, after: int = 0, until: int | None = None, limit: int | None = None, kind: str = ""
     ) -> Iterable[sa.Row[Any]]:
         """Return the rows of records above ``after`` and up to ``until``, of one kind or of all."""
-        query = sa.select(db.events).where(self.of(db.events), db.events.c.seq > after)
+        query = self.select(db.events, db.events.c.seq > after)
         if until is not None:
             query = query.where(db.events.c.seq <= until)
         if kind:
@@ -158,11 +159,9 @@ class LedgerView:
 
     def last_without(self, names: Sequence[str], until: int) -> Record:
         """Return the last record up to a number that is of none of some kinds."""
-        query = sa.select(db.events).where(
-            self.of(db.events), db.events.c.seq <= until, db.events.c.kind.not_in(names)
-        )
-        rows = self.execute(query.order_by(db.events.c.seq.desc()).limit(1))
-        return Record.of_row(self.docket, rows.one())
+        seq, kind = db.events.c.seq, db.events.c.kind
+        query = self.select(db.events, seq <= until, kind.not_in(names)).order_by(seq.desc())
+        return Record.of_row(self.docket, self.execute(query.limit(1)).one())
 
     def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
         """Return the records of some rounds up to a number, by round, found by the index."""
@@ -177,10 +176,8 @@ class LedgerView:
         """Return the query for the records of some rounds, in the words of the index."""
         name = _ROUND[self.connection.dialect.name]
         keys = [self.indexed(json_text(round_id)) for round_id in round_ids]
-        query = sa.select(db.events).where(
-            self.of(db.events), name.in_(keys), db.events.c.seq <= until
-        )
-        return query.order_by(db.events.c.seq)
+        seq = db.events.c.seq
+        return self.select(db.events, name.in_(keys), seq <= until).order_by(seq)
 
     def indexed(self, text: str | sa.ColumnElement[str]) -> Any:
         """Return text as an index has it: on PostgreSQL its hash, as long text has no index."""
@@ -188,18 +185,16 @@ class LedgerView:
 
     def payloads(self, digests: Iterable[str] | None = None) -> dict[str, Payload]:
         """Return payloads by digest, those that are not erased; without digests, all of them."""
-        query = sa.select(db.payloads).where(self.of(db.payloads))
-        queries = [query]
+        queries = [query := self.select(db.payloads)]
         if digests is not None:
             queries = [query.where(db.payloads.c.digest.in_(p)) for p in portions(digests)]
         return {row.digest: _payload(row) for query in queries for row in self.execute(query)}
 
     def secret(self) -> tuple[int, bytes] | None:
-        row = self.execute(sa.select(db.secrets).where(self.of(db.secrets))).first()
+        row = self.execute(self.select(db.secrets)).first()
         return None if row is None else (int(row.seed), bytes(row.salt))
 
     def request(self, key: str) -> tuple[str, str] | None:
-        """Return the fingerprint and the round of an earlier request with that key."""
         row = _first(self.connection, _REQUEST, self.docket, key)
         return None if row is None else (row.fingerprint, row.round)
 
@@ -208,21 +203,18 @@ class LedgerView:
         numbers: dict[str, int] = {}
         for portion in portions(map(json_text, ids)):
             names = [self.indexed(name) for name in portion]
-            query = sa.select(db.rounds.c.id, db.rounds.c.number).where(
-                self.of(db.rounds), self.indexed(db.rounds.c.id).in_(names)
-            )
+            query = self.select(db.rounds, self.indexed(db.rounds.c.id).in_(names))
             numbers.update({json.loads(row.id): row.number for row in self.execute(query)})
         return numbers
 
     def rounds_after(self, number: int, limit: int) -> dict[str, int]:
         """Return the numbers by id of closed rounds with numbers above ``number``, in order."""
-        query = sa.select(db.rounds).where(self.of(db.rounds), db.rounds.c.number > number)
+        query = self.select(db.rounds, db.rounds.c.number > number)
         rows = self.execute(query.order_by(db.rounds.c.number).limit(limit))
         return {json.loads(row.id): row.number for row in rows}
 
     def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
-        query = sa.select(db.reviews).where(self.of(db.reviews))
-        queries = [query.where(db.reviews.c.id.in_(portion)) for portion in portions(ids)]
+        queries = [self.select(db.reviews, db.reviews.c.id.in_(p)) for p in portions(ids)]
         return [EndedReview.read(row) for query in queries for row in self.execute(query)]
 
     def ended_reviews(
@@ -234,8 +226,8 @@ class LedgerView:
         """
         rows: list[sa.Row[Any]] = []
         for status in statuses:  # one at a time, as the index has them
-            query = sa.select(db.reviews).where(
-                self.of(db.reviews),
+            query = self.select(
+                db.reviews,
                 db.reviews.c.member == json_text(member),
                 db.reviews.c.status == status,
                 db.reviews.c.number <= (asked if before is None else min(asked, before - 1)),
@@ -245,28 +237,19 @@ class LedgerView:
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         """Return the rounds that a member has reviewed, from one count to another, in order."""
-        query = sa.select(db.reviews.c.round).where(
-            self.of(db.reviews),
-            db.reviews.c.member == json_text(member),
-            db.reviews.c.finished.between(first, last),
-        )
-        return [
-            json.loads(row.round) for row in self.execute(query.order_by(db.reviews.c.finished))
-        ]
+        reviews = db.reviews.c
+        same, counted = reviews.member == json_text(member), reviews.finished.between(first, last)
+        query = self.select(reviews.round, same, counted).order_by(reviews.finished)
+        return [json.loads(name) for name in self.execute(query).scalars()]
 
     def policy(self, round_id: str) -> bytes | None:
-        """Return the policy that was kept with a round, if there is one."""
-        query = sa.select(db.policies.c.content).where(
-            self.of(db.policies), db.policies.c.round == json_text(round_id)
-        )
-        content = self.execute(query).scalar()
+        same = db.policies.c.round == json_text(round_id)
+        content = self.execute(self.select(db.policies.c.content, same)).scalar()
         return None if content is None else bytes(content)
 
     def newest_snapshot(self) -> tuple[Tree, bytes] | None:
         """Return the newest snapshot of a tree which the ledger still has, and its content."""
-        query = sa.select(db.snapshots).where(
-            self.of(db.snapshots), db.snapshots.c.seq <= self.head.seq
-        )
+        query = self.select(db.snapshots, db.snapshots.c.seq <= self.head.seq)
         for row in self.execute(query.order_by(db.snapshots.c.seq.desc())):
             tree = self.log(row.seq).tree()
             if tree.root.hex() == row.hash:
@@ -378,14 +361,10 @@ class Transaction(LedgerView):
         statements = [(table, values) for table, values in rows.items() if values]
         if statements or last is not None:
             with db.pipelined(self.connection) as driver:
-                cursor = driver.cursor()
                 for table, values in statements:
-                    if self.connection.dialect.name == "sqlite":
-                        cursor.executemany(_insertion(table), values)
-                    else:
-                        db.insert_together(driver, table, values)
+                    db.insert(driver, table, values)
                 if last is not None:
-                    cursor.execute(*last)
+                    driver.cursor().execute(*last)
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
         record = Record.following(self.docket, self.head.seq, at, kind, body, actor)
@@ -407,9 +386,7 @@ class Transaction(LedgerView):
         """Test whether a payload is kept under a digest, in this transaction or before."""
         if any(row[1] == digest for row in self._rows["payloads"]):
             return True
-        query = sa.select(db.payloads.c.digest).where(
-            self.of(db.payloads), db.payloads.c.digest == digest
-        )
+        query = self.select(db.payloads.c.digest, db.payloads.c.digest == digest)
         return self.connection.execute(query).first() is not None
 
     def erase(self, digest: str) -> None:
@@ -419,7 +396,6 @@ class Transaction(LedgerView):
         )
 
     def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
-        """Remember a request, so that it can be repeated safely."""
         self._rows["requests"].append((self.docket, key, fingerprint, round_id))
         self._earlier.pop(key, None)
 
@@ -462,10 +438,7 @@ class Transaction(LedgerView):
         self._change(db.dockets.update().where(self.of(db.dockets)).values(due=due))
 
     def keep_numbers(self, numbers: Mapping[str, float]) -> None:
-        """Write the docket's running numbers, and the earliest time at which to look at it.
-
-        It comes last, with all that has been gathered.
-        """
+        """Write, last of all, the running numbers and the earliest time to look at the docket."""
         statement = _DOCKET_ROW.format(PLACEHOLDERS[self.connection.dialect.name])
         values = (self.docket, self._due, json.dumps(numbers))
         rows, self._rows = self._rows, _no_rows()
@@ -486,13 +459,6 @@ class Transaction(LedgerView):
     def drop_snapshots(self) -> None:
         """Remove all states to start from, when somebody in them is erased."""
         self._change(db.snapshots.delete().where(self.of(db.snapshots)))
-
-
-@cache
-def _insertion(name: str) -> str:
-    """Return SQLite's statement for a row, whose values are in the order of the columns."""
-    columns = db.metadata.tables[name].columns.keys()
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' for _ in columns)})"
 
 
 # An earlier date takes the place of a later one; a later one changes nothing.

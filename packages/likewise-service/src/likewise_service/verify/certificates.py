@@ -57,7 +57,6 @@ def give_certificate(
     docket: Docket, *, confidence: float = 0.95, wrong_reports: int = 0,
     one_sided: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the certificate of a docket as it is now, with a receipt, signed."""
     if not is_certified(docket):
         raise ServiceError(
             "no-certificate", 404,

@@ -192,7 +192,6 @@ class Evidence:
 
     @cached_property
     def log(self) -> Log:
-        """The Merkle tree over the records."""
         return Log.of(record.entry for record in self.records)
 
     @property

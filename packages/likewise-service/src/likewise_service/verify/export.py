@@ -188,14 +188,12 @@ def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path
 
 
 def csv_line(values: Iterable[object]) -> bytes:
-    """Return a row of a table as CSV, without the line feed at its end."""
     text = io.StringIO()
     csv.writer(text).writerow(values)
     return text.getvalue().removesuffix("\n").encode()
 
 
 def table_line(record: records.Record) -> bytes:
-    """Return a record as a row of a table, for spreadsheets."""
     named = [record.body.get(name, "") for name in ("round", "person", "member")]
     first = [record.seq, record.at, record.kind, record.actor]
     return csv_line(map(harmless, (*first, *named, record.body_text, record.hash)))

@@ -69,7 +69,6 @@ class ActorChecks:
 
     @staticmethod
     def _extends(before: kinds.Introduction, body: kinds.Introduction) -> bool:
-        """Tell if a sign-in is the same as before, and lasts longer."""
         if not isinstance(before, kinds.SignedIn) or not isinstance(body, kinds.SignedIn):
             return False
         return replace(before, until=body.until) == body and body.until > before.until
@@ -237,7 +236,7 @@ class AnchorChecks:
             self.stamped, self.seen[witness.name] = self.stamped + 1, checkpoint.size
         return ""
 
-    def report(self, proved: list[str], unproved: list[str]) -> None:
+    def _report_witnesses(self, proved: list[str], unproved: list[str]) -> None:
         for witness in self.witnesses:
             if seq := self.seen.get(witness.name):
                 proved.append(
@@ -249,6 +248,9 @@ class AnchorChecks:
                     f"That the witness {witness.name} has seen this ledger: it signed nothing in "
                     f"it. Compare with the checkpoint that the witness itself publishes."
                 )
+
+    def report(self, proved: list[str], unproved: list[str]) -> None:
+        self._report_witnesses(proved, unproved)
         if self.doubtful:
             seq, seconds = max(self.doubtful, key=lambda item: item[1])
             unproved.append(
@@ -256,12 +258,11 @@ class AnchorChecks:
                 f"was wrong, the furthest by {seconds / 60:,.1f} minutes (record {seq:,}): the "
                 f"ledger's own time does not go back. Anchors bound them all the same."
             )
-        if not self.anchors and self.evidence.records:
-            unproved.append(
+        if not self.anchors:
+            unproved += [
                 "When records were written: nothing was anchored outside, so all times are the "
                 "operator's, and what follows the last receipt that anybody holds can be rewritten."
-            )
-        if not self.anchors:
+            ] * bool(self.evidence.records)
             return
         certified = f", {self.stamped:,} by the authority that was named" * bool(self.stamped)
         proved.append(

@@ -30,7 +30,14 @@ from likewise_service.language import (
 )
 from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import InclusionProof
-from likewise_service.ledger.records import Payload, Record, canonical, features_of, sha256
+from likewise_service.ledger.records import (
+    Payload,
+    Record,
+    canonical,
+    features_of,
+    sha256,
+    words_in,
+)
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.receipts import KnownKeys, document_template
 
@@ -175,7 +182,7 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
             "at": history.decided.at, "approved": decision.approved,
             "chance": from_units(decision.score), "score": decision.score,
             "overridden": override,
-            "override_reason": _words(history, round_.explanations.get(person)),
+            "override_reason": words_in(history.payloads, round_.explanations.get(person)),
             "reconsidered": round_.reconsidered(person), "stands": round_.stands(person),
         },
         "chance_from": None if history.elsewhere else _origin(history),
@@ -203,7 +210,7 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
 def _notices(history: DecisionHistory) -> list[dict[str, Any]]:
     notices = history.round.notices.get(history.person, ())
     return [
-        {"occasion": n.occasion, "given": n.given, "text": _words(history, n.digest)}
+        {"occasion": n.occasion, "given": n.given, "text": words_in(history.payloads, n.digest)}
         for n in notices
     ]
 
@@ -223,13 +230,12 @@ def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
                 "approved": again.approved, "chance": from_units(again.score)},
             "ended": appeal.ended, "status": appeal.status, "reviewer": appeal.reviewer,
             "approved": appeal.approved, "accepted": appeal.accepted,
-            "reason": _words(history, appeal.reason),
+            "reason": words_in(history.payloads, appeal.reason),
         })  # fmt: skip
     return appeals
 
 
 def _pairs_asked(history: DecisionHistory) -> int:
-    """Count the pairs with the person that were put before the panel."""
     asked = history.round.reportable if history.round.seats else []
     return sum(history.person in pair[:2] for pair in asked)
 
@@ -265,11 +271,6 @@ def _proof(payload: Payload | None, digest: str | None) -> dict[str, Any] | None
     return {"digest": digest, "salt": payload.salt.hex(), "content": dict(payload.content)}
 
 
-def _words(history: DecisionHistory, digest: str | None) -> str | None:
-    payload = history.payloads.get(digest or "")
-    return None if payload is None else str(payload.content.get("text"))
-
-
 def _pseudonyms(history: DecisionHistory) -> dict[str, str]:
     """Return names for everybody else, which say nothing."""
     people = [name for name in history.round.decisions if name != history.person]
@@ -291,7 +292,7 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
             graded = {} if body.limit is None else {"limit": from_units(body.limit)}
             objections.append({
                 "member": body.member, "other": peer, "at": record.at,
-                "reason": _words(history, body.reason), "taken_back": None, **graded,
+                "reason": words_in(history.payloads, body.reason), "taken_back": None, **graded,
             })  # fmt: skip
         else:
             for objection in objections:
@@ -305,7 +306,11 @@ def _comments(history: DecisionHistory, supervises: bool) -> dict[str, Any]:
     if not (supervises and history.round.comments):
         return {}
     comments = [
-        {"member": comment.member, "at": comment.at, "reason": _words(history, comment.digest)}
+        {
+            "member": comment.member,
+            "at": comment.at,
+            "reason": words_in(history.payloads, comment.digest),
+        }
         for comment in history.round.comments
     ]
     return {"comments": comments}
@@ -331,7 +336,7 @@ def give_packet(
         content, key = packet_content(history_in(docket, round_id, person), role), docket.key()
         content["key"] = key.public.text  # it signs, also if another takes its place meanwhile
         work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
-        (record, _), tree = work.added[-1], work.trees[-1]
+        record, _, _, tree = work.added[-1]
     with docket.looking() as view:
         hashes = view.log(record.seq).inclusion(record.seq - 1, record.seq)
     proof = InclusionProof(record.seq - 1, tuple(hashes), docket.checkpoint(tree, key))

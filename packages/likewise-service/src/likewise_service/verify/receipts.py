@@ -65,7 +65,6 @@ class KnownKeys:
 
     @classmethod
     def named(cls, texts: Iterable[str]) -> KnownKeys:
-        """Return the keys that a verifier names, as they are published."""
         keys = [PublicKey(text.strip().lower()) for text in texts]
         return cls({key.id: key for key in keys})
 
@@ -113,7 +112,6 @@ def document_fault(purpose: str, document: Mapping[str, Any], keys: KnownKeys | 
 
 @cache
 def document_template(name: str) -> Template:
-    """Return the template of the words of a document, in plain text."""
     return Environment(
         loader=PackageLoader("likewise_service", "verify"), undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
@@ -149,10 +147,7 @@ class Verified:
 def verify_all(
     evidence: Evidence, receipts: Sequence[Checkpoint], keys: KnownKeys | None = None
 ) -> list[Verified]:
-    """Check a ledger against any number of receipts, of any number of people.
-
-    Signatures are judged by the keys that are named or, if none are, by those of the ledger.
-    """
+    """Check a ledger against receipts; where no keys are named, those of the ledger judge them."""
     keys = keys_in(evidence.records) if keys is None else keys
     last = max((receipt.size for receipt in receipts), default=0)
     faults = (difference for record, difference in walked(evidence) if record.seq <= last)

@@ -35,10 +35,7 @@ _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, Overf
 def replay_evidence(
     evidence: Evidence, trusted: Trusted | None = None, *, keep: int = 0
 ) -> Replayed:
-    """Replay evidence; ``trusted`` is what the verifier has from elsewhere.
-
-    The learner after the record ``keep`` is among the findings.
-    """
+    """Replay evidence; the learner after the record ``keep`` is among the findings."""
     return Replay(evidence, trusted).run(keep)
 
 
@@ -155,7 +152,6 @@ class Replay:
         return PastPolicy.of(self.projection.round(body.round), body.person, kept, learner)
 
     def redecide(self, body: kinds.AppealOpened) -> None:
-        """Compute again what the policy makes of corrected features."""
         policy, content = self._past(body), self.contents.get(body.content, {})
         if body.again is None or policy is None or "features" not in content:
             self.findings.unexplained += body.corrects

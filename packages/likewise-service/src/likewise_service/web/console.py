@@ -7,7 +7,7 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import sqlalchemy as sa
@@ -139,7 +139,6 @@ def practice_queue(
 
 
 def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
-    """Return the pairs that were found fine, by review."""
     fines: defaultdict[str, set[str]] = defaultdict(set)
     marks = db.marks.c
     query = sa.select(marks.review, marks.pair).where(
@@ -374,7 +373,6 @@ class _Response(NamedTuple):
         return None if points == "-1" else int(points) / 100
 
     def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
-        """Return the review and the two people, the favoured first."""
         review, pair = worker.board.find(member, self.review), self.form.get("pair", "").split(".")
         if len(pair) != 2:
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
@@ -476,7 +474,8 @@ async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
 
 def _saved(request: deps.PageRequest, path: str, **more: bool) -> Response:
     """Tell the page's own script that an act is recorded; without it, go on to a page."""
-    return JSONResponse({"saved": True, **more}) if request.wants_json else request.go(path)
+    scripted = request.request.headers.get("accept", "") == "application/json"
+    return JSONResponse({"saved": True, **more}) if scripted else request.go(path)
 
 
 @router.post("/hand-in")
@@ -551,15 +550,9 @@ async def receipts(request: deps.Auditor) -> Response:
 
 @router.get("/seats")
 async def seats_page(request: deps.Auditor) -> Response:
-    return await _seats_page(request)
-
-
-async def _seats_page(request: deps.PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
-    current, page = request.caller.id, request.page()
-    return rendering.html(
-        "console/seats.html", page, status, seats=seats, current=current, problem=problem
-    )
+    values = {"seats": seats, "current": request.caller.id, "problem": "", **request.shown}
+    return rendering.html("console/seats.html", request.page(), **values)
 
 
 @router.post("/seats/add")
@@ -568,7 +561,8 @@ async def add(request: deps.Auditor) -> Response:
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
     except ServiceError as error:
-        return await _seats_page(request, deps.told(error, request.language), error.status)
+        refused = {"problem": deps.told(error, request.language), "status": error.status}
+        return await seats_page(replace(request, shown=refused))
     return request.go("/seats")
 
 

@@ -4,8 +4,8 @@ Forms manage its members, tokens, legal holds and pairs to practise with. Every 
 own, by the same roles.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
@@ -23,8 +23,8 @@ from likewise_service.dockets import appeals, panel
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.language import _
-from likewise_service.ledger import kinds, notes
+from likewise_service.language import _, speaking
+from likewise_service.ledger import kinds
 from likewise_service.verify import certificates, packets
 from likewise_service.web import dependencies as deps
 from likewise_service.web import practice, rendering
@@ -63,15 +63,7 @@ async def dockets_page(
     request: deps.Supervisor, after: dockets.AfterDocket = "", contains: dockets.PartOfName = ""
 ) -> Response:
     """List the dockets; a single one is shown at once."""
-    only = request.caller.docket
-    page = await asyncio.to_thread(
-        dockets.docket_list,
-        request.app.store,
-        after=after,
-        limit=LISTED,
-        contains=contains,
-        only=only,
-    )
+    page = await dockets.list_dockets(request, after, LISTED, contains)
     if len(page.dockets) == 1 and not after and not contains:
         return RedirectResponse(f"/dashboard/{page.dockets[0].name}/", 303)
     return rendering.html("dashboard/dockets.html", request.page(), page_of=page, contains=contains)
@@ -164,19 +156,13 @@ async def round_page(request: deps.Supervisor, id: Name) -> Response:
 @router.get("/{docket}/person")
 async def person_page(request: deps.Supervisor, round: Name, id: Name) -> Response:
     """Show what the ledger says of one person in a round."""
-    return await _person_page(request, round, id)
 
-
-async def _person_page(
-    request: deps.PageRequest, name: str, person: str, packet: Mapping[str, Any] | None = None
-) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
-        round_ = _round(worker, name)
-        decision = next((d for d in round_.decisions if d.person == person), None)
+        round_ = _round(worker, round)
+        decision = next((d for d in round_.decisions if d.person == id), None)
         if decision is None:
             raise ServiceError("no-person", 404, "This round has nobody of that id.")
-        words = "" if packet is None else packets.packet_words(packet)
-        return {"round": round_, "decision": decision, "packet": words}
+        return {"round": round_, "decision": decision, "packet": ""}
 
     return await request.show("dashboard/person.html", values)
 
@@ -187,8 +173,10 @@ async def give_packet(request: deps.Supervisor) -> Response:
     form = await request.form()
     # Not checked: an id that cannot be is found nowhere.
     body = PersonBody.model_construct(round=form.get("round", ""), person=form.get("person", ""))
-    packet = await ledger.give_decision_packet(body, request)
-    return await _person_page(request, body.round, body.person, packet.packet)
+    packet = (await ledger.give_decision_packet(body, request)).packet
+    with speaking(request.language):
+        words = packets.packet_words(packet)
+    return await person_page(replace(request, shown={"packet": words}), body.round, body.person)
 
 
 @router.get("/{docket}/appeals")
@@ -249,7 +237,7 @@ async def act_on_appeal(
     return request.go(f"/appeal?round={quote(round_id)}&id={quote(name)}")
 
 
-Show = Callable[..., Awaitable[Response]]
+Show = Callable[[Any], Awaitable[Response]]
 Act = Callable[[deps.PageRequest, Mapping[str, str]], Awaitable[object]]
 
 TokenKeeper = Annotated[deps.PageRequest, deps.acts(kinds.TokenIssued)]
@@ -269,9 +257,10 @@ def _form(path: str, kind: type[kinds.Body], show: Show, act: Act) -> None:
         except (LikewiseError, RequestValidationError) as error:
             problem = errors.error_response(error)
             sentence = deps.told(problem, request.language)
-            return await show(request, problem=sentence, status=problem.status_code, form=form)
+            refused = {"problem": sentence, "status": problem.status_code, "form": form}
+            return await show(replace(request, shown=refused))
         if isinstance(result, responses.NewToken):
-            return await show(request, made=result)
+            return await show(replace(request, shown={"made": result}))
         return request.go(f"/{path.partition('/')[0]}")
 
     router.post(f"/{{docket}}/{path}")(respond)
@@ -280,73 +269,45 @@ def _form(path: str, kind: type[kinds.Body], show: Show, act: Act) -> None:
 @router.get("/{docket}/members")
 async def members_page(request: deps.Supervisor, after: dockets.AfterName = "") -> Response:
     """List the members by name, with a way to add one or to let one leave."""
-    return await _show_members(request, after=after)
 
-
-async def _show_members(request: deps.PageRequest, *, after: str = "", **form: Any) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         page_of = metrics.member_list(worker, after=after, limit=LISTED)
-        projection = worker.docket.projection
-        return {"page_of": page_of, "rule": projection.rule, **_blank(form)}
+        return {"page_of": page_of, "rule": worker.docket.projection.rule}
 
     return await request.show("dashboard/members.html", values)
-
-
-def _blank(form: Mapping[str, Any]) -> dict[str, Any]:
-    return {"problem": "", "status": 200, "form": {}, **form}
 
 
 @router.get("/{docket}/tokens")
 async def tokens_page(request: TokenKeeper, after: dockets.AfterToken = "") -> Response:
     """List the tokens that open this docket, with a way to make one or to revoke one."""
-    return await _show_tokens(request, after=after)
-
-
-async def _show_tokens(
-    request: deps.PageRequest,
-    *,
-    after: str = "",
-    made: responses.NewToken | None = None,
-    **form: Any,
-) -> Response:
-    page_of = await asyncio.to_thread(
-        dockets.token_list, request.app.store, after=after, limit=LISTED, docket=request.docket
+    page_of = await dockets.get_tokens(request, after, LISTED, request.docket)
+    return await request.show(
+        "dashboard/tokens.html",
+        lambda w: {"page_of": page_of, "members": w.docket.projection.members},
     )
-
-    def values(worker: Worker) -> dict[str, Any]:
-        members = worker.docket.projection.members
-        return {"page_of": page_of, "made": made, "members": members, **_blank(form)}
-
-    return await request.show("dashboard/tokens.html", values)
 
 
 @router.get("/{docket}/holds")
 async def holds_page(request: deps.Supervisor, round: Place = "", person: Place = "") -> Response:
     """List the legal holds in force, with a way to place one, on a person to begin with."""
-    return await _show_holds(request, form={"round": round, "person": person})
-
-
-async def _show_holds(request: deps.PageRequest, **form: Any) -> Response:
+    form = {"round": round, "person": person}
     return await request.show(
         "dashboard/holds.html",
-        lambda w: {"holds": ledger.hold_list(w.docket).holds, **_blank(form)},
+        lambda w: {"holds": ledger.hold_list(w.docket).holds, "form": form},
     )
 
 
 @router.get("/{docket}/practice")
 async def practice_page(request: deps.Supervisor) -> Response:
     """List the pairs that members practise with, with a way to add one or to remove one."""
-    return await _show_practice(request)
 
-
-async def _show_practice(request: deps.PageRequest, **form: Any) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         features, pairs = worker.docket.schema.features, worker.docket.projection.practice
         review = practice.practice_review(features, pairs)
         golds = practice.gold_pairs(pairs) if pairs else []
         own = [(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)]
         fields = practice.form_fields(features)
-        return {"review": review, "own": own, "fields": fields, **_blank(form)}
+        return {"review": review, "own": own, "fields": fields}
 
     return await request.show("dashboard/practice.html", values)
 
@@ -355,31 +316,24 @@ async def _create_token(request: deps.PageRequest, form: Mapping[str, str]) -> r
     everywhere = form.get("reach") == "all" or form.get("role") == "operator"
     docket = None if everywhere else request.docket
     body = deps.read_form(dockets.TokenBody, form, docket=docket)
-    return await dockets.issue_token(request.app, request.actor, body)
-
-
-async def _add_gold(request: deps.PageRequest, form: Mapping[str, str]) -> notes.Checkpoint:
-    def task(worker: Worker) -> notes.Checkpoint:
-        gold = practice.read_gold(worker.docket.schema.features, form)
-        return panel.add_gold(worker.docket, gold)
-
-    return await request.run(task)
+    return await dockets.new_token(body, request)
 
 
 FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
-    ("members/join", kinds.MemberJoined, _show_members,
+    ("members/join", kinds.MemberJoined, members_page,
      lambda r, form: dockets.add_member(deps.read_form(dockets.MemberBody, form), r)),
-    ("members/leave", kinds.MemberLeft, _show_members,
+    ("members/leave", kinds.MemberLeft, members_page,
      lambda r, form: dockets.remove_member(form.get("member", ""), r)),
-    ("tokens/create", kinds.TokenIssued, _show_tokens, _create_token),
-    ("tokens/revoke", kinds.TokenEnded, _show_tokens,
-     lambda r, form: dockets.end_token(r.app, r.actor, form.get("token", ""))),
-    ("holds/place", kinds.HoldPlaced, _show_holds,
+    ("tokens/create", kinds.TokenIssued, tokens_page, _create_token),
+    ("tokens/revoke", kinds.TokenEnded, tokens_page,
+     lambda r, form: dockets.delete_token(form.get("token", ""), r)),
+    ("holds/place", kinds.HoldPlaced, holds_page,
      lambda r, form: ledger.new_hold(deps.read_form(ledger.HoldBody, form), r)),
-    ("holds/lift", kinds.HoldLifted, _show_holds,
+    ("holds/lift", kinds.HoldLifted, holds_page,
      lambda r, form: ledger.end_hold(form.get("hold", ""), r)),
-    ("practice/add", kinds.PracticeSet, _show_practice, _add_gold),
-    ("practice/remove", kinds.PracticeSet, _show_practice,
+    ("practice/add", kinds.PracticeSet, practice_page,
+     lambda r, form: r.run(lambda w: panel.add_gold(w.docket, practice.read_gold(w.docket, form)))),
+    ("practice/remove", kinds.PracticeSet, practice_page,
      lambda r, form: r.run(lambda w: panel.remove_gold(w.docket, form.get("pair", "")))),
 )  # fmt: skip
 for listed in FORMS:

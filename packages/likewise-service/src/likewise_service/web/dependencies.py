@@ -4,7 +4,7 @@ import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
@@ -49,11 +49,15 @@ def file_response(response: Response, name: str) -> Response:
 
 @dataclass(frozen=True)
 class PageRequest(DocketAccess):
-    """A request for a page of one docket, by somebody who is signed in."""
+    """A request for a page of one docket, by somebody who is signed in.
+
+    ``shown`` is what a page with a form says after the form was sent: what was refused, and why.
+    """
 
     request: Request
     session: sign_ins.Session
     base: str
+    shown: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def language(self) -> str:
@@ -68,11 +72,6 @@ class PageRequest(DocketAccess):
         return self.session.actor
 
     @property
-    def wants_json(self) -> bool:
-        """Tell whether the page's own script asks."""
-        return self.request.headers.get("accept", "") == "application/json"
-
-    @property
     def cookie(self) -> str:
         return session_cookie(self.request)
 
@@ -82,7 +81,8 @@ class PageRequest(DocketAccess):
         def task(worker: Worker) -> Response:
             docket = worker.docket
             page = self.page(docket.projection.settings.title, str(docket.receipt()))
-            return html(template, page, **values(worker))
+            blank: dict[str, Any] = {"problem": "", "form": {}, "made": None}
+            return html(template, page, **{**blank, **values(worker), **self.shown})
 
         return await self.run(task)
 
@@ -164,7 +164,7 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
         base = path.format(docket=docket).rstrip("/")
         writes = request.method not in SAFE
-        return PageRequest(identity, docket, app, writes, request, session, base)
+        return PageRequest(identity, app, docket, writes, request, session, base)
 
     return check
 

@@ -14,6 +14,7 @@ from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews
 from likewise_service.dockets import panel
+from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_, _
 from likewise_service.ledger import kinds
@@ -101,7 +102,6 @@ def made_up(feature: Feature, place: float) -> float:
 def _people(
     features: Sequence[Feature], pairs: Sequence[kinds.GoldPair]
 ) -> dict[str, tuple[float, tuple[float, ...]]]:
-    """Return the chance and the features of everybody, by alias."""
     if not pairs:
         return {
             name: (chance, tuple(made_up(feature, place) for feature in features))
@@ -164,10 +164,11 @@ def _plain(feature: Feature, place: float) -> str:
     return feature.levels[int(value)] if feature.kind == "category" else f"{value:.10g}"
 
 
-def read_gold(features: Sequence[Feature], form: Mapping[str, str]) -> panel.Gold:
+def read_gold(docket: Docket, form: Mapping[str, str]) -> panel.Gold:
     """Return the pair of a form, whoever is favoured first; what nobody sees is made up."""
     people = [
-        (_chance(form.get(f"chance-{side}", "")), _values(features, form, side)) for side in (1, 2)
+        (_chance(form.get(f"chance-{side}", "")), _values(docket.schema.features, form, side))
+        for side in (1, 2)
     ]
     first, second = sorted(people, key=lambda person: -person[0])
     response = form.get("response", "")

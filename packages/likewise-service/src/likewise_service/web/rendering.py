@@ -171,7 +171,6 @@ def interval(unseen: metrics.UnseenResponse) -> str:
 
 
 def pair_key(pair: responses.PairResponse) -> str:
-    """Name a pair in marks and forms."""
     return f"{pair.over}.{pair.under}"
 
 
@@ -299,7 +298,6 @@ def environment() -> Environment:
 
 
 def render(template: str, page: PageContext, **values: Any) -> str:
-    """Render a page in its language."""
     with language.speaking(page.language):
         return environment().get_template(template).render(page=page, **values)
 
