@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import singledispatch
 from itertools import zip_longest
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
@@ -45,11 +46,13 @@ def apply(state: State, event: events.Event) -> State:
     1
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    fold = _FOLDS.get(type(event))
-    if fold is None:
-        raise EventRefused(f"{shown(event)} is not an event.")
-    check_id(event.round, "A round's id")
-    return fold(event, state)
+    return _fold(event, state)
+
+
+@singledispatch
+def _fold(event: Any, state: State) -> State:  # noqa: ARG001
+    """The state after an event of one kind; a kind of event is registered with its function."""
+    raise EventRefused(f"{shown(event)} is not an event.")
 
 
 def check_id(name: object, noun: str) -> None:
@@ -82,7 +85,9 @@ def open_round(state: State, round_id: str) -> OpenRound:
     )
 
 
+@_fold.register
 def _arrived(event: events.Arrived, state: State) -> State:
+    check_id(event.round, "A round's id")
     if not event.people:
         raise EventRefused(
             f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
@@ -273,6 +278,7 @@ def scores_under(
     return np.array(estimates.scores, dtype=np.int64)
 
 
+@_fold.register
 def _decided(event: events.Decided, state: State) -> State:
     round_ = open_round(state, event.round)
     decided = [d.person for d in event.decisions]
@@ -339,6 +345,7 @@ def _refuse(decision: Decision, rule: str, value: object) -> NoReturn:
     )
 
 
+@_fold.register
 def _sealed(event: events.Sealed, state: State) -> State:
     round_ = open_round(state, event.round)
     check_id(event.panel, "A panel's name")
@@ -375,6 +382,7 @@ def _weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list
     return [learner.loss.weights(schema, by_id[name]) for name in people]
 
 
+@_fold.register
 def _overridden(event: events.Overridden, state: State) -> State:
     """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
     check_id(event.person, "A person's id")
@@ -422,6 +430,7 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
         )
 
 
+@_fold.register
 def _audited(event: events.Audited, state: State) -> State:
     round_ = open_round(state, event.round)
     _asked(round_)
@@ -599,6 +608,7 @@ def next_kappa(
     return learner.schedule.next_kappa(kappa, learner.margins.kappa, certain=every)
 
 
+@_fold.register
 def _labelled(event: events.Labelled, state: State) -> State:
     check_id(event.person, "A person's id")
     return label(state, event.round, {event.person: event.label})
@@ -673,7 +683,9 @@ def check_seen(person: str, round_: OpenRound) -> None:
         )
 
 
+@_fold.register
 def _closed(event: events.Closed, state: State) -> State:
+    check_id(event.round, "A round's id")
     if event.round not in state.open and event.round in state.closed:
         return state
     round_ = open_round(state, event.round)
@@ -765,14 +777,3 @@ def _charge(
         sums = (sum(map(operator.mul, amounts, of_expert)) for of_expert in scores)
         incurred = tuple(map(operator.add, incurred, sums))
     return changed(state, costs=costs, tuning=tuning, account=account, incurred=incurred)
-
-
-_FOLDS: Mapping[type, Callable[[Any, State], State]] = {
-    events.Arrived: _arrived,
-    events.Decided: _decided,
-    events.Sealed: _sealed,
-    events.Overridden: _overridden,
-    events.Audited: _audited,
-    events.Labelled: _labelled,
-    events.Closed: _closed,
-}
