@@ -144,7 +144,7 @@ class Audited:
     limits: tuple[int | None, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.pairs or type(self.pairs) is not tuple:
+        if type(self.pairs) is not tuple or self.pairs:
             self._check_pairs()
         if not isinstance(self.outcome, str) or self.outcome not in OUTCOMES:
             raise EventRefused(
@@ -156,7 +156,7 @@ class Audited:
                 f"Audited.pairs must be given for a report, and only for one; the outcome is "
                 f"{self.outcome!r} with {len(self.pairs)} pairs."
             )
-        if self.limits or type(self.limits) is not tuple:
+        if type(self.limits) is not tuple or self.limits:
             self._check_limits()
 
     @property

@@ -8,7 +8,6 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from itertools import zip_longest
@@ -768,12 +767,11 @@ def _charge(
         tuning = state.tuning.charged(places, sizes)
     else:
         tuning = state.tuning.estimated(places, square)
-    decisions = [round_.decisions[person] for person in people]
-    paid = sum(map(operator.mul, amounts, [decision.score for decision in decisions]))
-    account = changed(state.account, paid=state.account.paid + paid)
-    incurred = state.incurred
-    if incurred:
-        scores = zip(*(decision.experts or () for decision in decisions), strict=True)
-        sums = (sum(map(operator.mul, amounts, of_expert)) for of_expert in scores)
-        incurred = tuple(map(operator.add, incurred, sums))
-    return changed(state, costs=costs, tuning=tuning, account=account, incurred=incurred)
+    paid, incurred = state.account.paid, list(state.incurred)
+    for person, amount in zip(people, amounts, strict=True):
+        decision = round_.decisions[person]
+        paid += amount * decision.score
+        for expert, score in enumerate(decision.experts or ()):
+            incurred[expert] += amount * score
+    account = changed(state.account, paid=paid)
+    return changed(state, costs=costs, tuning=tuning, account=account, incurred=tuple(incurred))
