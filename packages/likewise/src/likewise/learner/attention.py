@@ -322,9 +322,14 @@ def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> As
     """The same for an attention that asks about all that is possible: only their number counts."""
     ordered = sorted(scores)
     # Of each score, how many others lie more than the sensitivity below it.
-    possible = sum(bisect_left(ordered, score - sensitivity) for score in ordered)
-    looked_at = possible > 0 or not attention.skips
-    return Asking(None, possible, True, ONE, looked_at, "", not attention.skips, sensitivity)
+    possible = sum([bisect_left(ordered, score - sensitivity) for score in ordered])
+    return _asking_all(possible, attention.skips, sensitivity)
+
+
+@lru_cache(maxsize=256)  # the same numbers come again and again
+def _asking_all(possible: int, skips: bool, sensitivity: int) -> Asking:
+    looked_at = possible > 0 or not skips
+    return Asking(None, possible, True, ONE, looked_at, "", not skips, sensitivity)
 
 
 @lru_cache(maxsize=16)

@@ -33,12 +33,11 @@ from typing import Any, ClassVar
 from likewise import validation as check
 from likewise.errors import EventRefused
 from likewise.learner.events import Decision, Person
-from likewise.numerics.fixed_point import ONE, to_units
+from likewise.numerics.fixed_point import BITS, ONE, to_units
 from likewise.people.schema import FeatureSchema
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
-@lru_cache(maxsize=64)  # several times a round with the same lam
 def report_cost(lam: float, pairs: int) -> int:
     """Charge for one reported pair, lam/pairs: added for the favoured person, taken off the other.
 
@@ -173,7 +172,7 @@ class FullInformation(Pricing):
     def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:  # noqa: ARG002
         """eta·(v·(1−y) − w·y)/k."""
         approval, rejection = weights
-        return self.unit * (approval * (ONE - label) - rejection * label) // (ONE * ONE)
+        return self.unit * (approval * (ONE - label) - rejection * label) >> 2 * BITS
 
     def largest(self, cap: int) -> int:  # noqa: ARG002
         return self.unit
@@ -194,9 +193,8 @@ class Lifted(Pricing):
     def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:
         """eta·((v + w)·J·(1−y) − w)/k."""
         seen = self.unit * sum(weights) * (ONE - label)
-        return (seen and seen * _inverse(decision) // (ONE * ONE * ONE)) - self.unit * weights[
-            1
-        ] // ONE
+        unseen = self.unit * weights[1] >> BITS
+        return (seen and seen * _inverse(decision) >> 3 * BITS) - unseen
 
     def largest(self, cap: int) -> int:
         """eta·(2·M − 1)/k."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from itertools import zip_longest
+from operator import add, mul
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
@@ -45,7 +46,7 @@ def apply(state: State, event: events.Event) -> State:
     1
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    return _fold(event, state)
+    return _fold.dispatch(type(event))(event, state)
 
 
 @singledispatch
@@ -113,13 +114,11 @@ def _arrived(event: events.Arrived, state: State) -> State:
             f"Apply their Decided event first."
         )
     people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
-    # Until it is sealed, a round is counted at its full bound, whoever arrives.
-    round_ = changed(round_, people=people, batches=batches)
-    return state.having(round_)
+    return with_round(state, changed(round_, people=people, batches=batches))
 
 
 def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
-    """Open a round: freeze the policy π^t, of all costs so far and the noise for them."""
+    """Open an empty round: freeze the policy π^t, of all costs so far and the noise for them."""
     limit = state.learner.open_limit
     if len(state.open) >= limit:
         raise EventRefused(
@@ -132,7 +131,7 @@ def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
     frozen = state.frozen(tuning)
     number = frozen.number
     round_ = OpenRound(round_id, number, frozen, state.lam, learner.draws(number))
-    return with_round(changed(state, tuning=tuning, opened=number), round_), round_
+    return changed(state, tuning=tuning, opened=number), round_
 
 
 # Costs that add up to more units than 2^60 leave no room for noise, and for rounds that are open.
@@ -147,7 +146,7 @@ def check_sums(state: State, round_id: str) -> None:
     """
     sizes = np.abs(state.costs)
     if isinstance(state.learner.hypotheses, Listed):
-        most = int(sizes.max(initial=0)) >> LAST_BITS
+        most = int(sizes.max()) >> LAST_BITS
     else:
         most = int((sizes >> LAST_BITS).sum())
     if most >> (MOST_BITS - LAST_BITS):
@@ -303,18 +302,18 @@ def _decided(event: events.Decided, state: State) -> State:
 
 def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
     """A score, a decision, and J for those whose label will be weighted by it."""
-    count = learner.primal.experts(learner.hypotheses)
+    count, one_sided = learner.primal.experts(learner.hypotheses), learner.pricing.one_sided
     # Where S rests on the range of an estimate, J is at most M.
     capped = learner.label_square is None
     largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
     for decision in decisions:
-        inverse, experts = decision.inverse_chance, decision.experts
-        weighted = learner.pricing.one_sided and decision.approved is True
+        inverse, experts, approved = decision.inverse_chance, decision.experts, decision.approved
+        weighted = one_sided and approved is True
         if not _in_units(decision.score, 0, ONE):
             _refuse(decision, "a score must be an integer in [0, 2^20]", decision.score)
-        if not isinstance(decision.approved, bool):
-            _refuse(decision, "approved must be True or False", decision.approved)
-        if not _complete(experts, count):
+        if approved is not True and approved is not False:
+            _refuse(decision, "approved must be True or False", approved)
+        if not (experts is None if not count else _complete(experts, count)):
             listed = f"{count} integers in [0, 2^20]" if count else "none"
             _refuse(decision, f"the scores of the player's experts must be {listed}", experts)
         if not weighted and inverse is not None:
@@ -327,13 +326,11 @@ def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: L
 
 def _in_units(value: object, low: int, high: int) -> bool:
     """Test for an integer in [low, high]; a truth value is none."""
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    return type(value) is int and low <= value <= high
 
 
 def _complete(experts: object, count: int) -> bool:
-    """Test for the scores of every expert; a player without experts has none at all."""
-    if not count:
-        return experts is None
+    """Test for the scores of every expert."""
     whole = isinstance(experts, tuple) and len(experts) == count
     return whole and all(_in_units(score, 0, ONE) for score in cast(tuple[object, ...], experts))
 
@@ -445,22 +442,23 @@ def _audited(event: events.Audited, state: State) -> State:
     check_asked(event, round_)
     check_pairs(event, round_)
     round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
+    limits = event.limit_of
     if event.outcome != "unaudited":
-        state = _attended(state, round_, event.limit_of)
-    if _counts_as_quiet(event, round_, state):
-        return _dual_step(with_round(state, round_), round_, {})
-    if event.outcome == "unaudited" or state.learner.ignores_reports:
-        return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
-    return _dual_step(with_round(state, round_), round_, event.limit_of)
+        state = _attended(state, round_, limits)
+        if state.learner.ignores_reports:
+            return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
+    elif not _counts_as_quiet(round_, state):
+        return with_round(state, round_)
+    return _dual_step(with_round(state, round_), round_, limits)
 
 
-def _counts_as_quiet(event: events.Audited, round_: OpenRound, state: State) -> bool:
+def _counts_as_quiet(round_: OpenRound, state: State) -> bool:
     """Of the rounds that nobody was asked about, some lower the multiplier as quiet ones do."""
     learner = state.learner
-    period = learner.looking.period(state.memory)
-    if event.outcome != "unaudited" or learner.ignores_reports or not period:
+    if learner.ignores_reports or _asked(round_).looked_at:
         return False
-    return not _asked(round_).looked_at and round_.number % period == 0
+    period = learner.looking.period(state.memory)
+    return period > 0 and round_.number % period == 0
 
 
 def _asked(round_: OpenRound) -> Asking:
@@ -495,9 +493,9 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 def _attended(state: State, round_: OpenRound, limits: Limits) -> State:
     """The attention learns from the panel's response, and what it did not expect is counted."""
     learner, asked = state.learner, _asked(round_)
-    if not asked.looked_at:
-        return state
     looks, memory = state.looks, state.memory
+    if not asked.looked_at or (asked.chance >= ONE and not learner.looking.learns):
+        return state
     if asked.chance < ONE and any(not asked.expected(pair) for pair in round_.pairs):
         looks = looks.surprised(asked.chance)
     if learner.looking.learns:
@@ -616,10 +614,10 @@ def _labelled(event: events.Labelled, state: State) -> State:
 def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
     """Labels of some people of a round, as if their events came one after the other."""
     round_, learner = open_round(state, round_id), state.learner
-    one_sided = learner.pricing.one_sided
+    one_sided, fractions = learner.pricing.one_sided, learner.loss.fractions
     recorded, charged = dict(round_.labels), []
     for person, value in labels.items():
-        y = checked_label(person, value, round_, fractions=learner.loss.fractions)
+        y = checked_label(person, value, round_, fractions=fractions)
         if person in recorded:
             if recorded[person] == y:
                 continue
@@ -649,8 +647,9 @@ def checked_label(
     person: str, label: object, round_: OpenRound, *, fractions: bool = False
 ) -> float:
     """The label as 0 or 1, or a fraction, of somebody in a round that is sealed."""
-    fits = isinstance(label, _NUMBERS) and (label in (0, 1) or (fractions and 0 < label < 1))
-    if not fits:
+    number = isinstance(label, _NUMBERS)
+    whole = number and label in (0, 1)
+    if not (whole or (fractions and number and 0 < cast(float, label) < 1)):
         rule = "a number from 0 to 1" if fractions else "0 or 1"
         raise EventRefused(
             f"Round {round_.id!r}, person {person!r}: a label must be {rule}; got "
@@ -663,8 +662,7 @@ def checked_label(
             f"Round {round_.id!r} has no person {person!r} to label; it has "
             f"{', '.join(map(repr, round_.decisions))}."
         )
-    y = float(cast(float, label))
-    return int(y) if y in (0, 1) else y
+    return int(cast(int, label)) if whole else float(cast(float, label))
 
 
 def check_seen(person: str, round_: OpenRound) -> None:
@@ -767,11 +765,11 @@ def _charge(
         tuning = state.tuning.charged(places, sizes)
     else:
         tuning = state.tuning.estimated(places, square)
-    paid, incurred = state.account.paid, list(state.incurred)
-    for person, amount in zip(people, amounts, strict=True):
-        decision = round_.decisions[person]
-        paid += amount * decision.score
-        for expert, score in enumerate(decision.experts or ()):
-            incurred[expert] += amount * score
-    account = changed(state.account, paid=paid)
-    return changed(state, costs=costs, tuning=tuning, account=account, incurred=tuple(incurred))
+    decisions = [round_.decisions[person] for person in people]
+    paid = sum([amount * d.score for amount, d in zip(amounts, decisions, strict=True)])
+    incurred = state.incurred
+    if incurred:
+        rows = zip(*(cast(tuple[int, ...], d.experts) for d in decisions), strict=True)
+        incurred = tuple(map(add, incurred, (sum(map(mul, amounts, row)) for row in rows)))
+    account = changed(state.account, paid=state.account.paid + paid)
+    return changed(state, costs=costs, tuning=tuning, account=account, incurred=incurred)

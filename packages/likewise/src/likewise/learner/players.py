@@ -37,8 +37,7 @@ class Frozen(HoldsArrays):
     incurred: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        scales = read_only(np.atleast_1d(self.scales))
-        assign(self, costs=read_only(self.costs), scales=scales)
+        assign(self, costs=read_only(self.costs), scales=read_only(self.scales))
 
     @property
     def scale(self) -> float:

@@ -96,7 +96,7 @@ class Tuning(HoldsArrays):
         if counts_outstanding:
             late = outstanding * (largest * (self.outstanding / ONE))
             s = (s + late) * (1.0 + waiting * self.waiting)
-        peak, pending = np.maximum(self.peak, s), np.zeros_like(self.pending)
+        peak, pending = np.maximum(self.peak, s), np.zeros(len(s), dtype=np.int64)
         for array in (squares, peak, pending):
             array.flags.writeable = False
         return changed(self, squares=squares, peak=peak, pending=pending)
