@@ -165,6 +165,9 @@ def test_the_files_of_the_readme_give_the_audit_that_it_shows(tmp_path: Path) ->
     text = (ROOT / "README.md").read_text()
     [command] = re.findall(r"`(likewise audit scores\.csv --ids [^`]+)`", text)
     assert _fenced("README.md", "- bo is").strip() in _pasted(command, tmp_path)
+    (tmp_path / "judgements.csv").write_text(_fenced("README.md", "person,other,"))
+    surveyed = _pasted(_fenced("README.md", "likewise audit scores.csv --ids"), tmp_path)
+    assert "bo is 70 points above ann" in surveyed
     head, *people = rows.splitlines()
     mine = [f"{head},repaid", *(f"{person},{i % 2}" for i, person in enumerate(people))]
     (tmp_path / "my.csv").write_text("\n".join(mine) + "\n")

@@ -265,17 +265,18 @@ def _fixed_cell(together: Sequence[Point], kappas: Sequence[str]) -> str:
 
 
 def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
-    """The first learner alone, a number a column, for readers who have met none of the words."""
+    """The first learner beside the last, which ignores the panel, for readers new to all words."""
     rounds = f"{sweep.horizons[-1]:,}"
     heads = (
-        "world", "error of the best fixed policy", "error of the learner",
-        f"unfair rounds of {rounds}", f"reports of {rounds}",
+        "world", "error", f"unfair rounds of {rounds}", "reports",
+        "error if the panel is ignored", "unfair rounds then", "error of the best fair policy",
     )  # fmt: skip
     rows = []
     for scenario, together in by_scenario(points).items():
         fixed = fixed_of(together, kappas_of(points))
         best = "–" if fixed is None else f"{fixed.at_alpha:.3f}"
-        rows.append([scenario, best, *cell(together[0].at()).split(" / ")])
+        ours, ignoring = (cell(point.at()).split(" / ") for point in (together[0], together[-1]))
+        rows.append([scenario, *ours, *ignoring[:2], best])
     return table(heads, rows)
 
 
