@@ -1,6 +1,6 @@
 """Places outside the database for the installation's private key: a file, or a PKCS#11 token.
 
-What is not in the database is not in its backups, and whoever reads these signs nothing.
+A key in such a place is not in backups of the database, so nobody who reads these can sign.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from likewise_service.ledger.signatures import PrivateKey, PublicKey
 
 
 class KeyPlace(Protocol):
-    """A place that has private keys; ``create`` adds one, which only a command ever asks for."""
+    """A place for private keys; only commands ask it to ``create`` one."""
 
     def read(self) -> Sequence[PrivateKey]: ...
 
@@ -35,7 +35,7 @@ def key_place(text: str) -> KeyPlace | None:
 
 
 class KeyFile:
-    """A file with a private key a line, for its owner alone."""
+    """A file with one private key a line, for its owner alone."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,7 +44,7 @@ class KeyFile:
         return str(self.path)
 
     def read(self) -> list[PrivateKey]:
-        """Read the keys; a file that is not there, or that others may read, is refused."""
+        """Read the keys; refuse a file that is missing, or that others may read."""
         try:
             if self.path.stat().st_mode & 0o077:
                 raise StoreError(f"Others may read {self}. Make it yours alone: chmod 600 {self}")
@@ -60,9 +60,9 @@ class KeyFile:
             raise StoreError(f"{self} holds no private keys ({error}).") from error
 
     def create(self) -> PrivateKey:
-        """Add a key, by a whole new file: one that is cut short would lose the others.
+        """Add a key by writing a whole new file: one that is cut short would lose the others.
 
-        Who has begun that file is the only one to read what is there: two would lose a key.
+        Only the process that made the new file reads the old one: two would lose a key.
         """
         part = self.path.with_name(self.path.name + ".part")
         try:
@@ -79,7 +79,7 @@ class KeyFile:
         return key
 
     def _written(self, descriptor: int) -> PrivateKey:
-        """Write the keys that are there and a new one to disk; return that."""
+        """Write the keys of the file and a new one to disk; return the new one."""
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             key, before = PrivateKey.fresh(), self.read() if self.path.exists() else []
             file.write("".join(f"{each.raw.hex()}\n" for each in (*before, key)))
@@ -139,7 +139,7 @@ class TokenPlace:
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
-        """Talk to the token, one at a time; where it does not respond, say so."""
+        """Talk to the token, one at a time; refuse one that does not respond."""
         try:
             with _TALKING:
                 yield
@@ -152,12 +152,12 @@ class TokenPlace:
 
     def read(self) -> list[PrivateKey]:
         constants = self._pkcs11.constants
-        wanted = {
+        attributes = {
             constants.Attribute.CLASS: constants.ObjectClass.PRIVATE_KEY,
             constants.Attribute.LABEL: self.label,
         }
         with self._talking():
-            return [self._held(private) for private in list(self._session.get_objects(wanted))]
+            return [self._held(private) for private in list(self._session.get_objects(attributes))]
 
     def create(self) -> PrivateKey:
         attributes, kinds = self._pkcs11.constants.Attribute, self._pkcs11.mechanisms
@@ -192,7 +192,7 @@ _TALKING = threading.Lock()
 
 @cache
 def _logged_in(module: str, token: str, pin: str) -> Any:
-    """Return the session of this process with a token, which lasts as long as the process."""
+    """Return this process's session with a token, which lasts as long as the process."""
     import pkcs11
 
     return pkcs11.lib(module).get_token(token_label=token).open(user_pin=pin, rw=True)
