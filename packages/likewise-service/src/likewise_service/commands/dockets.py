@@ -118,7 +118,7 @@ def create_docket(database: str, name: str, spec_file: Path) -> None:
 
 
 def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object]], click.Command]:
-    """Make a command of a function on an opened docket; it prints what the function returns."""
+    """Make a function on an opened docket a command that prints what it returns."""
 
     def decorate(act: Callable[..., object]) -> click.Command:
         @docket.command(name, short_help=short_help)
@@ -294,7 +294,7 @@ def restore(path: Path, database: str) -> None:
 
 
 def _check_key(store: Store) -> None:
-    """Say if the installation's key has to be put back too: a backup may not have it."""
+    """Say if the installation's key has to be put back too, as a backup may not hold it."""
     from likewise_service.errors import StoreError
 
     try:
@@ -322,7 +322,7 @@ def upgrade(database: str) -> None:
 
 
 def _days(_: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A number of days, which is checked where it is recorded; infinity for ``always``."""
+    """Return a number of days, infinity for ``always``; it is checked where it is recorded."""
     try:
         return None if value is None else math.inf if value == "always" else float(value)
     except ValueError as error:

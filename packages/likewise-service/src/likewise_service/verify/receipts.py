@@ -179,10 +179,8 @@ def _finding(
             f"The ledger was rewritten: at least one record up to {size:,} is not what it was when "
             f"the receipt was given.",
         )
-    sentence = (
-        f"The {size:,} records up to the receipt are those that were there when it was given."
-    )
-    return "found", sentence
+    same = f"The {size:,} records up to the receipt are those that were there when it was given."
+    return "found", same
 
 
 def contradictions(receipts: Sequence[Checkpoint]) -> list[tuple[Checkpoint, Checkpoint]]:
