@@ -117,10 +117,7 @@ def _checked_time(at: str, began: str) -> str:
 
 
 class WitnessTarget(WebhookTarget):
-    """A witness (C2SP's tlog-witness): it signs a receipt that extends the last one it has seen.
-
-    Its key follows its address, after a #.
-    """
+    """A witness (C2SP's tlog-witness) at URL#KEY: it signs receipts that extend its last one."""
 
     kind = "witness"
 

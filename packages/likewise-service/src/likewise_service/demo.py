@@ -44,10 +44,7 @@ def applicants(people: People) -> list[rounds.Applicant]:
 
 
 class Simulation:
-    """Sends applicants, reports who repaid, and reviews for four of the five seats.
-
-    Its only state is the ledger, so it can be stopped and started like the rest of the service.
-    """
+    """Sends applicants, labels and four of five members' reviews; its state is the ledger's."""
 
     def __init__(self, store: Store) -> None:
         self.world = Loans(SEED, k=K)

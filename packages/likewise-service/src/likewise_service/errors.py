@@ -100,11 +100,7 @@ def parse(at: str) -> datetime:
 
 
 def is_moment(at: str) -> bool:
-    """Tell if a text is a time in the form of records.
-
-    >>> is_moment("2026-03-01T12:00:00.000000Z"), is_moment("soon")
-    (True, False)
-    """
+    """Tell if a text is a time in the form of records."""
     try:
         return write(parse(at)) == at
     except ValueError:
@@ -112,11 +108,6 @@ def is_moment(at: str) -> bool:
 
 
 def later(at: str, seconds: float) -> str:
-    """Return the time some seconds later.
-
-    >>> later("2026-03-01T12:00:00.000000Z", 60)
-    '2026-03-01T12:01:00.000000Z'
-    """
     return write(parse(at) + timedelta(seconds=seconds))
 
 
@@ -135,11 +126,6 @@ def passed(due: str | None, at: str) -> bool:
 
 
 def seconds_between(earlier: str, moment: str) -> float:
-    """Return the seconds from one time to another.
-
-    >>> seconds_between("2026-03-01T12:00:00Z", "2026-03-01T12:01:30Z")
-    90.0
-    """
     return (parse(moment) - parse(earlier)).total_seconds()
 
 

@@ -53,16 +53,12 @@ def gettext(text: str) -> str:
     return catalogue(current()).gettext(text)
 
 
-def ngettext(one: str, several: str, number: int) -> str:
-    return catalogue(current()).ngettext(one, several, number)
+def ngettext(singular: str, plural: str, number: int) -> str:
+    return catalogue(current()).ngettext(singular, plural, number)
 
 
 def _(text: str, **values: object) -> str:
-    """Return a text in the language in use, with values in their places.
-
-    >>> _("%(member)s objects", member="ann")
-    'ann objects'
-    """
+    """Return a text in the language in use, with values in their places."""
     return gettext(text) % values if values else gettext(text)
 
 
@@ -262,8 +258,8 @@ def _script_words(language: str) -> dict[str, str | list[str]]:
             if isinstance(text, str):
                 listed[text] = gettext(text)
             else:
-                one, several = text[0], text[1]
-                listed[one] = [ngettext(one, several, number) for number in (1, 2)]
+                singular, plural = text
+                listed[singular] = [ngettext(singular, plural, count) for count in (1, 2)]
     return listed
 
 

@@ -18,7 +18,6 @@ from likewise_service.commands import serve
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
     from likewise_service.ledger.backups import Manifest
-    from likewise_service.ledger.store import Store
     from likewise_service.settings import Settings
 
 
@@ -284,23 +283,17 @@ def _echo_trees(manifest: Manifest) -> None:
 def restore(path: Path, database: str) -> None:
     """Read the backup FILE into a database that holds no ledger yet; all of it, or nothing."""
     with serve.opened_store(database, begin=True) as store:
+        from likewise_service.errors import StoreError
         from likewise_service.ledger.backups import restore as read_backup
 
         restored = read_backup(path, store)
         click.echo(f"{store.where} is as it was at {restored.at}.")
-        _check_key(store)
+        try:
+            store.keys.current()
+        except StoreError as error:  # a backup may not hold it
+            click.echo(f"Before a server can start: {error}", err=True)
     _echo_trees(restored)
     click.echo("What was acknowledged after that is lost, and its receipts will say so.", err=True)
-
-
-def _check_key(store: Store) -> None:
-    """Say if the installation's key has to be put back too, as a backup may not hold it."""
-    from likewise_service.errors import StoreError
-
-    try:
-        store.keys.current()
-    except StoreError as error:
-        click.echo(f"Before a server can start: {error}", err=True)
 
 
 @click.command(short_help="Bring an older database to this version.")

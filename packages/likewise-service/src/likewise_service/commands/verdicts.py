@@ -174,11 +174,11 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
             ledger = _evidence(docket, database, folder, personal=bool(documents))
         outcomes += [_print_document(document, keys, ledger) for document in documents]
         if checkpoints or not documents:
-            known = keys or receipts.keys_in(() if ledger is None else ledger.records)
+            judges = keys or receipts.keys_in(() if ledger is None else ledger.records)
             alone = ledger is None
-            outcomes.append(_print_contradictions(checkpoints, consistencies, known, alone=alone))
+            outcomes.append(_print_contradictions(checkpoints, consistencies, judges, alone=alone))
             if ledger is not None:
-                outcomes.append(_print_receipts(ledger, checkpoints, known))
+                outcomes.append(_print_receipts(ledger, checkpoints, judges))
                 outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys, ledger)))
     return FAILS if FAILS in outcomes else max(outcomes)
 
@@ -234,24 +234,21 @@ def _print_document(
 
 def _print_contradictions(
     checkpoints: list[notes.Checkpoint], consistencies: list[notes.ConsistencyProof],
-    known: KnownKeys, *, alone: bool,
+    keys: KnownKeys, *, alone: bool,
 ) -> int:  # fmt: skip
-    """Print what signed receipts and proofs show of each other; anybody can make up unsigned ones.
-
-    They are ``alone`` if there is no ledger to compare them with.
-    """
-    signed = [receipt for receipt in checkpoints if known.judge(receipt) == "signed"]
+    """Print what signed receipts and proofs show of each other; unsigned ones may be made up."""
+    signed = [receipt for receipt in checkpoints if keys.judge(receipt) == "signed"]
     for receipt in checkpoints if alone else ():
-        if known.judge(receipt) != "signed":
+        if keys.judge(receipt) != "signed":
             number = f"of {receipt.size:,} records"
-            click.echo(f"THIS IS NO RECEIPT TO GO BY, {number}. {known.sentence(receipt)}")
-    consistencies = [proof for proof in consistencies if known.judge(proof.checkpoint) == "signed"]
+            click.echo(f"THIS IS NO RECEIPT TO GO BY, {number}. {keys.sentence(receipt)}")
+    consistencies = [proof for proof in consistencies if keys.judge(proof.checkpoint) == "signed"]
     pairs = receipts.contradictions(signed)
     for first, second in pairs:
         click.echo(
             f"TWO LEDGERS WERE SHOWN. Both of these are of {first.size:,} records of "
             f"{first.docket!r}, and differ:\n{first}\n{second}\n"
-            f"  {known.sentence(first)}\n  {known.sentence(second)}"
+            f"  {keys.sentence(first)}\n  {keys.sentence(second)}"
         )
     outcomes = [
         FAILS if pairs else HOLDS,
@@ -287,13 +284,13 @@ def _print_consistency(proof: notes.ConsistencyProof, checkpoints: list[notes.Ch
 
 
 def _print_receipts(
-    ledger: evidence.Evidence, checkpoints: list[notes.Checkpoint], known: KnownKeys
+    ledger: evidence.Evidence, checkpoints: list[notes.Checkpoint], keys: KnownKeys
 ) -> int:
-    verdicts = receipts.verify_all(ledger, checkpoints, known)
+    verdicts = receipts.verify_all(ledger, checkpoints, keys)
     for verdict in verdicts:
         verb = "HOLDS" if verdict.holds else "DOES NOT HOLD"
         headline = f"THE RECEIPT {verb}." if verdict.counts else "THIS IS NO RECEIPT TO GO BY."
-        click.echo(f"{headline} {verdict.sentence} {known.sentence(verdict.receipt)}")
+        click.echo(f"{headline} {verdict.sentence} {keys.sentence(verdict.receipt)}")
     signed = {verdict.holds for verdict in verdicts if verdict.signature == "signed"}
     if len(signed) > 1:
         click.echo(

@@ -325,7 +325,7 @@ class Signed(Body, kind="signed", by="auditor"):
 
 @dataclass(frozen=True)
 class Ahead:
-    """The seconds by which a ledger's time was ahead of a machine's clock at a record's time."""
+    """The seconds by which a ledger's time was ahead of a machine's clock, at a record's time."""
 
     at: str = ""
     seconds: float = 0.0
@@ -897,9 +897,7 @@ class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
 
 
 class Objection(Body):
-    """An objection to a pair: the digest of its reason, and the largest gap (in units) that the
-    member would accept, if they are given.
-    """
+    """An objection to a pair: the digest of its reason, and the largest acceptable gap in units."""
 
     reason: str | None = None
     limit: int | None = None
@@ -1430,11 +1428,7 @@ def readable(record: Record) -> Body | LedgerBroken:
 
 
 def write_body(body: Body) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a body, and its JSON.
-
-    >>> write_body(Labelled("r1", "ann", 1))
-    ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
-    """
+    """Return the kind of a body, and its JSON."""
     plain = _ADAPTERS[body.kind].dump_python(body, mode="json")
     if isinstance(body, Audited) and not body.limits:  # no panel was asked for them
         del plain["limits"]
@@ -1450,11 +1444,7 @@ class Actor:
 
     @classmethod
     def introduced(cls, *bodies: Introduction) -> Actor:
-        """Return the owner of a token, or somebody who signed in with one.
-
-        >>> Actor.introduced(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
-        'token:7f'
-        """
+        """Return the owner of a token, or somebody who signed in with one."""
         return cls(bodies[-1].actor, bodies)
 
     @cached_property

@@ -108,10 +108,7 @@ class Verifier:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The size and the root of a log, with signatures by name.
-
-    Two checkpoints are equal if they say the same, whoever signed them.
-    """
+    """The size and the root of a log, with signatures by name, which do not count in ``==``."""
 
     body: str
     signatures: tuple[tuple[str, bytes], ...] = field(default=(), compare=False)

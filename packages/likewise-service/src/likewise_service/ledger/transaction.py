@@ -48,11 +48,7 @@ def _no_rows() -> Rows:
 
 
 def json_text(text: str) -> str:
-    """Return text as a JSON string: both databases can keep that, whatever the text holds.
-
-    >>> json_text("a\\x00b")
-    '"a\\\\u0000b"'
-    """
+    """Return text as a JSON string, which both databases can keep, even with a zero character."""
     return canonical(text).decode()
 
 

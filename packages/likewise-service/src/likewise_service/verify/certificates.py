@@ -118,11 +118,7 @@ HOLDS = (
 
 
 def holds_words(holds: str) -> str:
-    """Say when a certificate holds, in the language in use.
-
-    >>> holds_words("surely, if at most 2 reports are wrong")
-    'surely, if at most 2 reports are wrong'
-    """
+    """Say when a certificate holds, in the language in use."""
     holds, _sep, wrong = holds.partition(", if at most ")
     pattern = {text: re.escape(text).replace(r"%\(chance\)s", "([0-9.e+-]+)") for text in HOLDS}
     words = holds  # of other versions, as they wrote it

@@ -174,7 +174,8 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
         "letter": [] if decision.approved or not reasons else rejection(decision.score, reasons),
         "panel": {
-            "looked_at": round_.looked_at, "pairs_asked": _pairs_asked(history),
+            "looked_at": round_.looked_at,
+            "pairs_asked": sum(person in p[:2] for p in round_.reportable if round_.seats),
             "rule": round_.rule, "due": round_.due,
             "seats": dict(round_.seats) if supervises else None,
         },
@@ -218,11 +219,6 @@ def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
             "reason": words_in(history.payloads, appeal.reason),
         })  # fmt: skip
     return appeals
-
-
-def _pairs_asked(history: DecisionHistory) -> int:
-    asked = history.round.reportable if history.round.seats else []
-    return sum(history.person in pair[:2] for pair in asked)
 
 
 def _origin(history: DecisionHistory) -> dict[str, Any] | None:
@@ -331,8 +327,7 @@ def check_packet(
 ) -> list[str]:
     """Return the faults of a packet: of its proof, and parts that do not follow from the ledger.
 
-    Unless the verifier names keys, the packet's own counts: that shows that nothing was changed
-    since, and the key has to be compared with the published one.
+    Unless the verifier names keys, the packet's own counts, and has to be compared elsewhere.
     """
     fault = _proof_fault(packet, keys or KnownKeys.named([str(packet["key"])]))
     if fault:
@@ -431,7 +426,9 @@ def packet_words(packet: Mapping[str, Any]) -> str:
         packet={"comments": (), **packet}, reasons=reasons, letter=letter, OUTCOMES=OUTCOMES,
         SEATS=SEATS, _=_, ngettext=language.ngettext, number=number,
         rule_words=language.rule_words, value_words=language.value_words, when=_when,
-        verdict=_verdict, percent=_percent, other=_other,
+        verdict=lambda approved: _("approved") if approved else _("rejected"),
+        percent=lambda chance: f"{number(100 * chance, 1)} %",
+        other=lambda name: _("person %(letters)s", letters=name.removeprefix("person ")),
     )  # fmt: skip
 
 
@@ -443,16 +440,3 @@ def _when(at: str) -> str:
     """
     time = parse(at)
     return _("on %(day)s at %(time)s UTC", day=f"{time:%Y-%m-%d}", time=f"{time:%H:%M}")
-
-
-def _verdict(approved: bool) -> str:
-    return _("approved") if approved else _("rejected")
-
-
-def _percent(chance: float) -> str:
-    return f"{number(100 * chance, 1)} %"
-
-
-def _other(name: str) -> str:
-    """Return the name of one of the other people: person A, B, …"""
-    return _("person %(letters)s", letters=name.removeprefix("person "))

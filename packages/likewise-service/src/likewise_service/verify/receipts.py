@@ -96,8 +96,7 @@ def sign_document(purpose: str, content: Mapping[str, Any], key: PrivateKey) -> 
 def document_fault(purpose: str, document: Mapping[str, Any], keys: KnownKeys | None) -> str:
     """Return why a signed document is not as it was given, or nothing if it is.
 
-    Unless the verifier names keys, the document's own counts: that shows that nothing was changed
-    since, and the key has to be compared with the published one.
+    Unless the verifier names keys, the document's own counts, and has to be compared elsewhere.
     """
     signed = {name: value for name, value in document.items() if name != "signature"}
     key = PublicKey(str(document.get("key")))

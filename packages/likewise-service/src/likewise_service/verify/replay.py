@@ -123,12 +123,9 @@ class Replay:
         self._expected = (kind, round_id)
 
     def payload(self, digest: str, name: str) -> None:
-        if self.evidence.payloads is None:
-            return
-        if digest in self._changed:
-            self.differ("payload", f"{name} were changed", f"those of {digest[:16]}…")
-        elif digest not in self.evidence.payloads:
-            self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
+        fault = "were changed" if digest in self._changed else "are missing"
+        if self.evidence.payloads is not None and digest not in self.contents:
+            self.differ("payload", f"{name} {fault}", f"those of {digest[:16]}…")
 
     def may(self, roles: frozenset[str]) -> bool:
         """Tell if the record's actor has one of these roles, or is at the machine."""
@@ -272,9 +269,9 @@ class Replay:
     def _compare(
         self, recorded: Sequence[events.Decision], expected: Sequence[events.Decision]
     ) -> None:
-        people = [[d.person for d in listed] for listed in (recorded, expected)]
-        if people[0] != people[1]:
-            self.differ("decision", f"Decisions are on {people[0]}", people[1])
+        people, others = ([d.person for d in listed] for listed in (recorded, expected))
+        if people != others:
+            self.differ("decision", f"Decisions are on {people}", others)
             return
         for decision, again in zip(recorded, expected, strict=True):
             if decision != again:
@@ -386,7 +383,7 @@ class Replay:
         shown = self._shown[1]
         self.findings.shown += shown is not None
         self.findings.unshown += shown is None
-        if shown is not None and shown != signed.shown:
+        if shown not in (None, signed.shown):
             people = "People, features, scores, pairs or guidelines are"
             self.differ("signature", f"{people} not those that {signed.member!r} signed", "those")
 
@@ -449,11 +446,10 @@ class Replay:
     def _check_payloads(self) -> None:
         """Treat a payload that was changed as missing; the check of its record reports it."""
         for digest, payload in (self.evidence.payloads or {}).items():
-            if payload.digest == digest:
-                self.findings.payloads += 1
-            else:
-                self.contents.pop(digest, None)
+            if payload.digest != digest:
+                del self.contents[digest]
                 self._changed.add(digest)
+        self.findings.payloads = len(self.contents)
 
     def _check_end(self) -> None:
         """Check that nothing is still expected, words are there, and an export's receipt fits."""
