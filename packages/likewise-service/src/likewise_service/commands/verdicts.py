@@ -306,13 +306,13 @@ def _print_ledger(
     ledger: evidence.Evidence, trusted: governance.Trusted, exported: ExportCheck
 ) -> int:
     """Print whether the ledger's own records, signatures, anchors and actors hold."""
-    witnesses = governance.Witnesses(ledger, trusted)
+    checks = governance.GovernanceChecks(ledger, trusted)
     faults = [f"Record {seq:,}: {why}" for seq, why in ledger.unreadable.items()]
     for record, difference in evidence.walked(ledger):
         faults += [] if difference is None else [str(difference)]
-        faults += map(str, witnesses.take(record))
+        faults += map(str, checks.take(record))
     faults += map(str, ledger.stored_faults())
-    proved, unproved = witnesses.report()
+    proved, unproved = checks.report()
     faults[:0] = exported.faults
     if exported.sentence:
         (proved if exported.signed else unproved).append(exported.sentence)

@@ -437,8 +437,6 @@ GUARDS = {
     ),
 }
 
-FOLDER = Path(__file__).parent / "migrations"
-
 
 def stored_revision(connection: sa.Connection, where: str) -> int:
     """Return the revision of a database's tables; 0 if it has none yet."""
@@ -494,4 +492,5 @@ def migrate(connection: sa.Connection, stored: int) -> None:
 def _scripts() -> ScriptDirectory:
     from alembic.script import ScriptDirectory
 
-    return ScriptDirectory(str(FOLDER), version_locations=[str(FOLDER)])
+    folder = str(Path(__file__).parent / "migrations")
+    return ScriptDirectory(folder, version_locations=[folder])

@@ -24,15 +24,9 @@ from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
 from likewise_service.errors import Scoped, due_after, is_moment, later, passed, seconds_between
+from likewise_service.ledger import records
 from likewise_service.ledger.notes import Checkpoint, origin_of
-from likewise_service.ledger.records import (
-    FORMAT,
-    LedgerBroken,
-    Record,
-    canonical,
-    features_of,
-    sha256,
-)
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Record
 from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
 
 if TYPE_CHECKING:
@@ -527,7 +521,7 @@ class GoldPair(Body):
 
     @property
     def id(self) -> str:
-        return sha256(canonical(asdict(self)))[:12]
+        return records.sha256(records.canonical(asdict(self)))[:12]
 
 
 class PracticeSet(Body, kind="practice-set", by="operator"):
@@ -615,7 +609,7 @@ class PeopleArrived(RoundBody, kind="arrived", by="operator client"):
                 raise LikewiseError(
                     f"The features of {person.id!r} in round {self.round!r} are not in the store."
                 )
-            people.append(events.Person(person.id, features_of(contents[digest])))
+            people.append(events.Person(person.id, records.features_of(contents[digest])))
         return fold.apply(state, events.Arrived(self.round, tuple(people)))
 
     def check(self, replay: Replay) -> None:
@@ -821,7 +815,7 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
         round_ = state.open.get(self.round)
         if round_ is None or self.digest is None or self.digest not in contents:
             return state
-        surrogate = events.Person(self.person, features_of(contents[self.digest]))
+        surrogate = events.Person(self.person, records.features_of(contents[self.digest]))
         people = tuple(surrogate if p.id == self.person else p for p in round_.people)
         return state.having(replace(round_, people=people))
 

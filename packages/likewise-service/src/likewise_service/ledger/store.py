@@ -190,7 +190,10 @@ class Keyring:
             with self._store.changing() as connection:
                 key = PrivateKey.fresh() if self._place is None else self._unused(connection)
                 if key is None:
-                    raise StoreError(f"There is no key in {self._place}. Make one: {CREATE}")
+                    raise StoreError(
+                        f"There is no key in {self._place}. Make one: likewise key --create PLACE, "
+                        f"with what LIKEWISE_INSTALLATION_KEY names"
+                    )
                 self._insert(connection, key)
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
@@ -199,7 +202,6 @@ class Keyring:
         return key
 
     def sign(self, origin: str, tree: Tree) -> Checkpoint:
-        """Return the checkpoint of a log, signed with the key in use."""
         return Checkpoint.of(origin, tree).signed(self.current())
 
     def listed(self) -> list[InstallationKey]:
@@ -249,9 +251,6 @@ class Keyring:
 
 def _in_use(connection: sa.Connection) -> sa.Row[Any] | None:
     return connection.execute(sa.select(db.keys).where(db.keys.c.in_use.is_not(None))).first()
-
-
-CREATE = "likewise key --create PLACE, with what LIKEWISE_INSTALLATION_KEY names"
 
 
 # The bytes that are written to find out if a store takes writes, and those that the disk of a

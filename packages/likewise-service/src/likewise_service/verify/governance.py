@@ -499,7 +499,7 @@ class Trusted:
     witnesses: Sequence[Verifier] = ()
 
 
-class Witnesses:
+class GovernanceChecks:
     """The checks of a ledger's governance: keys, actors, members' signatures and anchors."""
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None = None) -> None:

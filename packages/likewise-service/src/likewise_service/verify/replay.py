@@ -27,7 +27,7 @@ from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import LedgerBroken, Record, features_of, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
-from likewise_service.verify.governance import Trusted, Witnesses
+from likewise_service.verify.governance import GovernanceChecks, Trusted
 
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -52,7 +52,7 @@ class Replay:
     _kappa: float
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
-        self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
+        self.evidence, self.governance = evidence, GovernanceChecks(evidence, trusted)
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
         self.findings = Replayed(evidence.checkpoint())
         self.bodies = [kinds.readable(record) for record in evidence.records]
@@ -98,7 +98,7 @@ class Replay:
             if fault is not None:
                 findings.differences.append(fault)
             if record.seq > self._last:
-                findings.differences += self.witnesses.take(record, body)
+                findings.differences += self.governance.take(record, body)
                 self.record = record
                 self._take(body)
                 self._last = record.seq
@@ -108,7 +108,7 @@ class Replay:
         if not self.evidence.records:
             self._note(1, "record", "There is none.", "docket-opened.")
         self._check_end()
-        findings.kept, findings.unkept = self.witnesses.report()
+        findings.kept, findings.unkept = self.governance.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         findings.labels = self.projection.counts["labels"]
         # A changed record comes before what follows from it.
@@ -129,12 +129,12 @@ class Replay:
 
     def may(self, roles: frozenset[str]) -> bool:
         """Tell if the record's actor has one of these roles, or is at the machine."""
-        return self.witnesses.actors.role(self.record) in {*roles, "machine"}
+        return self.governance.actors.role(self.record) in {*roles, "machine"}
 
     @property
     def operator(self) -> str | None:
         """The name of the operator who added the record; None if it was somebody else."""
-        _, actor = self.witnesses.actors.introduced.get(self.record.actor, (None, None))
+        _, actor = self.governance.actors.introduced.get(self.record.actor, (None, None))
         return actor.name if actor is not None and actor.role == "operator" else None
 
     def _past(self, body: kinds.PersonBody) -> PastPolicy | None:
