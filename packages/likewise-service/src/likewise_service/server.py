@@ -376,8 +376,8 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, "said", {}),
         }
-        line.update(getattr(record, "said", {}))
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return _JSON.encode(line)

@@ -211,7 +211,7 @@ def key(
 
 
 def _create(place: str) -> str:
-    """Make a new private key in a place, for its owner alone; return the public one."""
+    """Make a private key in a place, for its owner alone; return the public one."""
     from likewise_service.ledger.key_places import KeyFile, TokenPlace
 
     if place.startswith("pkcs11:"):

@@ -7,31 +7,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from likewise.errors import LikewiseError
 from likewise_service.errors import StoreError
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
-
-
-class KeyPlace(Protocol):
-    """A place for private keys; only commands ask it to ``create`` one."""
-
-    def read(self) -> Sequence[PrivateKey]: ...
-
-    def create(self) -> PrivateKey: ...
-
-
-def key_place(text: str) -> KeyPlace | None:
-    """Return the place of the installation's key that a setting names; None for the database."""
-    if not text:
-        return None
-    return TokenPlace(text) if text.startswith("pkcs11:") else KeyFile(Path(text))
 
 
 class KeyFile:
@@ -99,10 +84,6 @@ def _sync_folder(folder: Path) -> None:
 
 # edwards25519, as PKCS#11 names it in DER.
 EDWARDS25519 = bytes.fromhex("130c656477617264733235353139")
-FORM = (
-    "pkcs11:token=LABEL;object=LABEL?module-path=/usr/lib/…/MODULE.so&pin-source=file:/PATH "
-    "(RFC 7512)"
-)
 
 
 class TokenPlace:
@@ -116,7 +97,10 @@ class TokenPlace:
             self.token, self.label = unquote(parts["token"]), unquote(parts["object"])
             self.module, self._pin_source = more["module-path"], more["pin-source"]
         except KeyError as error:
-            raise StoreError(f"{address!r} does not name a key. Write {FORM}.") from error
+            raise StoreError(
+                f"{address!r} does not name a key. Write pkcs11:token=LABEL;object=LABEL"
+                f"?module-path=/usr/lib/…/MODULE.so&pin-source=file:/PATH (RFC 7512)."
+            ) from error
 
     def __str__(self) -> str:
         return f"the token {self.token!r}"
@@ -209,3 +193,13 @@ class TokenKey(PrivateKey):
 
     def sign_raw(self, content: bytes) -> bytes:
         return self._place.sign(self._held, content)
+
+
+KeyPlace = KeyFile | TokenPlace
+
+
+def key_place(text: str) -> KeyPlace | None:
+    """Return the place of the installation's key that a setting names; None for the database."""
+    if not text:
+        return None
+    return TokenPlace(text) if text.startswith("pkcs11:") else KeyFile(Path(text))

@@ -50,7 +50,7 @@ class ActorChecks:
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         # An introduction comes before its actor has done anything else.
-        if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
+        if isinstance(body, kinds.Introduction):
             before = self.introduced.get(body.actor)
             if before is None or self._extends(before[1], body):
                 self.introduced[body.actor] = (record, body)
