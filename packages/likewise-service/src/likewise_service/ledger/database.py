@@ -438,6 +438,9 @@ GUARDS = {
 }
 
 
+FOLDER = Path(__file__).parent / "migrations"
+
+
 def stored_revision(connection: sa.Connection, where: str) -> int:
     """Return the revision of a database's tables; 0 if it has none yet."""
     tables = set(sa.inspect(connection).get_table_names())
@@ -492,5 +495,4 @@ def migrate(connection: sa.Connection, stored: int) -> None:
 def _scripts() -> ScriptDirectory:
     from alembic.script import ScriptDirectory
 
-    folder = str(Path(__file__).parent / "migrations")
-    return ScriptDirectory(folder, version_locations=[folder])
+    return ScriptDirectory(str(FOLDER), version_locations=[str(FOLDER)])
