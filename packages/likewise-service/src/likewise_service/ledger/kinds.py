@@ -301,7 +301,7 @@ class Signed(Body, kind="signed", by="auditor"):
 
     @property
     def subject(self) -> str:
-        """What it is about: nothing that was signed earlier about the same is accepted."""
+        """The review, pair or comments in question; of acts on them, only later ones are accepted."""
         about = ("comment",) if self.act == "comment" else sorted(self.pair or ())
         return ".".join((self.review, *about))
 
