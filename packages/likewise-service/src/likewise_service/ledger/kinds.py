@@ -301,7 +301,7 @@ class Signed(Body, kind="signed", by="auditor"):
 
     @property
     def subject(self) -> str:
-        """The review, pair or comments in question; of acts on them, only later ones are accepted."""
+        """The review, pair or comments that it is about; only later acts on them are accepted."""
         about = ("comment",) if self.act == "comment" else sorted(self.pair or ())
         return ".".join((self.review, *about))
 
