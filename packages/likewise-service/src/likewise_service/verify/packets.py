@@ -160,8 +160,7 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
         "round": round_.id, "person": person, "until": history.until, "for": role,
         "role": ELSEWHERE if history.elsewhere else ROLE,
         "notice": IN_SHADOW if settings.shadow else None,
-        "features": _features(history),
-        "payload": _proof(history.payload, round_.people[person]),
+        "features": _features(history), "payload": _proof(history.payload, round_.people[person]),
         "erased": round_.erased.get(person),
         "decision": {
             "at": history.decided.at, "approved": decision.approved,
