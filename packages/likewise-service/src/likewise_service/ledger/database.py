@@ -28,7 +28,7 @@ PATIENCE = 60
 SILENCE = 30
 # Seconds within which a process that opens a file makes its log, or one that closes it folds it.
 OPENING = 3.0
-# PostgreSQL's codes for a server that takes no writes: read-only, shut down, or full.
+# PostgreSQL's codes for a server that takes no writes: read-only, starting up, or full.
 READ_ONLY = ("25006", "57P03", "53100")
 LOG = logging.getLogger("likewise_service")
 
