@@ -1,7 +1,7 @@
-"""Anchoring at work: every docket that has grown is anchored outside, and the ledger says so.
+"""Anchoring: receipts of every docket that has grown are fixed outside, and its ledger says so.
 
-Nothing waits for a target: one thread of a process calls them all, and records what they say. A
-failure is recorded once, and tried again at every look until it succeeds.
+Nothing waits for a target: one thread of a process calls them all, and records their responses. A
+failure is recorded once, and retried at every look until it succeeds.
 """
 
 import json
@@ -22,8 +22,8 @@ from likewise_service.errors import LOG, later, moment_of, now, seconds_between
 from likewise_service.ledger import kinds, notes, signatures
 from likewise_service.ledger.store import Store
 
-# Seconds that a target may take; and that an authority's clock may differ from ours. With those by
-# which a ledger may be ahead of our clock, they are fewer than a verifier allows.
+# Seconds that a target may take, and by which an authority's clock may differ from ours. Together
+# with those by which a ledger may be ahead of our clock, they are fewer than a verifier allows.
 PATIENCE = 10.0
 CLOCKS = 200.0
 LARGEST = 100_000
@@ -31,32 +31,32 @@ LARGEST = 100_000
 
 @dataclass(frozen=True)
 class Fixed:
-    """A receipt that is anchored outside: when, and the proof of it if there is one."""
+    """The time of an anchor outside, and the proof of it if there is one."""
 
     at: str
     proof: str | None = None
 
 
-# Returns the proof that the log of a receipt only grew since it had so many records.
+# Returns the proof that a receipt's log only grew since it had some number of records.
 Prove = Callable[[int], notes.ConsistencyProof]
 
 
 @dataclass(frozen=True)
 class AnchorTarget(ABC):
-    """A place outside."""
+    """A place outside that keeps receipts."""
 
     where: str
     kind: ClassVar[str]
 
     @property
     def name(self) -> str:
-        """The name in the ledger: as the setting has it, without secrets in an address."""
+        """The target's name in the ledger: the setting, without secrets in an address."""
         return f"{self.kind}:{self.where}"
 
     def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:  # noqa: ARG002
-        """Anchor a receipt there, or raise an error of Likewise that says why not.
+        """Anchor a receipt there, or raise an error that says why not.
 
-        ``old`` is the size of the last one there, and ``prove`` proves consistency with a size.
+        ``old`` is the size of the last receipt there; ``prove`` proves consistency with a size.
         """
         at = now()
         self._keep(json.dumps({"at": at, "receipt": str(receipt)}))
@@ -67,7 +67,7 @@ class AnchorTarget(ABC):
 
 
 class FileTarget(AnchorTarget):
-    """A file to which lines are added: on another machine's disk, or one that is printed."""
+    """A file to append lines to, such as one on another machine's disk."""
 
     kind = "file"
 
@@ -82,7 +82,7 @@ class FileTarget(AnchorTarget):
 
 
 class WebhookTarget(AnchorTarget):
-    """An address to which receipts are sent as JSON; a status of 200 to 299 means it was kept."""
+    """An address to post receipts to as JSON; a status of 200 to 299 means that it keeps them."""
 
     kind = "webhook"
 
@@ -100,10 +100,9 @@ class TimeStampTarget(WebhookTarget):
     kind = "rfc3161"
 
     def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:  # noqa: ARG002
-        """Request a time-stamp; one of something else, or of another time, is refused."""
-        content = str(receipt).encode()
+        """Request a time-stamp; refuse one of something else, or of another time."""
+        content, began = str(receipt).encode(), now()
         request, nonce = signatures.time_stamp_request(content)
-        began = now()
         _, response = _post(self.where, request, "application/timestamp-query")
         stamp = signatures.TimeStamp.read(response)
         if not stamp.covers(content) or stamp.nonce != nonce:
@@ -118,15 +117,12 @@ def _checked_time(at: str, began: str) -> str:
 
 
 class WitnessTarget(WebhookTarget):
-    """A witness (C2SP's tlog-witness): it signs a receipt that extends the last one it has seen.
-
-    Its key follows its address, after a #.
-    """
+    """A witness (C2SP's tlog-witness) at URL#KEY: it signs receipts that extend its last one."""
 
     kind = "witness"
 
     def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:
-        """Request a signature; a witness that has seen another ledger refuses."""
+        """Request a signature, which a witness that has seen another ledger refuses."""
         address, _, text = self.where.partition("#")
         verifier, began = notes.Verifier.parse(text), now()
         url = address.rstrip("/") + "/add-checkpoint"
@@ -150,17 +146,15 @@ def _text(response: bytes) -> str:
 
 
 def _post(url: str, content: bytes, kind: str, accepted: Sequence[int] = ()) -> tuple[int, bytes]:
-    """Send something, within limits of time and size; never follow to another address.
+    """Post something, within limits of time and size, following no redirect.
 
-    A status that means failure, and is not ``accepted``, is raised.
+    A status that means failure is raised, unless it is ``accepted``.
     """
-    name = _without_secrets(url)
+    name, headers = _without_secrets(url), {"Content-Type": kind}
     ends = time.monotonic() + 2 * PATIENCE  # also for one who sends byte after byte
-    headers = {"Content-Type": kind}
+    posting = httpx.stream("POST", url, content=content, headers=headers, timeout=PATIENCE)
     try:
-        with httpx.stream(
-            "POST", url, content=content, headers=headers, timeout=PATIENCE
-        ) as response:
+        with posting as response:
             if not response.is_success and response.status_code not in accepted:
                 raise LikewiseError(f"{name} responds {response.status_code}.")
             body = b""
@@ -211,10 +205,9 @@ LONGEST = 300
 
 @dataclass(frozen=True)
 class Anchoring:
-    """Targets, and how many minutes may pass between two anchors of a docket that grows.
+    """Targets, and the minutes between two anchors of a docket that grows.
 
-    ``_looked`` has of every docket the head at the last look, and when to look at the earliest
-    if it has grown.
+    ``_looked`` has every docket's head at the last look, and the earliest time for the next.
     """
 
     targets: Sequence[AnchorTarget]
@@ -222,19 +215,18 @@ class Anchoring:
     _looked: dict[str, tuple[int, str]] = field(default_factory=dict, repr=False, compare=False)
 
     def due(self, governance: Governance, target: AnchorTarget, at: str) -> bool:
-        """Tell if a docket has grown since its last anchor there, and it is time.
+        """Tell if a docket has grown since its last anchor there, and an anchor is due.
 
-        Records about anchors themselves do not count as growth. After a failure it is time at every
-        look.
+        Records about anchors do not count as growth. After a failure it is due at every look.
         """
         last = _state(governance, target)
         in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
         return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
     def look(self, store: Store, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Anchor all dockets for which it is time, one after another, until told to stop.
+        """Anchor all dockets that are due, one after another, until told to stop.
 
-        A docket is opened for that alone, and only if it has grown: there may be thousands.
+        Only dockets that have grown are opened: there may be thousands.
         """
         for name in store.dockets():
             if stopping():
@@ -248,7 +240,7 @@ class Anchoring:
                 LOG.exception("An anchor failed; it is tried again.", extra=extra)
 
     def _anchor(self, docket: Docket, stopping: Callable[[], bool]) -> tuple[int, str]:
-        """Anchor a docket where it is due; return its head, and when the next anchor is."""
+        """Anchor a docket where it is due; return its head, and when the next one is due."""
         for target in self.targets:
             receipt = docket.receipt()
             if stopping() or not self.due(docket.projection.governance, target, now()):
@@ -270,7 +262,7 @@ class Anchoring:
 
 
 def prover(store: Store, receipt: notes.Checkpoint) -> Prove:
-    """Return what proves that a docket's log, up to a receipt, only grew."""
+    """Return the function that proves that a docket's log, up to a receipt, only grew."""
 
     def prove(old: int) -> notes.ConsistencyProof:
         with store.view(receipt.docket) as view:
@@ -288,13 +280,13 @@ def record_anchor(
     docket: Docket, target: AnchorTarget, receipt: notes.Checkpoint, fixed: Fixed
 ) -> None:
     with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
-        # It is later than the anchor, whatever our clock says now; what the clock said then counts.
+        # The record is later than the anchor, whatever our clock says.
         work.at, work.clock = max(work.at, fixed.at), min(work.clock, fixed.at)
         work.add(kinds.Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 
 
 def record_failure(docket: Docket, target: AnchorTarget, cause: str) -> None:
-    """Record that a receipt could not be anchored, once until it can."""
+    """Record that a receipt could not be anchored, but once only until it can be."""
     with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
         if not _state(work.projection.governance, target).failure:
             work.add(kinds.AnchorFailed(target.name, cause[:LONGEST]))

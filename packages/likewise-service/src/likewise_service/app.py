@@ -95,7 +95,7 @@ DESCRIPTION = (
 
 
 class Service(FastAPI):
-    """FastAPI's routes and documentation behind our own middleware alone, which handles errors."""
+    """FastAPI's routes and documentation behind our own middleware, which handles errors."""
 
     def build_middleware_stack(self) -> ASGIApp:
         routes = Routes(self.routes, AsyncExitStackMiddleware(self.router))
@@ -103,7 +103,7 @@ class Service(FastAPI):
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return a server with these settings; the database is opened at once, so mistakes show."""
+    """Return a server with these settings, with its database open, so that mistakes show."""
     key, writer = settings.installation_key, settings.writer
     store = Store.open(settings.database, key=key, writer=writer)
     store.keys.current()  # a server without its key does not start
@@ -162,9 +162,9 @@ async def _background(
 
 
 async def _every(seconds: float, stop: asyncio.Event, task: Callable[[], Awaitable[None]]) -> None:
-    """Run a task every so often until told to stop; what fails is logged and tried again.
+    """Run a task periodically until told to stop; log a failure and try again.
 
-    It is not cancelled: a thread that is reading goes on, and needs its connection.
+    The task is not cancelled: a thread that is reading goes on, and needs its connection.
     """
     while await pause(stop, seconds):
         try:
@@ -185,7 +185,7 @@ async def _retain(workers: Workers) -> None:
 
 
 def serving_app(settings: Settings) -> FastAPI:
-    """Return the app of one process, in which garbage is collected seldom."""
+    """Return the app of a process in which garbage is seldom collected."""
     log_as_json()  # every process logs by itself
     app = create_app(settings)
     gc.collect()

@@ -44,11 +44,7 @@ def applicants(people: People) -> list[rounds.Applicant]:
 
 
 class Simulation:
-    """Sends applicants, reports who repaid, and reviews for four of the five seats.
-
-    It takes one step at a time and keeps its state in the ledger alone, so it can be stopped and
-    started like the rest of the service.
-    """
+    """Sends applicants, labels and four of five members' reviews; its state is the ledger's."""
 
     def __init__(self, store: Store) -> None:
         self.world = Loans(SEED, k=K)
@@ -72,9 +68,8 @@ class Simulation:
             return False
         if count >= HISTORY and YOU not in projection.members:
             panel.join(docket, YOU)
-        number = count + 1
-        people = self.world.encounter(number).people
-        rounds.open_round(docket, applicants(people), key=f"demo-{number}")
+        people = self.world.encounter(count + 1).people
+        rounds.open_round(docket, applicants(people), key=f"demo-{count + 1}")
         return True
 
     def _review(self, docket: Docket, round_: Round) -> bool:
@@ -94,7 +89,6 @@ class Simulation:
         return True
 
     def _repay(self, docket: Docket, round_: Round) -> bool:
-        """Report who repaid their loan, once the panel has closed."""
         if round_.outcome is None:
             return False
         encounter = self.world.encounter(round_.number)

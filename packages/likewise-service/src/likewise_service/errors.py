@@ -19,7 +19,7 @@ class ServiceError(LikewiseError):
 
 
 def store_unavailable() -> ServiceError:
-    """Return the refusal while the database cannot be used; the log says why."""
+    """Return the refusal for a database that cannot be used; the log says why."""
     return ServiceError(
         "store-unavailable", 503,
         "The database does not respond, or is busy. Whether the request was recorded is not known: "
@@ -37,7 +37,7 @@ W = TypeVar("W")
 
 
 class Scoped(Generic[V]):
-    """A value that holds within a block: who acts, or the language in use."""
+    """A value that holds within a block, such as the actor or the language in use."""
 
     def __init__(self, name: str, default: V) -> None:
         self._value = ContextVar(name, default=default)
@@ -54,7 +54,7 @@ class Scoped(Generic[V]):
             self._value.reset(before)
 
     def during(self, value: V, task: Callable[[W], T]) -> Callable[[W], T]:
-        """Return the same task, done with the value, in whatever thread it is called."""
+        """Return a task that runs with the value, in whatever thread it is called."""
 
         def act(worker: W) -> T:
             with self.within(value):
@@ -65,21 +65,16 @@ class Scoped(Generic[V]):
 
 Clock = Callable[[], str]
 LOG = logging.getLogger("likewise_service")
-# Seconds by which machines may differ before the log says so.
+# Seconds by which clocks may differ before the log says so.
 TOLERANCE = 1.0
 
 
 def now() -> str:
-    """Return the time.
-
-    >>> now()[-1], len(now())
-    ('Z', 27)
-    """
     return write(datetime.now(UTC))
 
 
 def write(moment: datetime, timespec: str = "microseconds") -> str:
-    """Write a moment as records, pages and logs have it.
+    """Return a moment in the form of records, pages and logs.
 
     >>> write(datetime(2026, 3, 1, 12, tzinfo=UTC))
     '2026-03-01T12:00:00.000000Z'
@@ -89,7 +84,7 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
 
 
 def moment_of(seconds: int) -> str:
-    """Write the time so many seconds after 1970 began; one after the year 9999 is refused.
+    """Return the time some seconds after 1970 began; refuse one after the year 9999.
 
     >>> moment_of(1_679_315_147)
     '2023-03-20T12:25:47.000000Z'
@@ -101,20 +96,11 @@ def moment_of(seconds: int) -> str:
 
 
 def parse(at: str) -> datetime:
-    """Parse a time.
-
-    >>> parse("2026-03-01T12:00:00.000000Z").hour
-    12
-    """
     return datetime.fromisoformat(at)
 
 
 def is_moment(at: str) -> bool:
-    """Tell if a text is a time as a ledger has it.
-
-    >>> is_moment("2026-03-01T12:00:00.000000Z"), is_moment("soon")
-    (True, False)
-    """
+    """Tell if a text is a time in the form of records."""
     try:
         return write(parse(at)) == at
     except ValueError:
@@ -122,21 +108,16 @@ def is_moment(at: str) -> bool:
 
 
 def later(at: str, seconds: float) -> str:
-    """Return the time some seconds later.
-
-    >>> later("2026-03-01T12:00:00.000000Z", 60)
-    '2026-03-01T12:01:00.000000Z'
-    """
     return write(parse(at) + timedelta(seconds=seconds))
 
 
 def due_after(at: str, deadline: float | None) -> str | None:
-    """Return when a review is due that was asked for at some time; None without a deadline."""
+    """Return when something is due that was asked for at some time; None without a deadline."""
     return None if deadline is None else later(at, deadline)
 
 
 def passed(due: str | None, at: str) -> bool:
-    """Tell whether a due date has come.
+    """Tell if a due date has come.
 
     >>> passed("2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"), passed(None, "2026-03-01T12:00:00Z")
     (True, False)
@@ -145,19 +126,14 @@ def passed(due: str | None, at: str) -> bool:
 
 
 def seconds_between(earlier: str, moment: str) -> float:
-    """Return the seconds from one time to another.
-
-    >>> seconds_between("2026-03-01T12:00:00Z", "2026-03-01T12:01:30Z")
-    90.0
-    """
     return (parse(moment) - parse(earlier)).total_seconds()
 
 
 class LedgerClock:
-    """A monotonic clock: never before a ledger's last record.
+    """A clock that is never before a ledger's last record.
 
-    A machine whose clock was ahead leaves records of the future behind. Until that time has come
-    the ledger's clock runs at half speed, so that deadlines pass all the same; the log says so.
+    A machine whose clock was ahead leaves records of the future. Until that time comes, the
+    ledger's clock runs at half speed, so that deadlines still pass; the log says so.
 
     >>> moments = iter(["2026-03-01T12:00:00Z", "2026-03-01T12:00:10Z", "2026-03-01T14:00:00Z"])
     >>> clock, ahead = LedgerClock(lambda: next(moments)), "2026-03-01T13:00:00.000000Z"
@@ -170,11 +146,11 @@ class LedgerClock:
         self._slow: tuple[str, str] | None = None  # the ledger's time, and the machine's
 
     def seconds_ahead(self, at: str) -> float:
-        """Return how far a record's time is ahead of the machine's; 0 if it is not."""
-        return max(0.0, seconds_between(at, self.clock()) * -1) if at else 0.0
+        """Return the seconds by which a record's time is ahead of the machine's."""
+        return max(0.0, seconds_between(self.clock(), at)) if at else 0.0
 
     def after(self, at: str, docket: str) -> str:
-        """Return the time, at or after that of a docket's last record."""
+        """Return the time, but not before ``at``, that of the docket's last record."""
         moment = self.clock()
         if moment >= at:
             self._slow = None
@@ -189,8 +165,7 @@ class LedgerClock:
                     "at half speed. Set the clocks of all machines.", extra={"said": fields},
                 )  # fmt: skip
         before, since = self._slow
-        passed_by = max(0.0, seconds_between(since, moment))
-        slow = max(at, later(before, passed_by / 2))
-        if moment < since:  # set back again: go on from where it was
+        slow = max(at, later(before, max(0.0, seconds_between(since, moment)) / 2))
+        if moment < since:  # set back again: go on from here
             self._slow = (slow, moment)
         return slow

@@ -1,6 +1,6 @@
-"""The languages that people read: catalogues, whose turn it is to choose, numbers and dates.
+"""The languages that people read: catalogues, the choice among them, numbers and dates.
 
-Texts are English where they are written, and looked up in the catalogue of the language in use.
+Texts are written in English, and looked up in the catalogue of the language in use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from likewise_service.errors import Scoped, parse
 from likewise_service.ledger import database as db
 from likewise_service.ledger.store import Store
 
-# By code, each in its own words; the first is that of the texts.
+# By code, each in its own words; the first is the language of the texts.
 LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français"}
 COOKIE = "likewise_language"
 FOLDER = Path(__file__).parent
@@ -53,26 +53,22 @@ def gettext(text: str) -> str:
     return catalogue(current()).gettext(text)
 
 
-def ngettext(one: str, several: str, number: int) -> str:
-    return catalogue(current()).ngettext(one, several, number)
+def ngettext(singular: str, plural: str, number: int) -> str:
+    return catalogue(current()).ngettext(singular, plural, number)
 
 
 def _(text: str, **values: object) -> str:
-    """Return a text in the language in use, with values in their places.
-
-    >>> _("%(member)s objects", member="ann")
-    'ann objects'
-    """
+    """Return a text in the language in use, with values in their places."""
     return gettext(text) % values if values else gettext(text)
 
 
 def N_(text: str) -> str:  # noqa: N802 - its usual name
-    """Mark a text that is looked up elsewhere."""
+    """Mark a text for the catalogues that is looked up elsewhere."""
     return text
 
 
 def number(value: float, digits: int = 0) -> str:
-    """Write a number.
+    """Write a number as the language in use does.
 
     >>> number(1200), number(0.5, 3)
     ('1,200', '0.500')
@@ -200,7 +196,7 @@ def rule_words(rule: str | rules.Rule) -> str:
 
 
 def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
-    """Join the words of parts, those that are joined themselves in brackets."""
+    """Join the words of a rule's parts, with brackets around parts that have parts themselves."""
     listed = [rule_words(part) for part in parts]
     nested = [isinstance(part, rules.Or | rules.And) for part in parts]
     return f", {word} ".join(f"({w})" if n else w for w, n in zip(listed, nested, strict=True))
@@ -245,13 +241,13 @@ Message = str | tuple[str, ...]
 
 @cache
 def messages(kind: str = "") -> dict[Message, list[str]]:
-    """Return every text that people read, or of files of one kind, with the files that have it."""
-    found: dict[Message, list[str]] = {}
+    """Return every text that people read, or those of one kind of file, with its files."""
+    files: dict[Message, list[str]] = {}
     methods = [(p, m) for p, m in METHODS.items() if p.endswith(kind) or m == "ignore"]
     extracted = extract_from_dir(FOLDER, methods, OPTIONS, KEYWORDS)
     for file, _line, message, _comments, _context in extracted:
-        found.setdefault(message, []).append(file)
-    return found
+        files.setdefault(message, []).append(file)
+    return files
 
 
 @cache
@@ -262,11 +258,11 @@ def _script_words(language: str) -> dict[str, str | list[str]]:
             if isinstance(text, str):
                 listed[text] = gettext(text)
             else:
-                one, several = text[0], text[1]
-                listed[one] = [ngettext(one, several, number) for number in (1, 2)]
+                singular, plural = text
+                listed[singular] = [ngettext(singular, plural, count) for count in (1, 2)]
     return listed
 
 
 def script_words() -> dict[str, str | list[str]]:
-    """Return the texts of the scripts in the language in use; English ones they have."""
+    """Return the scripts' texts in the language in use, unless that is English, as theirs is."""
     return {} if current() == "en" else _script_words(current())

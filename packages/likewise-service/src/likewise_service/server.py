@@ -1,4 +1,4 @@
-"""The server's sockets: where it listens, how long it waits for requests, how many it takes."""
+"""The server's sockets and processes: where it listens, and its limits on connections."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Peers:
 
     @cached_property
     def place(self) -> int | None:
-        """This process's number, which it locks until it ends; None if all are taken."""
+        """This process's number, locked until the process ends; None if all are taken."""
         for place in range(self.count):
             lock = (self.folder / f"{place}.lock").open("w")
             try:
@@ -61,7 +61,7 @@ class Peers:
         return None
 
     def elsewhere(self, data: bytes) -> int | None:
-        """Return the process that should serve a request; None if this one may as well."""
+        """Return the process that should serve a request; None if it is this one, or any."""
         match = _DOCKET.match(data)
         if match is None or len(data) > MOST:
             return None
@@ -69,7 +69,7 @@ class Peers:
         return None if home == self.place else home
 
     def pass_on(self, place: int, connection: int, data: bytes) -> bool:
-        """Pass a connection on; return False if that process does not take it."""
+        """Pass a connection on; return False if the other process does not take it."""
         # socket.send_fds would ignore the address.
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection]))
         address = str(self.folder / f"{place}.sock")
@@ -82,7 +82,7 @@ class Peers:
         return True
 
     def take(self, loop: asyncio.AbstractEventLoop, serve: Serve) -> None:
-        """Serve what the others pass on from now on."""
+        """Serve the connections that other processes pass on from now on."""
         if self.place is None or self._socket is not None:
             return
         address = self.folder / f"{self.place}.sock"
@@ -114,11 +114,11 @@ class Peers:
         self._socket = None
 
 
-# Seconds after which a request that is still coming in makes room for others, if there is none.
+# Seconds after which a request that is still incomplete makes room for others, if there is none.
 SLOW = 1.0
 # Descriptors that are left for databases, files and logs.
 SPARE = 64
-# The event loop where there are several processes.
+# The event loop of several processes.
 LOOP = f"{__name__}:PeeredLoop"
 # The most bytes that wait for the end of a turn.
 JOINED = 1 << 16
@@ -130,9 +130,9 @@ LATE = (
 
 
 class JoinedWrites:
-    """A transport that sends what is written in one turn of the event loop together.
+    """A transport that sends all that is written in one turn of the event loop together.
 
-    uvicorn writes the head of a response and then its body: two calls of the system, two packets.
+    uvicorn writes the head of a response and then its body: two system calls, two packets.
     """
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
@@ -163,18 +163,18 @@ class JoinedWrites:
 class GuardedProtocol(HttpToolsProtocol):
     """HTTP with limits on connections, and on the seconds for the head and body of a request.
 
-    A connection too many takes the place of the one whose request has been coming in for longest;
-    where none is slow it is closed at once and not logged: somebody who opens thousands must
-    neither use up the descriptors nor fill the disk. Their number is logged once a minute.
+    One connection too many takes the place of the slowest request; if none is slow, it is closed
+    at once and not logged: somebody who opens thousands must neither use up the descriptors nor
+    fill the disk. Their number is logged once a minute.
     """
 
     _timer: asyncio.TimerHandle | None = None
-    _since: float | None = None  # when a connection, or a request, began of which more must come
+    _since: float | None = None  # when the connection or the request began that is incomplete
     _rejected = False
-    _receiving = False  # a request has begun, and is not complete
-    _seconds: float | None = None  # how long to wait from now on for what must come
+    _receiving = False  # a request has begun, and is incomplete
+    _seconds: float | None = None  # how long to wait for the rest
     _moved = False  # and if that is new
-    _received = b""  # what another process has read of the connection
+    _received = b""  # what another process has read from the connection
 
     config: Config
 
@@ -238,7 +238,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return True
 
     def join_peers(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take connections from other processes, and serve them by protocols like this one."""
+        """Take connections from other processes, and serve each by a protocol like this one."""
         if self.config.peers is not None:
             self.loop = loop
             self.config.peers.take(loop, self._take)
@@ -259,9 +259,9 @@ class GuardedProtocol(HttpToolsProtocol):
         task.add_done_callback(self.tasks.discard)
 
     def _end_slowest(self) -> bool:
-        """End the request that has been coming in for longest; False if none takes long."""
-        slow = [p for p in self.connections if isinstance(p, GuardedProtocol)]
-        waiting = [(p._since, p) for p in slow if p._since is not None]
+        """End the request that began first and is incomplete; False if none is slow."""
+        protocols = [p for p in self.connections if isinstance(p, GuardedProtocol)]
+        waiting = [(p._since, p) for p in protocols if p._since is not None]
         since, slowest = min(waiting, key=lambda item: item[0], default=(math.inf, self))
         if self.loop.time() - since < SLOW:
             return False
@@ -295,7 +295,7 @@ class PeeredLoop(uvloop.Loop):
 
 
 class Rejections:
-    """Counts connections that were closed at once, and logs their number once a minute."""
+    """Counts rejected connections, and logs their number once a minute."""
 
     def __init__(self) -> None:
         self.number, self._logged = 0, 0.0
@@ -314,7 +314,7 @@ REJECTED = Rejections()
 
 
 def most_connections(settings: Settings) -> int:
-    """Return how many connections a process takes: the setting, or what descriptors allow."""
+    """Return how many connections a process takes: the setting, or as descriptors allow."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(settings.connection_limit, descriptors - SPARE))
 
@@ -331,10 +331,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 class Config(uvicorn.Config):
-    """uvicorn's settings and ours, which each of several processes gets with its peers.
-
-    Only proxies that are named are believed.
-    """
+    """uvicorn's settings and ours, and a process's peers."""
 
     def __init__(
         self, app: Any, settings: Settings, peers: Peers | None = None, **options: Any
@@ -348,14 +345,14 @@ class Config(uvicorn.Config):
         self.settings, self.peers = settings, peers
 
     def load(self) -> None:
-        """Load the app; a function that makes one gets the settings."""
+        """Load the app; pass the settings to a function that makes one."""
         if self.factory:
             self.app = partial(import_from_string(self.app), self.settings)
         super().load()
 
 
 def serve(settings: Settings, host: str, port: int, workers: int, folder: str) -> None:
-    """Serve until told to stop; several processes meet in a folder."""
+    """Serve until told to stop; several processes share a folder."""
     peers = Peers(Path(folder), workers) if workers > 1 else None
     with listening(host, port) as listener:
         # By name: a process that imports the app before it begins would seem to be dead.
@@ -379,15 +376,15 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, "said", {}),
         }
-        line.update(getattr(record, "said", {}))
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return _JSON.encode(line)
 
 
 class JoinedLines(logging.StreamHandler):  # type: ignore[type-arg] # which it takes for types alone
-    """Writes the lines of one turn of the event loop together; warnings and errors at once."""
+    """Writes the lines of one turn of the event loop together, warnings and errors at once."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
@@ -397,12 +394,12 @@ class JoinedLines(logging.StreamHandler):  # type: ignore[type-arg] # which it t
         """Add a line; a thread without an event loop writes it."""
         try:
             self._lines.append(self.format(record) + self.terminator)
-            loop = asyncio._get_running_loop()  # the public one raises an exception for none
+            loop = asyncio._get_running_loop()  # the public one raises if there is none
             if loop is None or record.levelno > logging.INFO:
                 self.flush()
             elif len(self._lines) == 1:
                 loop.call_soon(self.flush)
-        except Exception:  # noqa: BLE001 - as every handler: a log that is full stops nobody
+        except Exception:  # noqa: BLE001 - as every handler: a full log stops nobody
             self.handleError(record)
 
     def flush(self) -> None:
@@ -414,7 +411,7 @@ class JoinedLines(logging.StreamHandler):  # type: ignore[type-arg] # which it t
 
 
 def log_as_json() -> None:
-    # No line holds these, so that none has to look them up.
+    # No line contains these, so none needs to look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging._srcfile = None  # as Python's documentation has it
     handler = JoinedLines(sys.stderr)

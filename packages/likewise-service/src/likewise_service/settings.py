@@ -30,10 +30,7 @@ class Settings(BaseSettings):
 
     Settings that are not given are read from the environment, or have their defaults. Rates are
     requests a second, bursts how many may come at once; each process counts by itself. If
-    ``public_url`` is an https address, cookies are only ever sent encrypted.
-
-    >>> Settings(burst=7).burst
-    7
+    ``public_url`` is an https address, cookies are only sent encrypted.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")

@@ -1,8 +1,7 @@
-"""A witness of logs (C2SP's tlog-witness): it signs what only grew, and nothing else.
+"""A witness of logs (C2SP's tlog-witness): it signs checkpoints of logs that only grew.
 
-It runs elsewhere, by somebody else. All that it keeps is the last checkpoint of every log, in one
-SQLite file; the check against it and the change of it are one transaction, on disk before anybody
-is told.
+Somebody else runs it elsewhere. It keeps the last checkpoint of every log in a SQLite file; the
+check against that and its change are one transaction, on disk before the response.
 """
 
 from __future__ import annotations
@@ -40,9 +39,9 @@ class Verdict:
 
 
 class Witness:
-    """A witness with a name and a key; ``logs`` are the keys of the logs that it knows.
+    """A witness with a name and a key; ``logs`` are the verifier keys of the logs that it knows.
 
-    A log's name is its key's; after a change of keys it has several.
+    A log may have several, after its key has changed.
     """
 
     def __init__(
@@ -78,7 +77,7 @@ class Witness:
         return None
 
     def take(self, text: str) -> Verdict:
-        """Sign a checkpoint that extends the last one of its log; refuse every other."""
+        """Sign a checkpoint that extends the last one of its log; refuse all others."""
         try:
             proof = notes.ConsistencyProof.parse(text)
         except LikewiseError as error:
@@ -133,7 +132,7 @@ def witness_app(witness: Witness) -> Starlette:
             verdict = await run_in_threadpool(witness.take, body.decode())
         except UnicodeDecodeError:
             verdict = Verdict(400, "It is not UTF-8.\n")
-        # As a header: a media type of text would get a charset, which the specification has not.
+        # As a header: starlette adds a charset to a media type, which the specification lacks.
         return Response(verdict.text, verdict.status, {"Content-Type": verdict.media_type})
 
     async def last_checkpoint(request: Request) -> Response:

@@ -32,8 +32,7 @@ from likewise_service.settings import Settings
 class Session(NamedTuple):
     """A browser in which somebody is signed in; its forms carry ``csrf``, ledgers name it ``id``.
 
-    ``issuer`` and ``subject`` are those of the organisation's sign-on, and empty after signing in
-    with a token.
+    ``issuer`` and ``subject`` are those of the organisation's sign-on, or empty for a token.
     """
 
     identity: Identity
@@ -74,8 +73,7 @@ def open_session(
 ) -> tuple[str, Session]:  # fmt: skip
     """Begin a session; return the cookie's value and the session.
 
-    The ledger of the identity's one docket records it at once; the ledgers of others record it
-    when the person first acts there.
+    The ledger of the identity's own docket records it at once, others when the person acts there.
     """
     cookie, csrf, moment = secrets.token_urlsafe(32), secrets.token_urlsafe(32), now()
     expires, name = later(moment, seconds), secrets.token_hex(8)
@@ -96,15 +94,9 @@ def open_session(
 
 def find_session(store: Store, cookie: str) -> Session | None:
     """Return the session of a cookie; None if it has ended or its token was revoked."""
-    query = (
-        sa.select(sessions, tokens)
-        .join(tokens, tokens.c.id == sessions.c.token)
-        .where(
-            sessions.c.hash == cookie_hash(cookie),
-            sessions.c.expires > now(),
-            tokens.c.revoked.is_(None),
-        )
-    )
+    valid = (sessions.c.expires > now()) & tokens.c.revoked.is_(None)
+    query = sa.select(sessions, tokens).join(tokens, tokens.c.id == sessions.c.token)
+    query = query.where(sessions.c.hash == cookie_hash(cookie), valid)
     with store.reading() as connection:
         row = connection.execute(query).first()
     if row is None:
@@ -127,16 +119,11 @@ def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -
 
 
 def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> None:
-    query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
-    rows = connection.execute(
-        query.join(tokens, tokens.c.id == sessions.c.token)
-        .where(condition)
-        .order_by(tokens.c.docket)
-    ).all()
+    query = sa.select(sessions.c.id, tokens.c.docket).where(condition, sessions.c.expires > now())
+    query = query.join(tokens, tokens.c.id == sessions.c.token).order_by(tokens.c.docket)
     with acting(SERVICE):
-        for row in rows:
-            if row.docket is not None and row.expires > now():
-                notify(connection, row.docket, SignedOut(row.id))
+        for row in connection.execute(query.where(tokens.c.docket.is_not(None))).all():
+            notify(connection, row.docket, SignedOut(row.id))
 
 
 def cookie_hash(cookie: str) -> str:
@@ -168,8 +155,8 @@ def begin_sign_on(
 ) -> tuple[str, Session]:
     """Begin a session for the owner of these claims; return the cookie's value and the session.
 
-    An auditor must be among ``members``, those of the docket. The same person always has the same
-    identity, which the operator can revoke; sessions of theirs with another role end.
+    An auditor must be one of the docket's ``members``. The same person always has the same
+    identity, which the operator can revoke; their sessions with another role end.
     """
     role, name, docket = identity_claims(settings, claims)
     if role == "auditor" and name not in members:
@@ -195,13 +182,13 @@ def _identity(
     with store.reading() as connection:
         query = sa.select(tokens).where(tokens.c.id.startswith(person))
         rows = {row.id: row for row in connection.execute(query)}
-    # Who was revoked stays so, whatever role and name they come back with.
+    # A revoked person stays revoked, whatever role and name they come back with.
     if any(row.revoked is not None for row in rows.values()):
         raise ServiceError("revoked", 403, N_("Your access was revoked. Ask the operator."))
     if token_id in rows:
         return identity_of(rows[token_id])
     try:
-        # Nobody gets to know this token: the sign-on opens the pages.
+        # Nobody learns this token: the sign-on opens the pages.
         with acting(SERVICE):
             return create_token(store, role, name, docket, token_id)[1]
     except sa.exc.IntegrityError:
@@ -229,14 +216,14 @@ LARGEST = 200_000
 # Seconds for which the provider's configuration is cached, and by which clocks may differ.
 CACHED = 300.0
 LEEWAY = 60
-# Seconds between two requests for keys because a token names one that is not known.
+# Seconds between two requests for keys that are made because a token names an unknown one.
 KEYS_AGAIN = 30.0
 ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
 
 
 class Attempt(NamedTuple):
-    """One attempt to sign on, which the browser carries as a cookie until it comes back."""
+    """An attempt to sign on, which the browser keeps as a cookie until it comes back."""
 
     state: str
     nonce: str
@@ -285,7 +272,7 @@ class Provider:
         return claims
 
     def end_address(self, back: str) -> str | None:
-        """Return the provider's page on which to sign out there as well, if it has one."""
+        """Return the provider's page for signing out there too, if it has one."""
         page = self._describe()[0].get("end_session_endpoint")
         if not isinstance(page, str) or not _safe(page):
             return None
@@ -345,14 +332,14 @@ class Provider:
         ends = time.monotonic() + 2 * TIMEOUT
         try:
             with httpx.stream(method, url, timeout=TIMEOUT, **content) as response:
-                content_read = b""
+                body = b""
                 for part in response.iter_bytes():
-                    content_read += part
-                    if len(content_read) > LARGEST or time.monotonic() > ends:
+                    body += part
+                    if len(body) > LARGEST or time.monotonic() > ends:
                         raise _refused("The provider sends too much, or too slowly")
                 if not response.is_success:
                     raise _refused(f"The provider responds {response.status_code}")
-                document = httpx.Response(200, content=content_read).json()
+                document = httpx.Response(200, content=body).json()
         except httpx.HTTPError as error:
             fault = str(error) or type(error).__name__
             raise ServiceError(
@@ -383,11 +370,10 @@ def _address(config: Mapping[str, Any], name: str) -> str:
 
 
 def _safe(url: str) -> bool:
-    """Tell whether an address is encrypted, or on this machine."""
+    """Tell if an address is encrypted, or on this machine."""
     parts = urlsplit(url)
-    return parts.scheme == "https" or (
-        parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
-    )
+    local = parts.hostname in ("127.0.0.1", "localhost", "::1")
+    return parts.scheme == "https" or (parts.scheme == "http" and local)
 
 
 def provider_from(settings: Settings) -> Provider | None:
@@ -406,13 +392,12 @@ def provider_from(settings: Settings) -> Provider | None:
 
 
 def list_seats(store: Store, cookie: str) -> list[Identity]:
-    """List the seats of a session: the one that it began with, and those that were added."""
+    """List the seats of a session: the one it began with, and those added since."""
     session = cookie_hash(cookie)
     added = sa.select(seats.c.token).where(seats.c.hash == session)
     current = sa.select(sessions.c.token).where(sessions.c.hash == session)
-    query = sa.select(tokens).where(
-        tokens.c.id.in_(added.union(current)), tokens.c.revoked.is_(None)
-    )
+    listed = tokens.c.id.in_(added.union(current))
+    query = sa.select(tokens).where(listed, tokens.c.revoked.is_(None))
     with store.reading() as connection:
         rows = connection.execute(query.order_by(tokens.c.docket, tokens.c.name))
         return [identity_of(row) for row in rows]

@@ -38,9 +38,9 @@ _FIRST = "first-operator"
 
 @dataclass(frozen=True)
 class Identity:
-    """The owner of a token. An auditor's ``name`` is that of a member of the docket's panel.
+    """The owner of a token; an auditor's ``name`` is that of a member of the docket's panel.
 
-    An identity without a docket may use all of them: the operator, and perhaps a regulator.
+    An identity without a docket may use all of them: an operator, and perhaps a regulator.
     """
 
     id: str
@@ -65,7 +65,7 @@ class Identity:
 def create_token(
     store: Store, role: Role, name: str, docket: str | None, token_id: str | None = None
 ) -> tuple[str, Identity]:
-    """Create a token, which is shown now and never again: store its hash, and record it."""
+    """Create a token: record it, and store its hash alone, so that it is shown this once."""
     token = f"lw_{role}_{secrets.token_urlsafe(32)}"
     choice("role", role, ROLES, "Choose one.")
     checked_name(name, "name")
@@ -96,7 +96,7 @@ def check_member(name: str, docket: str, members: Collection[str]) -> None:
 def first_operator(store: Store) -> str | None:
     """Create the first operator's token; return None if there is an operator.
 
-    The row has a fixed id, so that of several processes only one succeeds.
+    Its row has a fixed id, so that only one of several processes succeeds.
     """
     with store.reading() as connection:
         if connection.execute(sa.select(tokens.c.id).where(tokens.c.role == "operator")).first():
@@ -108,9 +108,9 @@ def first_operator(store: Store) -> str | None:
 
 
 def recognise(store: Store, token: str) -> Identity | None:
-    """Return the owner of a token; None if it is unknown, or was revoked.
+    """Return the owner of a token; None if it is unknown or revoked.
 
-    It is looked up by its hash, so that timing says nothing about any token.
+    It is looked up by its hash, so that timing reveals nothing about any token.
     """
     if not _TOKEN.match(token):
         return None
@@ -125,8 +125,8 @@ def recognise(store: Store, token: str) -> Identity | None:
 class TokenCache:
     """Tokens recognised a moment ago, so that not every request reads the database.
 
-    A token that this process revokes is dropped at once; one that another process revokes is
-    accepted for ``SECONDS`` more. The cache holds hashes, never tokens.
+    A token that this process revokes is dropped at once; one that another process revokes counts
+    for ``SECONDS`` more. The cache holds hashes, never tokens.
     """
 
     SECONDS = 1.0
@@ -136,7 +136,7 @@ class TokenCache:
     def __init__(self, store: Store) -> None:
         self.store = proxy(store)
         self._entries: dict[str, tuple[float, Identity]] = {}
-        # What is being looked up: whoever asks for the same token meanwhile waits for that.
+        # Lookups under way, for which other requests with the same token wait.
         self._asked: dict[str, asyncio.Task[Identity | None]] = {}
 
     @classmethod
@@ -160,7 +160,7 @@ class TokenCache:
         this = asyncio.current_task()
         try:
             identity = await asyncio.to_thread(self.recognise, token)
-            # Not what was read before a token was revoked here.
+            # Not if a token was revoked here after this was read.
             if identity is not None and self._asked.get(digest) is this:
                 if len(self._entries) >= self.MOST:
                     self._entries.clear()
@@ -181,7 +181,7 @@ class TokenCache:
 def list_tokens(
     store: Store, *, after: str = "", limit: int | None = None, docket: str | None = None
 ) -> list[Identity]:
-    """List identities behind the id ``after``, the oldest first, revoked ones too."""
+    """List identities after the id ``after``, the oldest first, with revoked ones."""
     query = sa.select(tokens).order_by(tokens.c.created, tokens.c.id).limit(limit)
     with store.reading() as connection:
         if after:
@@ -201,7 +201,7 @@ def _no_token(token_id: str) -> ServiceError:
 
 
 def revoke_token(store: Store, token_id: str) -> Identity:
-    """Revoke a token, and with it the sessions that it began."""
+    """Revoke a token, and with it its sessions."""
     select = sa.select(tokens).where(tokens.c.id == token_id)
     with store.changing() as connection:
         row = connection.execute(select).first()
@@ -230,7 +230,7 @@ def _hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-# The most callers in memory; the buckets of others are full again, or nearly so.
+# The most callers in memory; others' buckets are full again, or nearly so.
 REMEMBERED = 10_000
 
 
@@ -284,9 +284,9 @@ class MemberKey(signatures.PrivateKey):
         act: signatures.Act, pair: Sequence[str] = (), reason: str | None = None,
         limit: float | None = None,
     ) -> dict[str, str]:  # fmt: skip
-        """Sign one act; the reason enters by its salted digest, so that it can be erased.
+        """Sign an act, with the salted digest of its reason, so that the reason can be erased.
 
-        ``to_sign`` is what the review says that a signature covers: what is shown, and the flags
+        ``to_sign`` is what a signature covers, as the review has it: what is shown, and the flags
         that stand.
         """
         salt, moment = secrets.token_bytes(16), now()
@@ -297,21 +297,18 @@ class MemberKey(signatures.PrivateKey):
         statement = signatures.act_statement(
             docket, member, review, shown, act, pair, digest, units, flags, moment
         )
-        signature = self.sign("member", statement)
         return {
             "key": self.public.id, "at": moment, "shown": shown, "salt": salt.hex(),
-            "signature": signature,
+            "signature": self.sign("member", statement),
         }  # fmt: skip
 
     def possession(
         self, docket: str, member: str, before: MemberKey | None
     ) -> dict[str, str | None]:
-        """Prove possession of the key, with the consent of a key that the member has."""
-        return {
-            "key": self.public.text,
-            "proof": self.consent(docket, member, self.public.text),
-            "consent": None if before is None else before.consent(docket, member, self.public.text),
-        }
+        """Prove possession of the key, with the consent of the key ``before`` it."""
+        key = self.public.text
+        consent = None if before is None else before.consent(docket, member, key)
+        return {"key": key, "proof": self.consent(docket, member, key), "consent": consent}
 
     def consent(self, docket: str, member: str, key: str) -> str:
         """Sign that the member takes a key into use: this one, or another."""

@@ -18,7 +18,6 @@ from likewise_service.commands import serve
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
     from likewise_service.ledger.backups import Manifest
-    from likewise_service.ledger.store import Store
     from likewise_service.settings import Settings
 
 
@@ -118,7 +117,7 @@ def create_docket(database: str, name: str, spec_file: Path) -> None:
 
 
 def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object]], click.Command]:
-    """Make a command of a function on an opened docket; it prints what the function returns."""
+    """Make a function on an opened docket a command that prints what it returns."""
 
     def decorate(act: Callable[..., object]) -> click.Command:
         @docket.command(name, short_help=short_help)
@@ -284,23 +283,17 @@ def _echo_trees(manifest: Manifest) -> None:
 def restore(path: Path, database: str) -> None:
     """Read the backup FILE into a database that holds no ledger yet; all of it, or nothing."""
     with serve.opened_store(database, begin=True) as store:
+        from likewise_service.errors import StoreError
         from likewise_service.ledger.backups import restore as read_backup
 
         restored = read_backup(path, store)
         click.echo(f"{store.where} is as it was at {restored.at}.")
-        _check_key(store)
+        try:
+            store.keys.current()
+        except StoreError as error:  # a backup may not hold it
+            click.echo(f"Before a server can start: {error}", err=True)
     _echo_trees(restored)
     click.echo("What was acknowledged after that is lost, and its receipts will say so.", err=True)
-
-
-def _check_key(store: Store) -> None:
-    """Say if the installation's key has to be put back too: a backup may not have it."""
-    from likewise_service.errors import StoreError
-
-    try:
-        store.keys.current()
-    except StoreError as error:
-        click.echo(f"Before a server can start: {error}", err=True)
 
 
 @click.command(short_help="Bring an older database to this version.")
@@ -322,7 +315,7 @@ def upgrade(database: str) -> None:
 
 
 def _days(_: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """A number of days, which is checked where it is recorded; infinity for ``always``."""
+    """Return a number of days, infinity for ``always``; it is checked where it is recorded."""
     try:
         return None if value is None else math.inf if value == "always" else float(value)
     except ValueError as error:

@@ -141,7 +141,7 @@ def export(
 def _write_files(
     store: Store, docket: str, folder: Path, decision: tuple[str, str] | None
 ) -> list[Path]:
-    """Write the packet of a decision, or without one the assessment, to files that are new."""
+    """Write the packet of a decision, or without a decision the assessment, to new files."""
     from likewise_service.dockets import assessment
     from likewise_service.dockets.docket import Docket
     from likewise_service.verify.packets import give_packet, packet_words
@@ -211,7 +211,7 @@ def key(
 
 
 def _create(place: str) -> str:
-    """Make a new private key in a place, for its owner alone; return the public one."""
+    """Make a private key in a place, for its owner alone; return the public one."""
     from likewise_service.ledger.key_places import KeyFile, TokenPlace
 
     if place.startswith("pkcs11:"):

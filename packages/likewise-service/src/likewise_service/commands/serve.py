@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def without_password(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> str | None:
-    """Refuse a password among the arguments, where everybody on the machine can read it."""
+    """Refuse a password among the arguments, which everybody on the machine can read."""
     argument = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
     if argument and value and PASSWORD.match(value):
         raise click.BadParameter(
@@ -57,7 +57,7 @@ def opened_store(
     """Open the store at an address, or say in a sentence why it cannot be opened.
 
     Only a command that may ``begin`` a store creates one: at a misspelt address the others would
-    find an empty one. The standard error of a server is its log, which ``notes`` would spoil. With
+    find an empty one. A server opens it without ``notes``, as its standard error is its log. With
     the address of a ``writer`` the store is only read.
     """
     from likewise_service.ledger.store import Store
@@ -119,7 +119,7 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
                 fold_log_of(settings.database)
 
 
-# For how long records can be rewritten unseen by those who run the server.
+# How long those who run the server can rewrite records unseen.
 NOT_ANCHORED = (
     "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that somebody "
     "holds can be rewritten by whoever runs this."

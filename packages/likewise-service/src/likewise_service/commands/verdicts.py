@@ -16,23 +16,16 @@ from likewise_service.ledger import notes, signatures
 from likewise_service.ledger.records import canonical
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
-from likewise_service.verify import certificates, evidence, governance, packets, replay
+from likewise_service.verify import certificates, evidence, governance, packets, receipts, replay
 from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
-from likewise_service.verify.receipts import (
-    ACKNOWLEDGEMENT,
-    KnownKeys,
-    contradictions,
-    document_fault,
-    keys_in,
-    verify_all,
-)
+from likewise_service.verify.receipts import ACKNOWLEDGEMENT, KnownKeys
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 COUNTS = (
     "rounds", "decisions", "skipped", "draws", "audits", "repeats", "ended", "payloads", "seed",
     "erased", "wholly", "proved", "unproved", "holds", "certificate",
 )  # fmt: skip
-# What is signed and given: its name, and how it is checked.
+# Signed documents by format: their name, and how they are checked.
 DOCUMENTS = {
     packets.FORMAT: ("PACKET", packets.check_packet),
     certificates.FORMAT: ("CERTIFICATE", certificates.check_certificate),
@@ -64,11 +57,9 @@ def _evidence(
 
 
 def _trust(
-    keys: Sequence[str],
-    member_keys: Sequence[str],
-    authority: Path | None,
+    keys: Sequence[str], member_keys: Sequence[str], authority: Path | None,
     witnesses: Sequence[str],
-) -> tuple[KnownKeys | None, governance.Trusted]:
+) -> tuple[KnownKeys | None, governance.Trusted]:  # fmt: skip
     """Read keys and certificates that the verifier has from elsewhere."""
     members: dict[str, tuple[str, ...]] = {}
     for text in member_keys:
@@ -87,13 +78,13 @@ def _exported(
 ) -> ExportCheck:
     """Check an export's own signature, and that the ledger's key is one that was named.
 
-    A database has no signature of its own, nor has a ledger without its folder; where a key is
-    named, the second is a fault.
+    A database has no signature of its own, nor has a ledger without its folder; if a key is
+    named, the latter is a fault.
     """
     check = ExportCheck(False, (), "")
     if folder is not None:
         check = check_manifest(folder if folder.is_dir() else folder / "without", keys)
-    last = ["", *keys_in(ledger.records).keys][-1]
+    last = ["", *receipts.keys_in(ledger.records).keys][-1]
     if keys is None or last in keys.keys:
         return check
     fault = f"Its receipts are signed by the key {last or '(none)'}, which is none that you named."
@@ -109,7 +100,7 @@ def export(store: Store, docket: str, folder: Path, *, personal: bool, seed: boo
 def replayed(
     docket: str | None, database: str | None, folder: Path | None, snapshot: bool, **trust: Any
 ) -> evidence.Replayed:
-    """Replay a ledger; an export's signature and a snapshot are among the findings."""
+    """Replay a ledger, and check an export's signature, and a snapshot if asked to."""
     with _refusals():
         ledger = _evidence(docket, database, folder)
         if docket not in (None, ledger.docket):
@@ -130,7 +121,7 @@ def replayed(
 
 
 def _check_snapshot(findings: evidence.Replayed, docket: str, database: str) -> None:
-    """Add to the findings if the snapshot says what the records say."""
+    """Add to the findings whether the snapshot says what the records say."""
     with closing(Store.read_only(database_url(database))) as store:
         check = check_snapshot(store, docket)
     if check is None:
@@ -153,7 +144,7 @@ def findings_json(findings: evidence.Replayed) -> dict[str, Any]:
 
 def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **trust: Any) -> int:
     """Print what holds and what does not; return the exit status."""
-    outcomes, receipts, documents = [HOLDS], list[notes.Checkpoint](), list[dict[str, Any]]()
+    outcomes, checkpoints, documents = [HOLDS], list[notes.Checkpoint](), list[dict[str, Any]]()
     consistencies = list[notes.ConsistencyProof]()
     with _refusals():
         keys, trusted = _trust(**trust)
@@ -163,55 +154,53 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
             if document.get("format") in DOCUMENTS:
                 documents.append(document)
             elif document.get("format") == ACKNOWLEDGEMENT:
-                if fault := document_fault("acknowledgement", document, keys):
+                if fault := receipts.document_fault("acknowledgement", document, keys):
                     click.echo(f"THE ACKNOWLEDGEMENT DOES NOT HOLD. {fault}")
                     outcomes.append(FAILS)
                     continue
                 click.echo("THE ACKNOWLEDGEMENT HOLDS: it is as it was given.")
-                receipts.append(notes.Checkpoint.parse(str(document.get("receipt"))))
+                checkpoints.append(notes.Checkpoint.parse(str(document.get("receipt"))))
             elif text.startswith("old "):
                 consistencies.append(notes.ConsistencyProof.parse(text))
             else:
-                receipts += _receipts_in(text)
+                checkpoints += _receipts_in(text)
         if FAILS in outcomes:
             return FAILS
-        receipts += [proof.checkpoint for proof in consistencies]
+        checkpoints += [proof.checkpoint for proof in consistencies]
         ledger = None
-        if (folder or database) is not None or not (documents or len(receipts) > 1):
-            dockets = [r.docket for r in receipts] + [str(d["docket"]) for d in documents]
+        if (folder or database) is not None or not (documents or len(checkpoints) > 1):
+            dockets = [r.docket for r in checkpoints] + [str(d["docket"]) for d in documents]
             docket = dockets[0] if dockets else None
             ledger = _evidence(docket, database, folder, personal=bool(documents))
         outcomes += [_print_document(document, keys, ledger) for document in documents]
-        if receipts or not documents:
-            known = keys or keys_in(() if ledger is None else ledger.records)
+        if checkpoints or not documents:
+            judges = keys or receipts.keys_in(() if ledger is None else ledger.records)
             alone = ledger is None
-            outcomes.append(_print_contradictions(receipts, consistencies, known, alone=alone))
+            outcomes.append(_print_contradictions(checkpoints, consistencies, judges, alone=alone))
             if ledger is not None:
-                outcomes.append(_print_receipts(ledger, receipts, known))
+                outcomes.append(_print_receipts(ledger, checkpoints, judges))
                 outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys, ledger)))
     return FAILS if FAILS in outcomes else max(outcomes)
 
 
 def _document(text: str) -> dict[str, Any]:
-    """Return a JSON object of a format of ours; an empty one for anything else.
+    """Return a JSON object in one of our formats, or an empty one.
 
-    One that cannot have been signed is refused, and not taken for the receipt that it holds.
+    One that cannot have been signed is refused, and not mistaken for the receipt in it.
     """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(document, dict) or document.get("format") not in (
-        *DOCUMENTS,
-        ACKNOWLEDGEMENT,
-    ):
+    formats = (*DOCUMENTS, ACKNOWLEDGEMENT)
+    if not isinstance(document, dict) or document.get("format") not in formats:
         return {}
     canonical(document)
     return document
 
 
 def _receipts_in(text: str) -> list[notes.Checkpoint]:
-    """Read receipts that stand one after another, or in the lines of an anchor's file."""
+    """Read receipts one after another, or in the lines of an anchor's file."""
     if text.lstrip().startswith("{"):
         try:
             lines = [json.loads(line)["receipt"] for line in text.splitlines() if line.strip()]
@@ -220,7 +209,7 @@ def _receipts_in(text: str) -> list[notes.Checkpoint]:
         return [notes.Checkpoint.parse(str(line)) for line in lines]
     parts = text.replace("\r\n", "\n").strip().split("\n\n")
     if len(parts) % 2:
-        parts.append("")  # what lacks its signatures is refused, in words
+        parts.append("")  # a receipt without signatures is refused below
     pairs = zip(parts[::2], parts[1::2], strict=True)
     return [notes.Checkpoint.parse(f"{body}\n\n{lines}\n") for body, lines in pairs]
 
@@ -228,7 +217,7 @@ def _receipts_in(text: str) -> list[notes.Checkpoint]:
 def _print_document(
     document: dict[str, Any], keys: KnownKeys | None, ledger: evidence.Evidence | None
 ) -> int:
-    """Print if a packet or a certificate is as it was given, and follows from the ledger."""
+    """Print whether a packet or certificate is as it was given, and follows from the ledger."""
     name, check = DOCUMENTS[document["format"]]
     try:
         faults = check(document, keys, ledger)
@@ -244,29 +233,26 @@ def _print_document(
 
 
 def _print_contradictions(
-    receipts: list[notes.Checkpoint],
-    consistencies: list[notes.ConsistencyProof],
-    known: KnownKeys,
-    *,
-    alone: bool,
-) -> int:
-    """Print what signed receipts and proofs show of each other; anybody can make up the others."""
-    signed = [receipt for receipt in receipts if known.judge(receipt) == "signed"]
-    for receipt in receipts if alone else ():
-        if known.judge(receipt) != "signed":
+    checkpoints: list[notes.Checkpoint], consistencies: list[notes.ConsistencyProof],
+    keys: KnownKeys, *, alone: bool,
+) -> int:  # fmt: skip
+    """Print what signed receipts and proofs show of each other; unsigned ones may be made up."""
+    signed = [receipt for receipt in checkpoints if keys.judge(receipt) == "signed"]
+    for receipt in checkpoints if alone else ():
+        if keys.judge(receipt) != "signed":
             number = f"of {receipt.size:,} records"
-            click.echo(f"THIS IS NO RECEIPT TO GO BY, {number}. {known.sentence(receipt)}")
-    consistencies = [proof for proof in consistencies if known.judge(proof.checkpoint) == "signed"]
-    pairs = contradictions(signed)
+            click.echo(f"THIS IS NO RECEIPT TO GO BY, {number}. {keys.sentence(receipt)}")
+    consistencies = [proof for proof in consistencies if keys.judge(proof.checkpoint) == "signed"]
+    pairs = receipts.contradictions(signed)
     for first, second in pairs:
         click.echo(
             f"TWO LEDGERS WERE SHOWN. Both of these are of {first.size:,} records of "
             f"{first.docket!r}, and differ:\n{first}\n{second}\n"
-            f"  {known.sentence(first)}\n  {known.sentence(second)}"
+            f"  {keys.sentence(first)}\n  {keys.sentence(second)}"
         )
     outcomes = [
         FAILS if pairs else HOLDS,
-        UNKNOWN if len(signed) < len(receipts) else HOLDS,
+        UNKNOWN if len(signed) < len(checkpoints) else HOLDS,
         *(_print_consistency(proof, signed) for proof in consistencies),
     ]
     if alone and not pairs and not consistencies:
@@ -278,10 +264,10 @@ def _print_contradictions(
     return FAILS if FAILS in outcomes else max(outcomes)
 
 
-def _print_consistency(proof: notes.ConsistencyProof, receipts: list[notes.Checkpoint]) -> int:
-    """Print if the ledger of a later receipt begins with all records of the earlier ones."""
+def _print_consistency(proof: notes.ConsistencyProof, checkpoints: list[notes.Checkpoint]) -> int:
+    """Print whether the ledger of a later receipt begins with all records of earlier ones."""
     later, outcome = proof.checkpoint, UNKNOWN
-    for receipt in receipts:
+    for receipt in checkpoints:
         if (receipt.origin, receipt.size) == (later.origin, proof.old) and receipt != later:
             holds = proof.extends(receipt)
             outcome = FAILS if not holds or outcome == FAILS else HOLDS
@@ -298,13 +284,13 @@ def _print_consistency(proof: notes.ConsistencyProof, receipts: list[notes.Check
 
 
 def _print_receipts(
-    ledger: evidence.Evidence, receipts: list[notes.Checkpoint], known: KnownKeys
+    ledger: evidence.Evidence, checkpoints: list[notes.Checkpoint], keys: KnownKeys
 ) -> int:
-    verdicts = verify_all(ledger, receipts, known)
+    verdicts = receipts.verify_all(ledger, checkpoints, keys)
     for verdict in verdicts:
         verb = "HOLDS" if verdict.holds else "DOES NOT HOLD"
         headline = f"THE RECEIPT {verb}." if verdict.counts else "THIS IS NO RECEIPT TO GO BY."
-        click.echo(f"{headline} {verdict.sentence} {known.sentence(verdict.receipt)}")
+        click.echo(f"{headline} {verdict.sentence} {keys.sentence(verdict.receipt)}")
     signed = {verdict.holds for verdict in verdicts if verdict.signature == "signed"}
     if len(signed) > 1:
         click.echo(
@@ -319,14 +305,14 @@ def _print_receipts(
 def _print_ledger(
     ledger: evidence.Evidence, trusted: governance.Trusted, exported: ExportCheck
 ) -> int:
-    """Print if records, signatures, anchors and actors of the ledger itself hold."""
-    witnesses = governance.Witnesses(ledger, trusted)
+    """Print whether the ledger's own records, signatures, anchors and actors hold."""
+    checks = governance.GovernanceChecks(ledger, trusted)
     faults = [f"Record {seq:,}: {why}" for seq, why in ledger.unreadable.items()]
     for record, difference in evidence.walked(ledger):
         faults += [] if difference is None else [str(difference)]
-        faults += map(str, witnesses.take(record))
+        faults += map(str, checks.take(record))
     faults += map(str, ledger.stored_faults())
-    proved, unproved = witnesses.report()
+    proved, unproved = checks.report()
     faults[:0] = exported.faults
     if exported.sentence:
         (proved if exported.signed else unproved).append(exported.sentence)

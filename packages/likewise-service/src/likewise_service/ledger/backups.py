@@ -1,7 +1,7 @@
 """Backups: a whole store in one file, at one moment, and back into an empty database.
 
-A backup is a SQLite file whatever the database is, so that one of a PostgreSQL can be read,
-verified and replayed by itself, and restored into either.
+A backup is a SQLite file, whatever the database is, so that it can be read, verified and replayed
+by itself, and restored into either.
 """
 
 import json
@@ -18,7 +18,7 @@ from likewise_service.errors import StoreError, now
 from likewise_service.ledger.database import events, meta, metadata
 from likewise_service.ledger.store import Store
 
-# The rows that are copied at once, and the most in memory.
+# The rows that are copied at once; no more are in memory.
 ROWS = 500
 MANIFEST = "backup"
 
@@ -32,7 +32,7 @@ class Manifest:
 
 
 def backup(source: Store, path: Path) -> Manifest:
-    """Write a store to a new file, as it is at one moment; servers may go on meanwhile."""
+    """Write a store to a new file, as it is at one moment, while servers go on."""
     if path.exists():
         raise LikewiseError(f"{path} is there already. Name a file that is not.")
     part = path.with_name(path.name + ".part")
@@ -54,7 +54,7 @@ def backup(source: Store, path: Path) -> Manifest:
 
 
 def restore(path: Path, target: Store) -> Manifest:
-    """Read a backup into a database that holds nothing yet: all of it, or nothing."""
+    """Read a backup into an empty database: all of it, or nothing."""
     if not path.is_file():
         raise LikewiseError(f"{path} is not there. Name the file that `likewise backup` wrote.")
     with (

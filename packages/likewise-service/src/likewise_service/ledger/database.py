@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
 
-# Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
+# Seconds that a writer waits for its turn, and fewer that a silent one may hold it.
 PATIENCE = 60
 SILENCE = 30
-# Seconds within which whoever opens a file has made its log, or whoever closes it has folded it.
+# Seconds within which a process that opens a file makes its log, or one that closes it folds it.
 OPENING = 3.0
-# PostgreSQL's words for a server that takes no writes: read-only, or one that is being recovered.
+# PostgreSQL's codes for a server that takes no writes: read-only, starting up, or full.
 READ_ONLY = ("25006", "57P03", "53100")
 LOG = logging.getLogger("likewise_service")
 
@@ -45,7 +45,7 @@ def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engi
         return _sqlite(url, "BEGIN"), _sqlite(url, "BEGIN IMMEDIATE")
     if name == "postgresql":
         writers = _postgresql(url)
-        if read_only:  # without it, whether writes are taken is the server's own default
+        if read_only:  # otherwise the server's own default says whether it takes writes
             writers = writers.execution_options(postgresql_readonly=True)
         return writers.execution_options(isolation_level="REPEATABLE READ"), writers
     raise StoreError(
@@ -55,9 +55,9 @@ def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engi
 
 
 def glancing(writers: sa.Engine) -> sa.Engine:
-    """Return the same engine for single statements, without a transaction.
+    """Return an engine for single statements without a transaction.
 
-    Of an engine with another isolation level, PostgreSQL's connections would keep that.
+    It is made from the writers', as PostgreSQL's connections would keep another isolation level.
     """
     if writers.dialect.name == "sqlite":
         return writers.execution_options(glance=True)
@@ -65,10 +65,9 @@ def glancing(writers: sa.Engine) -> sa.Engine:
 
 
 def advisory_lock(connection: sa.Connection, name: str) -> None:
-    """On PostgreSQL, wait for the turn; it ends with the transaction.
+    """On PostgreSQL, wait for a turn that ends with the transaction, or when its client vanishes.
 
-    A client that vanished within a transaction does not keep the turn. On SQLite ``BEGIN
-    IMMEDIATE`` has taken it already.
+    On SQLite ``BEGIN IMMEDIATE`` has taken it already.
     """
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(f"likewise:{name}".encode()).digest()
@@ -76,8 +75,8 @@ def advisory_lock(connection: sa.Connection, name: str) -> None:
         connection.exec_driver_sql(_TURN, (f"{PATIENCE}s", f"{SILENCE}s", number))
 
 
-# In the driver's own words, as it comes with every group of commands; not in a pipeline, after
-# which PostgreSQL does not count the seconds of silence.
+# In the driver's own words, as every group of commands runs it; not in a pipeline, after which
+# PostgreSQL does not count the seconds of silence.
 _TURN = (
     "SELECT set_config('lock_timeout', %s, true), "
     "set_config('idle_in_transaction_session_timeout', %s, true), pg_advisory_xact_lock(%s)"
@@ -86,10 +85,9 @@ _TURN = (
 
 @contextmanager
 def pipelined(connection: sa.Connection) -> Iterator[Any]:
-    """Yield the driver's own connection, for statements in the driver's own words.
+    """Yield the driver's own connection; errors become SQLAlchemy's.
 
-    PostgreSQL gets the statements of the block without a wait for each one's result. Errors are
-    SQLAlchemy's, which does not see these statements.
+    PostgreSQL gets the statements of the block without a wait for each result.
     """
     driver: Any = connection.connection.driver_connection
     dialect, error_class = connection.dialect, connection.dialect.loaded_dbapi.Error
@@ -109,7 +107,7 @@ TOGETHER = 256
 
 
 def insert(driver: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Insert rows by the driver of a database, with values in the order of the columns."""
+    """Insert rows by a database's driver, with values in the order of the columns."""
     if isinstance(driver, sqlite3.Connection):
         driver.executemany(_insertion(name, 1, "?"), rows)
         return
@@ -124,7 +122,7 @@ def insert(driver: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
 
 @lru_cache
 def _insertion(name: str, rows: int, sign: str) -> str:
-    """Return the statement for some rows; places are ?1, ?2, … or $1, $2, …"""
+    """Return the statement for a number of rows; places are ?1, ?2, … or $1, $2, …"""
     columns, places = metadata.tables[name].columns.keys(), (f"{sign}{n}" for n in count(1))
     values = [", ".join(islice(places, len(columns))) for _ in range(rows)]
     return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({'), ('.join(values)})"
@@ -132,13 +130,13 @@ def _insertion(name: str, rows: int, sign: str) -> str:
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Say in a sentence that the database does not respond."""
+    """Raise the refusal for a database that does not respond."""
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
         if not _out_of_reach(error):
             raise
-        # The address and the driver's words are for the log, not for whoever asked.
+        # The address and the driver's words are for the log, not for the caller.
         cause = getattr(error, "orig", None) or error
         line = (str(cause).splitlines() or [type(cause).__name__])[0]
         LOG.error("The database %s does not respond, or is busy: %s", where, line)
@@ -162,7 +160,7 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
         _configure(connection)
-        # What is deleted is overwritten, since it may be a person who wanted to be erased.
+        # Overwrite what is deleted: it may be a person who asked to be erased.
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
@@ -171,13 +169,13 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
 
 
 def _sqlite_read_only(path: str) -> sa.Engine:
-    """Return an engine that only reads a file, also from a medium that cannot be written to."""
+    """Return an engine that only reads a file, even on a medium that cannot be written to."""
 
     def connect() -> sqlite3.Connection:
         uri = Path(path).resolve().as_uri() + "?mode=ro"
         writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
         if not writable and not os.path.exists(f"{path}-wal"):
-            uri += "&immutable=1"  # nobody changes it; SQLite would want to write a file beside it
+            uri += "&immutable=1"  # otherwise SQLite would write a file beside it
         connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, check_same_thread=False)
         _configure(connection)
         return connection
@@ -185,15 +183,13 @@ def _sqlite_read_only(path: str) -> sa.Engine:
     engine = sa.create_engine(
         "sqlite+pysqlite://", creator=connect, poolclass=sa.pool.NullPool, hide_parameters=True
     )
-
     _begin_with(engine, "BEGIN")
     return engine
 
 
 def _configure(connection: sqlite3.Connection) -> None:
-    # The driver would begin transactions where it pleases; we say where.
-    connection.isolation_level = None
-    # A damaged byte is to be found in its record, not to end the reading.
+    connection.isolation_level = None  # we begin transactions, not the driver
+    # A damaged byte must be found in its record, not end the reading.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
 
 
@@ -218,11 +214,11 @@ def _keeps_log(path: str) -> bool:
 def check_log(path: str) -> None:
     """Refuse a file that was copied from a database in use, without the log beside it.
 
-    Whoever closes a file last folds the log into it, and its head says so.
+    The last process to close a file folds the log into it, and its header says so.
     """
     ends = time.monotonic() + OPENING
     while _keeps_log(path) and not os.path.exists(f"{path}-wal"):
-        # Somebody who is opening or closing it at this moment leaves it so for an instant.
+        # A process that opens or closes it leaves it so for an instant.
         if time.monotonic() < ends:
             time.sleep(0.05)
             continue
@@ -241,11 +237,11 @@ def fold_log(path: str, seconds: float = 0.0) -> None:
         try:
             connection.execute("PRAGMA journal_mode=DELETE")
         except sqlite3.OperationalError:
-            return  # somebody else does; they will, when they let go
+            return  # another process uses it, and folds the log when it closes the file
 
 
 def keep_private(path: str) -> None:
-    """Create a file for its owner only: it holds features, and the seed. Journals get its mode."""
+    """Create a file for its owner only: it holds features and the seed. Journals get its mode."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(folder) and not os.path.exists(path):
         os.close(os.open(path, os.O_CREAT, 0o600))
@@ -265,8 +261,8 @@ def _postgresql(url: sa.URL) -> sa.Engine:
     return engine
 
 
-# Seconds without use after which a connection is asked whether it still is one. Asking each time
-# would double what a busy server asks; a server that has ended has said so, and is heard before.
+# Seconds without use after which a connection is pinged. Pinging it each time would double the
+# statements of a busy server; the farewell of a server that has ended is read before.
 IDLE = 1.0
 
 
@@ -287,7 +283,7 @@ def _ping_after_a_pause(engine: sa.Engine) -> None:
 
 
 def _has_spoken(connection: Any) -> bool:
-    """Tell if a server that was not asked anything has sent something: its farewell."""
+    """Tell if the server has sent something unasked: its farewell."""
     with selectors.PollSelector() as selector:  # it takes fewer calls than the default one
         selector.register(connection.fileno(), selectors.EVENT_READ)
         return bool(selector.select(0))
@@ -302,13 +298,13 @@ metadata = sa.MetaData()
 def _table(
     name: str, key: tuple[str, ...], texts: tuple[str, ...], *others: sa.schema.SchemaItem
 ) -> sa.Table:
-    """A table whose columns are text, but for some."""
+    """A table of text columns and some ``others``."""
     keys = [sa.Column(column, sa.Text, primary_key=True) for column in key]
     plain = [sa.Column(column, sa.Text, nullable=False) for column in texts]
     return sa.Table(name, metadata, *keys, *plain, *others)
 
 
-# The ledgers. Bodies are canonical JSON as text, so that what was hashed is what is stored.
+# The ledgers. Bodies are stored as the canonical JSON that was hashed.
 events = _table(
     "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -360,15 +356,14 @@ keys = _table(
 # Further seats of whoever signed in: the tokens that they added to a session.
 seats = _table("seats", ("hash", "token"), ())
 
-# Found by an index, instead of being held in memory; all of it follows from the ledgers.
-# One row a docket; ``due`` is when to look at its panels, ``numbers`` are its running numbers as
-# JSON.
+# What follows from the ledgers, in tables with indexes instead of in memory. A docket has one row:
+# ``due`` is when to look at its panels, ``numbers`` are its running numbers as JSON.
 dockets = _table(
     "dockets", ("docket",), (), sa.Column("due", sa.Text), sa.Column("numbers", sa.Text)
 )
 
-# Rounds that have closed, by number. Ids of rounds and members are JSON strings here: whatever
-# they hold, both databases can keep that.
+# Rounds that have closed, by number. Ids of rounds and members are JSON strings here, which both
+# databases can keep, whatever they hold.
 rounds = _table(
     "rounds", ("docket",), ("id",),
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
@@ -384,7 +379,7 @@ reviews = _table(
     sa.Index("reviews_finished", "docket", "member", "finished"),
 )  # fmt: skip
 
-# The policies that rounds were decided by, to explain a decision from.
+# The policies of rounds, from which decisions are explained.
 policies = _table(
     "policies", ("docket", "round"), (), sa.Column("content", sa.LargeBinary, nullable=False)
 )
@@ -396,21 +391,21 @@ snapshots = _table(
     sa.Column("content", sa.LargeBinary, nullable=False),
 )  # fmt: skip
 
-# Beside the ledgers: what a member has looked at, and how they want to be told.
+# Beside the ledgers: what a member has looked at, and where they are told what awaits them.
 marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
 contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
-# What is said of the database as a whole: the manifest of a backup.
+# About the database as a whole: the manifest of a backup, languages that people chose.
 meta = _table("meta", ("key",), ("value",))
 
 
-# The round of a body, as an index has it. PostgreSQL refuses to parse JSON with a zero character,
-# and to index long text. In canonical JSON a quotation mark within text is escaped, so the pattern
-# matches the key alone.
+# The round of a body, as an index has it. PostgreSQL cannot parse JSON with a zero character, nor
+# index long text. Canonical JSON escapes quotation marks within text, so the pattern matches the
+# key alone.
 ROUND = {
     "sqlite": "(body -> '$.round')",
     "postgresql": r"""md5(substring(body from '"round":("(?:[^"\\]|\\.)*")'))""",
 }
-# What the tables need beyond columns: indexes on expressions, and triggers that guard the ledger.
+# Beyond the columns: indexes on expressions, and triggers that guard the ledger.
 GUARDS = {
     "sqlite": (
         f"CREATE INDEX events_round ON events (docket, {ROUND['sqlite']}, seq)",
@@ -441,6 +436,7 @@ GUARDS = {
         "FOR EACH ROW EXECUTE FUNCTION likewise_follow()",
     ),
 }
+
 
 FOLDER = Path(__file__).parent / "migrations"
 

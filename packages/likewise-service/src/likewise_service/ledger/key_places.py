@@ -1,17 +1,17 @@
 """Places outside the database for the installation's private key: a file, or a PKCS#11 token.
 
-What is not in the database is not in its backups, and whoever reads these signs nothing.
+A key in such a place is not in backups of the database, so nobody who reads these can sign.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import parse_qs, unquote
 
 from likewise.errors import LikewiseError
@@ -19,23 +19,8 @@ from likewise_service.errors import StoreError
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
 
 
-class KeyPlace(Protocol):
-    """A place that has private keys; ``create`` adds one, which only a command ever asks for."""
-
-    def read(self) -> Sequence[PrivateKey]: ...
-
-    def create(self) -> PrivateKey: ...
-
-
-def key_place(text: str) -> KeyPlace | None:
-    """Return the place of the installation's key that a setting names; None for the database."""
-    if not text:
-        return None
-    return TokenPlace(text) if text.startswith("pkcs11:") else KeyFile(Path(text))
-
-
 class KeyFile:
-    """A file with a private key a line, for its owner alone."""
+    """A file with one private key a line, for its owner alone."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -44,7 +29,7 @@ class KeyFile:
         return str(self.path)
 
     def read(self) -> list[PrivateKey]:
-        """Read the keys; a file that is not there, or that others may read, is refused."""
+        """Read the keys; refuse a file that is missing, or that others may read."""
         try:
             if self.path.stat().st_mode & 0o077:
                 raise StoreError(f"Others may read {self}. Make it yours alone: chmod 600 {self}")
@@ -60,9 +45,9 @@ class KeyFile:
             raise StoreError(f"{self} holds no private keys ({error}).") from error
 
     def create(self) -> PrivateKey:
-        """Add a key, by a whole new file: one that is cut short would lose the others.
+        """Add a key by writing a whole new file: one that is cut short would lose the others.
 
-        Who has begun that file is the only one to read what is there: two would lose a key.
+        Only the process that made the new file reads the old one: two would lose a key.
         """
         part = self.path.with_name(self.path.name + ".part")
         try:
@@ -79,7 +64,7 @@ class KeyFile:
         return key
 
     def _written(self, descriptor: int) -> PrivateKey:
-        """Write the keys that are there and a new one to disk; return that."""
+        """Write the keys of the file and a new one to disk; return the new one."""
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             key, before = PrivateKey.fresh(), self.read() if self.path.exists() else []
             file.write("".join(f"{each.raw.hex()}\n" for each in (*before, key)))
@@ -99,10 +84,6 @@ def _sync_folder(folder: Path) -> None:
 
 # edwards25519, as PKCS#11 names it in DER.
 EDWARDS25519 = bytes.fromhex("130c656477617264733235353139")
-FORM = (
-    "pkcs11:token=LABEL;object=LABEL?module-path=/usr/lib/…/MODULE.so&pin-source=file:/PATH "
-    "(RFC 7512)"
-)
 
 
 class TokenPlace:
@@ -116,7 +97,10 @@ class TokenPlace:
             self.token, self.label = unquote(parts["token"]), unquote(parts["object"])
             self.module, self._pin_source = more["module-path"], more["pin-source"]
         except KeyError as error:
-            raise StoreError(f"{address!r} does not name a key. Write {FORM}.") from error
+            raise StoreError(
+                f"{address!r} does not name a key. Write pkcs11:token=LABEL;object=LABEL"
+                f"?module-path=/usr/lib/…/MODULE.so&pin-source=file:/PATH (RFC 7512)."
+            ) from error
 
     def __str__(self) -> str:
         return f"the token {self.token!r}"
@@ -139,7 +123,7 @@ class TokenPlace:
 
     @contextmanager
     def _talking(self) -> Iterator[None]:
-        """Talk to the token, one at a time; where it does not respond, say so."""
+        """Talk to the token, one at a time; refuse one that does not respond."""
         try:
             with _TALKING:
                 yield
@@ -152,12 +136,12 @@ class TokenPlace:
 
     def read(self) -> list[PrivateKey]:
         constants = self._pkcs11.constants
-        wanted = {
+        attributes = {
             constants.Attribute.CLASS: constants.ObjectClass.PRIVATE_KEY,
             constants.Attribute.LABEL: self.label,
         }
         with self._talking():
-            return [self._held(private) for private in list(self._session.get_objects(wanted))]
+            return [self._held(private) for private in list(self._session.get_objects(attributes))]
 
     def create(self) -> PrivateKey:
         attributes, kinds = self._pkcs11.constants.Attribute, self._pkcs11.mechanisms
@@ -192,7 +176,7 @@ _TALKING = threading.Lock()
 
 @cache
 def _logged_in(module: str, token: str, pin: str) -> Any:
-    """Return the session of this process with a token, which lasts as long as the process."""
+    """Return this process's session with a token, which lasts as long as the process."""
     import pkcs11
 
     return pkcs11.lib(module).get_token(token_label=token).open(user_pin=pin, rw=True)
@@ -209,3 +193,13 @@ class TokenKey(PrivateKey):
 
     def sign_raw(self, content: bytes) -> bytes:
         return self._place.sign(self._held, content)
+
+
+KeyPlace = KeyFile | TokenPlace
+
+
+def key_place(text: str) -> KeyPlace | None:
+    """Return the place of the installation's key that a setting names; None for the database."""
+    if not text:
+        return None
+    return TokenPlace(text) if text.startswith("pkcs11:") else KeyFile(Path(text))

@@ -24,15 +24,9 @@ from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
 from likewise_service.errors import Scoped, due_after, is_moment, later, passed, seconds_between
+from likewise_service.ledger import records
 from likewise_service.ledger.notes import Checkpoint, origin_of
-from likewise_service.ledger.records import (
-    FORMAT,
-    LedgerBroken,
-    Record,
-    canonical,
-    features_of,
-    sha256,
-)
+from likewise_service.ledger.records import FORMAT, LedgerBroken, Record
 from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
 
 if TYPE_CHECKING:
@@ -44,8 +38,8 @@ if TYPE_CHECKING:
 
 # The class of every kind of record, by its name in the ledger.
 KINDS: dict[str, type[Body]] = {}
-# The roles that may do what a kind of record is about, and those whose other acts may have it as a
-# consequence besides; whoever is at the machine may add all. Routes and checks are made from these.
+# By kind, the roles that may add a record themselves (MAY), and besides them those whose other acts
+# may entail one (ROLES). Whoever is at the machine may add all. Routes and checks use these.
 MAY: dict[str, frozenset[str]] = {}
 ROLES: dict[str, frozenset[str]] = {}
 # Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
@@ -66,10 +60,7 @@ class Context:
 
 @dataclass_transform(frozen_default=True)
 class Body:
-    """The body of a record, a class for each kind; the roles in ``by`` may add it.
-
-    It may also follow from what the roles in ``after`` do.
-    """
+    """The body of a record; the roles in ``by`` add it, or those in ``after`` as a consequence."""
 
     kind: ClassVar[str] = ""
 
@@ -96,10 +87,7 @@ class Body:
         return turns
 
     def check(self, replay: Replay) -> None:
-        """Compare the record with what follows from those before it.
-
-        Of kinds that do not say how, the projection and the fold judge alone.
-        """
+        """Compare the record with those before it, beyond what projection and fold refuse."""
 
 
 class RoundBody(Body):
@@ -194,14 +182,11 @@ class SignedIn(SignInBody, kind="signed-in", by="operator auditor regulator"):
         return replace(self, until=later(at, max(0.0, seconds_between(clock, self.until))))
 
     def apply(self, projection: Projection, record: Record) -> None:
-        """Sign-ins whose time is over go."""
-        governance = projection.governance
-        governance.actors = {
-            name: actor
-            for name, actor in governance.actors.items()
-            if not isinstance(actor, SignedIn) or actor.until >= record.at
-        }
-        governance.actors[self.actor] = self
+        actors = projection.governance.actors
+        for name, actor in list(actors.items()):
+            if isinstance(actor, SignedIn) and actor.until < record.at:
+                del actors[name]
+        actors[self.actor] = self
 
 
 Introduction = TokenIssued | SignedIn
@@ -232,7 +217,7 @@ MemberKeys = dict[str, dict[str, EnrolledKey]]
 def signing_keys(keys: MemberKeys, member: str) -> dict[str, PublicKey]:
     """Return the keys that speak for a member now, by id."""
     listed = keys.get(member, {}).items()
-    return {name: enrolled.public for name, enrolled in listed if enrolled.state == "signs"}
+    return {key_id: key.public for key_id, key in listed if key.state == "signs"}
 
 
 class MemberKeyBody(Body):
@@ -248,7 +233,7 @@ class MemberKeyBody(Body):
 
 
 class MemberKeyEnrolled(MemberKeyBody, kind="member-key-enrolled", by="auditor"):
-    """A member has another key, which shows by ``proof`` that they have it.
+    """A member has another key, as its own signature shows (``proof``).
 
     It signs from now on if they have no other that does. Otherwise it waits for one to agree.
     """
@@ -286,7 +271,7 @@ class MemberKeyRevoked(MemberKeyBody, kind="member-key-revoked", by="auditor"):
         listed[self.revoked] = replace(listed[self.revoked], state="revoked")
 
 
-# Seconds for which it is remembered what was signed; nothing older is taken.
+# Seconds for which the ledger remembers what was signed; nothing older is accepted.
 SIGNED_SECONDS = 900.0
 
 
@@ -316,12 +301,12 @@ class Signed(Body, kind="signed", by="auditor"):
 
     @property
     def subject(self) -> str:
-        """The review, the pair or the comments of it, of which nothing older is taken any more."""
+        """The review, pair or comments that it is about; only later acts on them are accepted."""
         about = ("comment",) if self.act == "comment" else sorted(self.pair or ())
         return ".".join((self.review, *about))
 
     def remember(self, signed: dict[str, str]) -> None:
-        """Keep when it was signed, and forget what is too old to be taken anyway."""
+        """Note when it was signed, and forget what is too old to be accepted anyway."""
         ended = later(self.at, -SIGNED_SECONDS)
         while signed and signed[next(iter(signed))] < ended:
             del signed[next(iter(signed))]
@@ -334,7 +319,7 @@ class Signed(Body, kind="signed", by="auditor"):
 
 @dataclass(frozen=True)
 class Ahead:
-    """By how many seconds a ledger's time was ahead of a machine's clock, as of a record's time."""
+    """The seconds by which a ledger's time was ahead of a machine's clock, at a record's time."""
 
     at: str = ""
     seconds: float = 0.0
@@ -469,7 +454,6 @@ class DocketOpened(Body, kind="docket-opened", by="operator"):
         projection.open(self)
 
     def check(self, replay: Replay) -> None:
-        """This version of the algorithm can recompute it."""
         if self.algorithm != ALGORITHM:
             replay.differ("learner", f"It is by {self.algorithm}", ALGORITHM)
 
@@ -486,7 +470,6 @@ class MemberJoined(Body, kind="member-joined", by="operator"):
         return turns.joined(self.member, context.members)
 
     def check(self, replay: Replay) -> None:
-        """Members join once."""
         replay.check_panel((*replay.projection.members, self.member))
 
 
@@ -499,7 +482,6 @@ class MemberLeft(Body, kind="member-left", by="operator"):
         projection.members.remove(self.member)
 
     def check(self, replay: Replay) -> None:
-        """Members leave once, and the rule makes sense without them."""
         members = list(replay.projection.members)
         members.remove(self.member)
         replay.check_panel(members)
@@ -527,7 +509,7 @@ class GuidelinesSet(Body, kind="guidelines-set", by="operator"):
 
 
 class GoldPair(Body):
-    """Two made-up people, the favoured first, of whom the right response is set, and why.
+    """Two made-up people, the favoured first, with the right response and the reason for it.
 
     ``features`` are encoded, in the order of the schema; ``scores`` are in units.
     """
@@ -539,12 +521,11 @@ class GoldPair(Body):
 
     @property
     def id(self) -> str:
-        """A name by which it can be removed."""
-        return sha256(canonical(asdict(self)))[:12]
+        return records.sha256(records.canonical(asdict(self)))[:12]
 
 
 class PracticeSet(Body, kind="practice-set", by="operator"):
-    """The pairs that members practise with from now on; none for those of the service itself."""
+    """The pairs that members practise with from now on; without any, the service's own."""
 
     pairs: tuple[GoldPair, ...]
 
@@ -557,9 +538,9 @@ APPEAL_DAYS = 30.0
 
 
 class NoticesSet(Body, kind="notices-set", by="operator"):
-    """The texts that applicants are told, and the days within which an appeal is decided.
+    """The notices to applicants, and the days within which an appeal is decided.
 
-    ``before`` is for everybody, before they are decided on; ``after`` for who is rejected.
+    Everybody gets ``before`` before the decision; those who are rejected get ``after``.
     """
 
     before: str
@@ -628,11 +609,10 @@ class PeopleArrived(RoundBody, kind="arrived", by="operator client"):
                 raise LikewiseError(
                     f"The features of {person.id!r} in round {self.round!r} are not in the store."
                 )
-            people.append(events.Person(person.id, features_of(contents[digest])))
+            people.append(events.Person(person.id, records.features_of(contents[digest])))
         return fold.apply(state, events.Arrived(self.round, tuple(people)))
 
     def check(self, replay: Replay) -> None:
-        """Nobody joins a sealed round, or after the seed was published; payloads are theirs."""
         round_ = replay.projection.find(self.round)
         if round_ is not None and round_.sealed is not None:
             replay.differ("order", f"People join the sealed round {self.round}", "nobody")
@@ -672,12 +652,11 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
 
     @property
     def seated(self) -> tuple[str, ...]:
-        """The members who have a seat in the round; nobody where the panel does not look."""
+        """The members who have a seat in the round: nobody if the panel does not look."""
         return self.members if self.asking.looked_at else ()
 
     @property
     def at_once(self) -> tuple[str, ...]:
-        """Those who are asked by this record."""
         return () if self.in_turn else self.seated
 
     def after(self, round_: Round, record: Record) -> Round:
@@ -715,20 +694,15 @@ class RoundSealed(RoundBody, kind="sealed", by="operator client"):
         return fold.with_round(sealed, replace(round_, asking=self.asking), looks=looks)
 
     def check(self, replay: Replay) -> None:
-        """Asking, members, rule and deadline are those that follow."""
         projection, round_ = replay.projection, replay.projection.round(self.round)
         if round_.sealed is not None:
             replay.differ("order", f"Round {round_.id} is sealed again", "sealed once")
         replay.ask_again(self, round_)
-        expected: dict[str, object] = {
-            "members": tuple(projection.members),
-            "rule": projection.rule,
-            "due": due_after(replay.record.at, projection.settings.deadline),
-        }
-        for name, value in expected.items():
-            recorded = getattr(self, name)
-            if recorded != value:
-                replay.differ("panel", f"{name}: {recorded}", f"{name}: {value}")
+        members, rule = tuple(projection.members), projection.rule
+        due = due_after(replay.record.at, projection.settings.deadline)
+        for name, expected in (("members", members), ("rule", rule), ("due", due)):
+            if (recorded := getattr(self, name)) != expected:
+                replay.differ("panel", f"{name}: {recorded}", f"{name}: {expected}")
         replay.draw_together(self, round_)
         if self.in_turn or not self.seated:
             replay.expect("asked" if self.seated else "audited", round_.id)
@@ -747,9 +721,9 @@ class MemberAsked(RoundBody, kind="asked", after="operator client auditor servic
     """It is a member's turn: they are asked about the pairs that are still in dispute.
 
     ``pairs`` have the favoured first; None stands for all that the panel is asked about.
-    ``doubts`` say why it is their turn: how doubtful it was, of every member of the round, that
-    they say what the panel will (:func:`~likewise.panel.turns.doubts_of`). They are on record,
-    since they are made of features, which may be erased.
+    ``doubts`` say why it is their turn: how doubtful it was, for every member of the round, that
+    they agree with the panel (:func:`~likewise.panel.turns.doubts_of`). They are on record, since
+    the features that they come from may be erased.
     """
 
     member: str
@@ -776,25 +750,23 @@ class MemberAsked(RoundBody, kind="asked", after="operator client auditor servic
         return turns.after(self.member)
 
     def check(self, replay: Replay) -> None:
-        """It is the turn that follows: by whom, about what, and until when."""
         round_ = replay.projection.round(self.round)
         expected = replay.next_asked(round_, self.doubts)
         replay.findings.turns += 1
         replay.findings.unforeseen += not replay.knows_features(round_)
         if self != expected:
-            replay.differ(
-                "panel", self.sentence, expected.sentence if expected else "nobody's turn"
-            )
+            sentence = expected.sentence if expected else "nobody's turn"
+            replay.differ("panel", self.sentence, sentence)
 
     @property
     def sentence(self) -> str:
         pairs = "all pairs" if self.pairs is None else str(list(map(list, self.pairs)))
-        doubts = list(self.doubts)
-        return f"{self.member!r} is asked about {pairs}, until {self.due} (doubts {doubts})"
+        about = f"{self.member!r} is asked about {pairs}, until {self.due}"
+        return f"{about} (doubts {list(self.doubts)})"
 
 
 class OverrideExplained(RoundBody, kind="override-explained", by="operator client"):
-    """The reason of the override in the next record; ``reason`` is the digest of its words."""
+    """The reason for the override in the next record; ``reason`` is the digest of its words."""
 
     person: str
     reason: str
@@ -824,7 +796,6 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
             projection.forgot = now.erased[self.person]
 
     def seat(self, seating: Seating, round_: Round, at: str) -> None:
-        """Nobody can judge people whose features are gone."""
         seating.end_repeats(self.round, at)
 
     def tally(self, turns: Turns, context: Context) -> Turns:
@@ -844,12 +815,11 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
         round_ = state.open.get(self.round)
         if round_ is None or self.digest is None or self.digest not in contents:
             return state
-        surrogate = events.Person(self.person, features_of(contents[self.digest]))
+        surrogate = events.Person(self.person, records.features_of(contents[self.digest]))
         people = tuple(surrogate if p.id == self.person else p for p in round_.people)
         return state.having(replace(round_, people=people))
 
     def check(self, replay: Replay) -> None:
-        """No hold kept them, and the surrogate is what was recorded, or there is none."""
         erased = f"{self.person!r} was erased"
         hold = replay.projection.governance.held(self.round, self.person)
         if hold is not None:
@@ -871,7 +841,7 @@ class Erased(RoundBody, kind="erased", by="operator", after="service"):
 
 
 def surrogates_in(bodies: Iterable[object]) -> Surrogates:
-    """Return the digests of surrogates by (round, person), for everybody who was erased."""
+    """Return the digest of the surrogate of everybody who was erased, by (round, person)."""
     return {(b.round, b.person): b.digest for b in bodies if isinstance(b, Erased)}
 
 
@@ -917,15 +887,11 @@ class Withdrawn(PanelBody, kind="withdrawn", by="auditor"):
         return tuple(sorted(signed.pair or ())) == _named(self.pair, names)
 
     def check(self, replay: Replay) -> None:
-        """By a member, before the end, on a pair that can be reported."""
         _check_pair(self.pair, self.member, self.round_in_audit(replay), replay)
 
 
 class Objection(Body):
-    """An objection to a pair: the digest of the reason, and the limit in units, if there are any.
-
-    The limit is the largest gap between the two that the member would accept.
-    """
+    """An objection to a pair: the digest of its reason, and the largest acceptable gap in units."""
 
     reason: str | None = None
     limit: int | None = None
@@ -938,23 +904,18 @@ def flags_of(objections: Mapping[Pair, Objection], names: Mapping[str, str]) -> 
 
 
 class Flagged(Withdrawn, kind="flagged", by="auditor"):
-    """A member flags a pair, with the reason's digest and a limit, as an objection has them."""
+    """A member flags a pair; ``reason`` and ``limit`` are those of the :class:`Objection`."""
 
     reason: str | None
     limit: int | None
 
     def after(self, round_: Round, record: Record) -> Round:
-        pair = Pair.of(self.pair)
-        reasons = {} if self.reason is None else {self.reason: pair}
-        objection = Objection(self.reason, self.limit)
+        pair, objection = Pair.of(self.pair), Objection(self.reason, self.limit)
         pairs = {**round_.objections.get(self.member, {}), pair: objection}
-        return round_.changed(
-            objections={**round_.objections, self.member: pairs},
-            reasons={**round_.reasons, **reasons},
-        )
+        reasons = round_.reasons if self.reason is None else {**round_.reasons, self.reason: pair}
+        return round_.changed(objections={**round_.objections, self.member: pairs}, reasons=reasons)
 
     def check(self, replay: Replay) -> None:
-        """As its withdrawal; whether its words are there is asked at the end."""
         super().check(replay)
         _check_limit(self.limit, self.pair, replay.projection.round(self.round), replay)
         if self.reason is not None:
@@ -976,7 +937,6 @@ class Finished(PanelBody, kind="finished", by="auditor"):
         return signed.pair is None and signed.flags == flags
 
     def check(self, replay: Replay) -> None:
-        """The seat was as it has to be before; then the next is asked, or the audit ends."""
         round_, (before, after) = self.round_in_audit(replay), self.seats
         seat = round_.seats[self.member]
         if seat != before:
@@ -992,7 +952,6 @@ class Reopened(Finished, kind="reopened", by="auditor"):
     seats = ("finished", "asked")
 
     def check(self, replay: Replay) -> None:
-        """Where members are asked in turn, what was said is not taken back."""
         super().check(replay)
         if replay.projection.settings.turns:
             replay.differ("panel", f"{self.member!r} takes a review back", "nobody, in turns")
@@ -1008,7 +967,6 @@ class Absent(Finished, kind="absent", by="service", after="operator"):
             seating.miss(round_, self.member, at)
 
     def check(self, replay: Replay) -> None:
-        """The time was over, or the turn was that of somebody who has left."""
         super().check(replay)
         round_ = replay.projection.round(self.round)
         left = round_.in_turn and self.member not in replay.projection.members
@@ -1025,10 +983,7 @@ class RepeatedObjection(Body):
 
 
 class Repeated(PanelBody, kind="repeated", by="auditor"):
-    """All that a member says so far of a round that is shown again, and if they have finished.
-
-    Until then the member may still change it.
-    """
+    """All that a member has said so far about a round that is shown again, until they finish."""
 
     objections: tuple[RepeatedObjection, ...]
     finished: bool
@@ -1058,7 +1013,6 @@ class Repeated(PanelBody, kind="repeated", by="auditor"):
         return (*pair, signed.reason, signed.limit) in flags
 
     def check(self, replay: Replay) -> None:
-        """Only who has reviewed a round before can be shown it again, by the lottery."""
         round_ = replay.projection.round(self.round)
         if round_.seats.get(self.member) != "finished":
             replay.differ("panel", "Somebody reviewed it again", "somebody who had before")
@@ -1074,7 +1028,6 @@ def _check_pair(pair: tuple[str, str], member: str, round_: Round, replay: Repla
 
 
 def _check_limit(limit: int | None, pair: tuple[str, str], round_: Round, replay: Replay) -> None:
-    """A limit is one that a docket asks for, and that the two exceed."""
     asked = replay.projection.settings.graded
     if limit is not None and not (asked and 0 <= limit < round_.gap(Pair.of(pair))):
         replay.differ("panel", f"The limit of {list(pair)} is {limit}", "one below their gap")
@@ -1082,7 +1035,7 @@ def _check_limit(limit: int | None, pair: tuple[str, str], round_: Round, replay
 
 @dataclass(frozen=True)
 class Comment:
-    """A member's comment: the digest of its words, and when; ``again`` in an open second review."""
+    """A member's comment: the digest of its words, and if it belongs to an open second review."""
 
     member: str
     digest: str
@@ -1091,7 +1044,7 @@ class Comment:
 
 
 class Commented(PanelBody, kind="commented", by="auditor"):
-    """A member comments on a round, before or after its panel closed; it changes no outcome.
+    """A member comments on a round, at any time; it changes no outcome.
 
     ``comment`` is the digest of the words. What was said while the round was shown ``again`` stays
     with that review.
@@ -1108,7 +1061,6 @@ class Commented(PanelBody, kind="commented", by="auditor"):
         return signed.reason == self.comment
 
     def check(self, replay: Replay) -> None:
-        """By a member who was asked; whether its words are there is asked at the end."""
         seat = replay.projection.round(self.round).seats.get(self.member, "unasked")
         if seat == "unasked":
             replay.differ("panel", f"{self.member!r} comments", "a member who was asked")
@@ -1168,7 +1120,6 @@ class Audited(
         return turns.learnt(members, round_.inputs(state), *round_.words_heard(silent))
 
     def check(self, replay: Replay) -> None:
-        """The outcome follows from who was there, what they said, rule and quorum."""
         round_ = replay.projection.round(self.round)
         if round_.outcome is not None:
             replay.differ("order", f"Round {round_.id} is audited again", "audited once")
@@ -1256,10 +1207,10 @@ class Redecided(Body):
 class Appeal:
     """An applicant's request that a person reconsider a decision, and what became of it.
 
-    ``seq`` is the record that opened it. ``content`` is the digest of their words, and of their
-    features as they say that they should be (``corrects``); ``again`` is what the policy makes of
-    those, where that is known. ``ended`` is when it was decided or withdrawn; ``approved`` is the
-    reviewer's decision, and ``accepted`` says that the corrections are right.
+    The record ``seq`` opened it. ``content`` is the digest of their words and, if it ``corrects``
+    any, of their features as they should be; ``again`` is the policy's decision on those, where it
+    is known. ``ended`` is when it was decided or withdrawn; ``approved`` is the reviewer's
+    decision, and ``accepted`` says that the corrections are right.
     """
 
     id: str
@@ -1280,7 +1231,6 @@ class Appeal:
 
     @property
     def status(self) -> str:
-        """``open``, ``overdue``, ``decided`` or ``withdrawn``."""
         if self.ended is None:
             return "overdue" if self.overdue else "open"
         return "withdrawn" if self.approved is None else "decided"
@@ -1307,14 +1257,13 @@ class AppealBody(PersonBody):
             del projection.appeals[self.appeal]
 
     def check(self, replay: Replay) -> None:
-        """It is about an appeal of that person which has not ended."""
         appeal = replay.projection.round(self.round).appeals.get(self.appeal)
         if appeal is None or appeal.person != self.person or appeal.ended is not None:
             replay.differ("appeal", f"{self.kind!r} of {self.appeal!r}", "an appeal that is open")
 
 
 class AppealOpened(AppealBody, kind="appeal-opened", by="operator client"):
-    """Somebody asks for correction or reconsideration; as in :class:`Appeal`."""
+    """Somebody asks for correction or reconsideration; fields are those of :class:`Appeal`."""
 
     content: str
     corrects: bool
@@ -1333,7 +1282,6 @@ class AppealOpened(AppealBody, kind="appeal-opened", by="operator client"):
         projection.counts["appeals"] += 1
 
     def check(self, replay: Replay) -> None:
-        """One at a time, by somebody who was decided on, in the docket's time."""
         round_, record = replay.projection.round(self.round), replay.record
         due = due_after(record.at, 86_400 * replay.projection.appeal_days)
         if self.person not in round_.decisions or self.person in round_.erased:
@@ -1390,7 +1338,6 @@ class AppealDecided(AppealBody, kind="appeal-decided", by="operator client"):
         projection.counts["appeals_late"] += passed(appeal.due, appeal.ended or "")
 
     def check(self, replay: Replay) -> None:
-        """By whom it was assigned to: an operator decides in their own name."""
         super().check(replay)
         appeal = replay.projection.round(self.round).appeals[self.appeal]
         for name in {appeal.reviewer, replay.operator or self.reviewer} - {self.reviewer}:
@@ -1413,10 +1360,7 @@ Occasion = Literal["before", "after"]
 
 
 class NoticeGiven(PersonBody, kind="notice-given", by="operator client"):
-    """An applicant was given a notice, says the institution: before or after the decision, when.
-
-    ``digest`` is that of its words.
-    """
+    """The institution says that it gave an applicant a notice, with words of this ``digest``."""
 
     occasion: Occasion
     given: str
@@ -1430,7 +1374,6 @@ class NoticeGiven(PersonBody, kind="notice-given", by="operator client"):
         projection.counts[f"notices_{self.occasion}"] += 1
 
     def check(self, replay: Replay) -> None:
-        """To somebody of the round, not in the future; of a rejection where it is one."""
         round_, told = replay.projection.round(self.round), f"{self.person!r} was told"
         if self.person not in round_.decisions or self.person in round_.erased:
             replay.differ("notice", told, "somebody who was decided on")
@@ -1448,18 +1391,18 @@ def _check_once(repeated: bool, replay: Replay) -> None:
 
 
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(body) for kind, body in KINDS.items()}
-_VALIDATORS = {kind: adapter.validator for kind, adapter in _ADAPTERS.items()}
 
 
 def read_body(record: Record) -> Body:
-    """Return the body of a record; one that says more, less or something else is refused."""
-    validator = _VALIDATORS.get(record.kind)
-    if validator is None:
+    """Return the body of a record; refuse one with other fields than its kind's, or values."""
+    adapter = _ADAPTERS.get(record.kind)
+    if adapter is None:
         message = f"{record.kind!r} is no kind of record that {FORMAT} has."
         raise LedgerBroken(record.docket, record.seq, message)
     try:
         # As JSON, in which a tuple is a list; nothing is converted, and nothing is passed over.
-        body: Body = validator.validate_json(record.body_text, strict=True, extra="forbid")
+        text = record.body_text
+        body: Body = adapter.validator.validate_json(text, strict=True, extra="forbid")
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "its body"
@@ -1471,7 +1414,7 @@ def read_body(record: Record) -> Body:
 
 
 def readable(record: Record) -> Body | LedgerBroken:
-    """Return the body of a record, or the error for it: for whoever goes on after that."""
+    """Return the body of a record, or the error where it has none."""
     try:
         return read_body(record)
     except LedgerBroken as error:
@@ -1479,11 +1422,7 @@ def readable(record: Record) -> Body | LedgerBroken:
 
 
 def write_body(body: Body) -> tuple[str, dict[str, Any]]:
-    """Return the kind of a body, and its JSON.
-
-    >>> write_body(Labelled("r1", "ann", 1))
-    ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
-    """
+    """Return the kind of a body, and its JSON."""
     plain = _ADAPTERS[body.kind].dump_python(body, mode="json")
     if isinstance(body, Audited) and not body.limits:  # no panel was asked for them
         del plain["limits"]
@@ -1492,18 +1431,14 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody who acts; ``introduction`` are the records that a ledger needs of them first."""
+    """Somebody who acts; ``introduction`` are the records that introduce them to a ledger."""
 
     id: str
     introduction: tuple[Introduction, ...] = ()
 
     @classmethod
     def introduced(cls, *bodies: Introduction) -> Actor:
-        """Return the owner of a token, or somebody who signed in with one.
-
-        >>> Actor.introduced(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
-        'token:7f'
-        """
+        """Return the owner of a token, or somebody who signed in with one."""
         return cls(bodies[-1].actor, bodies)
 
     @cached_property
@@ -1512,7 +1447,7 @@ class Actor:
         return all(body.role in SUPERVISORS for body in self.introduction)
 
 
-# Roles that see the panel at work, and records that only they may notice, and whoever added them.
+# Roles that see the panel at work, and records that only they and who added them may notice.
 SUPERVISORS = ("operator", "regulator")
 UNSEEN = (PanelBody, MemberAsked, Signed, SignedIn, SignedOut)
 MACHINE, SERVICE = Actor("machine"), Actor("service")

@@ -17,9 +17,9 @@ from likewise.errors import LikewiseError
 from likewise_client.tree import Tree, included_root, is_consistent
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
 
-# The types of signatures (signed-note): of a note's text, and of a witness with the time.
+# The types of signatures (signed-note): over a note's text, and a witness's over text and time.
 ED25519, COSIGNATURE = 1, 4
-# The most bytes of a note, and lines of a proof, that are read.
+# The most bytes of a note, and hashes of a proof, that are read.
 LARGEST, LONGEST = 100_000, 63
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _NAME = re.compile(r"[^\s+]+")
@@ -39,7 +39,7 @@ def encoded(content: bytes) -> str:
 
 
 def decoded(text: str, size: int = 32) -> bytes:
-    """Return the bytes of base64 that encodes at least so many, and is written as it has to be."""
+    """Return the bytes of canonical base64; refuse fewer than ``size``."""
     try:
         content = base64.b64decode(text, validate=True)
     except ValueError:
@@ -68,13 +68,13 @@ def _key_material(key: PublicKey, kind: int) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _key_id(name: str, key: PublicKey, kind: int) -> bytes:
-    """Return the id of a key under a name, which every signature begins with."""
+    """Return the id of a key under a name, with which every signature begins."""
     return hashlib.sha256(name.encode() + b"\n" + _key_material(key, kind)).digest()[:4]
 
 
 @dataclass(frozen=True)
 class Verifier:
-    """A key with the name under which it signs notes; as text it is a verifier key.
+    """A key with the name under which it signs notes; as text, a verifier key.
 
     >>> text = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"
     >>> str(Verifier.parse(text)) == text
@@ -108,10 +108,7 @@ class Verifier:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The size and the root of a log, as somebody was given them, with signatures by name.
-
-    Two checkpoints are equal if they say the same, whoever signed them.
-    """
+    """The size and the root of a log, with signatures by name, which do not count in ``==``."""
 
     body: str
     signatures: tuple[tuple[str, bytes], ...] = field(default=(), compare=False)
@@ -145,7 +142,7 @@ class Checkpoint:
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:
-        """Read a checkpoint exactly as it is specified; anything else is refused."""
+        """Read a checkpoint exactly as specified; refuse everything else."""
         body, _, lines = text.rpartition("\n\n")
         try:
             origin, size, root, *extensions = body.split("\n")
@@ -171,35 +168,32 @@ class Checkpoint:
         return Checkpoint(self.body, (*self.signatures, *signatures))
 
     def cosigned(self, name: str, key: PrivateKey, moment: int) -> tuple[str, bytes]:
-        """Return the signature of a witness that saw it at a time, in seconds since 1970."""
+        """Return the signature of a witness that saw it at a moment, in seconds since 1970."""
         verifier = Verifier(name, key.public, COSIGNATURE)
         signature = key.sign_raw(_cosigned_message(self.body, moment))
         return name, verifier.id + moment.to_bytes(8, "big") + signature
 
     def signed_by(self, verifier: Verifier) -> bool:
-        """Tell if a key signed it; a signature in its name that is not its own is refused."""
-        signatures = [
-            signature[4:] for name, signature in self.signatures
-            if (name, signature[:4]) == (verifier.name, verifier.id)
-        ]  # fmt: skip
-        if not all(self._verified(verifier, signature) for signature in signatures):
-            raise LikewiseError(f"A signature is not that of {verifier.name}: it was changed.")
-        return bool(signatures)
-
-    def _verified(self, verifier: Verifier, signature: bytes) -> bool:
-        if verifier.kind == ED25519:
-            return verifier.key.verifies_raw(self.body.encode(), signature)
-        message = _cosigned_message(self.body, int.from_bytes(signature[:8], "big"))
-        return verifier.key.verifies_raw(message, signature[8:])
+        """Tell if a key signed it; refuse a signature in its name that is not its own."""
+        return bool(self._verified(verifier))
 
     def seen_at(self, verifier: Verifier) -> int:
-        """Return when a witness has last signed it, in seconds since 1970; 0 if it never has."""
-        if not self.signed_by(verifier):
-            return 0
-        return max(
-            int.from_bytes(signature[4:12], "big") for name, signature in self.signatures
-            if (name, signature[:4]) == (verifier.name, verifier.id)
-        )  # fmt: skip
+        """Return when a witness last signed it, in seconds since 1970, or 0 if it never did."""
+        moments = [int.from_bytes(raw[:8], "big") for raw in self._verified(verifier)]
+        return max(moments, default=0)
+
+    def _verified(self, verifier: Verifier) -> list[bytes]:
+        """Return the signatures of a key, without its id, once all of them are verified."""
+        listed = [raw for name, raw in self.signatures if name == verifier.name]
+        signatures = [raw[4:] for raw in listed if raw[:4] == verifier.id]
+        for raw in signatures:
+            message, signature = self.body.encode(), raw
+            if verifier.kind == COSIGNATURE:
+                message = _cosigned_message(self.body, int.from_bytes(raw[:8], "big"))
+                signature = raw[8:]
+            if not verifier.key.verifies_raw(message, signature):
+                raise LikewiseError(f"A signature is not that of {verifier.name}: it was changed.")
+        return signatures
 
 
 def _cosigned_message(body: str, moment: int) -> bytes:
@@ -258,7 +252,7 @@ class InclusionProof:
 class ConsistencyProof:
     """The proof that a log, up to a checkpoint, only grew since it had ``old`` entries.
 
-    As text it is what a witness takes (tlog-witness).
+    Its text is the request to a witness (tlog-witness).
     """
 
     old: int

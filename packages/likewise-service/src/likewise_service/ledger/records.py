@@ -2,8 +2,8 @@
 
     hash = SHA-256 of the canonical JSON of {actor, at, body, docket, kind, nonce, seq}
 
-The nonce is random, so that nobody can find out by guessing what a hash stands for: whoever holds
-two receipts learns how many records lie between them, and nothing else.
+The nonce is random, so that nobody can guess what a hash stands for: somebody who holds two
+receipts learns how many records lie between them, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 
-# Text as a JSON string, and text alone.
+# Returns text as a JSON string; refuses everything else.
 quoted: Callable[[str], str] = json.encoder.encode_basestring
-# Every record of a ledger passes, so the compiled encoder is made once, and not at every call:
-# sorted keys, no spaces, no NaN, and no search for a value that holds itself, which is too deep.
+# Every record passes here, so the compiled encoder is made once: sorted keys, no spaces, no NaN,
+# and no search for a value that holds itself, as that is too deep.
 _make_encoder: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined] # CPython has it
 _encode = _make_encoder(
     None, json.JSONEncoder().default, quoted, None, ":", ",", True, False, False
@@ -31,12 +31,12 @@ _encode = _make_encoder(
 
 
 def canonical_text(value: Any) -> str:
-    """Return JSON with sorted keys, no spaces and no NaN; the encoder's own errors are raised."""
+    """Return JSON with sorted keys, no spaces and no NaN, or raise the encoder's own errors."""
     return "".join(_encode(value, 0))
 
 
 def canonical(value: Any) -> bytes:
-    """Return canonical JSON in UTF-8; a value that cannot be written so is refused.
+    """Return canonical JSON in UTF-8, or refuse a value that cannot be written so.
 
     >>> canonical({"b": 1, "a": "é"}).decode()
     '{"a":"é","b":1}'
@@ -67,7 +67,7 @@ class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
 
 @dataclass(frozen=True)
 class Head:
-    """The last record of a ledger, by number and hash; before the first, 0 and nothing."""
+    """The last record of a ledger, by number and hash; 0 and nothing before the first."""
 
     seq: int = 0
     hash: str = ""
@@ -101,9 +101,9 @@ class Record:
         cls, docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], body_text: str,
         nonce: str, hash: str, actor: str,
     ) -> Record:  # fmt: skip
-        """Return a record whose body's canonical JSON is given, and not computed again.
+        """Return a record without computing its body's canonical JSON again.
 
-        A ledger has millions of records, so they are made in one step instead of one a field.
+        A ledger has millions of records, so each is made in one step instead of one a field.
         """
         record = object.__new__(cls)
         values = {
@@ -115,7 +115,7 @@ class Record:
 
     @classmethod
     def of_row(cls, docket: str, row: Any) -> Record:
-        """Return a row of ``events`` as a record, if every byte of it is what would be written."""
+        """Return a row of ``events`` as a record; refuse it unless we would write every byte so."""
         name, at, kind, text, nonce, hash_, actor, seq = row
         try:
             body = json.loads(text)
@@ -133,7 +133,6 @@ class Record:
 
     @cached_property
     def body_text(self) -> str:
-        """The body as it is hashed and stored."""
         return canonical(self.body).decode()
 
     @property
@@ -152,7 +151,7 @@ class Record:
         try:
             return bytes.fromhex(self.hash)
         except (ValueError, TypeError):
-            return b""  # it was changed, as its hash says that it is none
+            return b""  # the record was changed, as its hash is none
 
     @cached_property
     def intact(self) -> bool:
@@ -167,7 +166,7 @@ class Record:
 
 
 def fault_of(docket: str, record: Record, seq: int) -> tuple[str, str] | None:
-    """Return how a record is not the one of that number and what it should be, or None if it is."""
+    """Return how a record is not the one of that number, and what it should be; None if it is."""
     if record.seq != seq:
         return f"The record here has the number {record.seq}.", f"number {seq}."
     if record.docket != docket:
@@ -181,7 +180,7 @@ def fault_of(docket: str, record: Record, seq: int) -> tuple[str, str] | None:
 
 
 def consecutive(docket: str, records: Iterable[Record], after: int = 0) -> Iterator[Record]:
-    """Yield the same records; one that is not the next is refused, and one that was changed."""
+    """Yield the same records; refuse one that is not the next, or was changed."""
     for seq, record in enumerate(records, start=after + 1):
         if fault := fault_of(docket, record, seq):
             raise LedgerBroken(docket, seq, f"{fault[0]} It should be: {fault[1]}")
@@ -189,7 +188,7 @@ def consecutive(docket: str, records: Iterable[Record], after: int = 0) -> Itera
 
 
 def parse_line(docket: str, number: int, line: bytes) -> Record:
-    """Parse one line of an export, whose number should be the record's, byte for byte."""
+    """Parse a line of an export, byte for byte; ``number`` is the line's and the record's."""
     text = line.removesuffix(b"\n")
     try:
         record = Record(**json.loads(text))
@@ -216,7 +215,6 @@ class Payload:
 
     @cached_property
     def text(self) -> str:
-        """The content as it is hashed and stored."""
         return canonical(self.content).decode()
 
     @cached_property
@@ -231,7 +229,7 @@ def person_payload(features: Sequence[float]) -> Payload:
 
 
 def words_in(payloads: Mapping[str, Payload], digest: str | None) -> str | None:
-    """Return the words under a digest; None where there are none, or they were erased."""
+    """Return the words under a digest, or None if there are none, or they were erased."""
     payload = payloads.get(digest or "")
     return None if payload is None else payload.content.get("text")
 

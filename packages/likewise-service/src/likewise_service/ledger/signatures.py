@@ -27,16 +27,12 @@ _PUBLIC = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def text_of(signature: bytes) -> str:
-    """Return a signature as it is written: base64 for addresses, without padding.
-
-    >>> text_of(bytes(64)) == "A" * 86
-    True
-    """
+    """Return a signature in base64 for addresses, without padding."""
     return base64.urlsafe_b64encode(signature).decode().rstrip("=")
 
 
 def unread_text(text: str) -> bytes:
-    """Return the bytes of a signature; nothing for what is no signature."""
+    """Return the bytes of a signature, or none if the text is no signature."""
     try:
         signature = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (ValueError, TypeError):
@@ -46,7 +42,7 @@ def unread_text(text: str) -> bytes:
 
 @lru_cache(maxsize=256)
 def _loaded(text: str) -> ed25519.Ed25519PublicKey:
-    """Return a key as the library has it: making one costs as much as a signature."""
+    """Return a key as the library has it; making one costs as much as a signature."""
     return ed25519.Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
 
 
@@ -56,7 +52,7 @@ def _statement(purpose: str, content: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class PublicKey:
-    """The half of a key that everybody may have, as 64 hexadecimal digits; ``id`` names it."""
+    """The public half of a key, as 64 hexadecimal digits."""
 
     text: str
 
@@ -76,7 +72,7 @@ class PublicKey:
         return self.verifies_raw(_statement(purpose, content), unread_text(signature))
 
     def verifies_raw(self, content: bytes, signature: bytes) -> bool:
-        """Check a signature in a format of others, which separates its purposes by itself."""
+        """Check a signature in another format, which separates its purposes by itself."""
         try:
             _loaded(self.text).verify(signature, content)
         except (InvalidSignature, ValueError):
@@ -86,7 +82,7 @@ class PublicKey:
 
 @dataclass(frozen=True)
 class PrivateKey:
-    """The half of a key that its owner keeps: 32 bytes.
+    """The private half of a key: 32 bytes.
 
     >>> key = PrivateKey(bytes(range(32)))
     >>> signature = key.sign("receipt", b"loans")
@@ -130,12 +126,12 @@ def act_statement(
     docket: str, member: str, review: str, shown: str, act: Act, pair: Sequence[str] | None,
     reason: str | None, limit: int | None, flags: Sequence[Flag] | None, at: str,
 ) -> bytes:  # fmt: skip
-    """Return the words of a member's act, which they sign for the purpose ``member``.
+    """Return the statement of a member's act, which they sign for the purpose ``member``.
 
-    ``shown`` is the hash of what the member was shown. They know the people of a review by p1, p2,
-    … and no other names. ``reason`` is the salted digest of their words, so that these can be
-    erased, and in a comment that of its words; ``limit`` is in units of 2^-20. Who finishes signs
-    all ``flags`` that stand: every other pair that was shown is fine.
+    ``shown`` is the hash of what the member was shown, where people are called p1, p2, …
+    ``reason`` is the salted digest of their reason or comment, so that its words can be erased;
+    ``limit`` is in units of 2^-20. A member who finishes signs all ``flags`` that stand: every
+    other pair that was shown is fine.
     """
     content = {"docket": docket, "member": member, "review": review, "shown": shown, "act": act}
     response = {"pair": sorted(pair) if pair else None, "reason": reason, "limit": limit}
@@ -143,17 +139,17 @@ def act_statement(
 
 
 def possession(docket: str, member: str, key: PublicKey) -> bytes:
-    """Return the words by which a member takes a key into use; a key before it signs them too."""
+    """Return the statement that takes a member's key into use; their earlier key signs it too."""
     return canonical({"docket": docket, "member": member, "key": key.text})
 
 
 def revocation(docket: str, member: str, key: PublicKey) -> bytes:
-    """Return the words by which a member ends a key, for any key of theirs to sign."""
+    """Return the statement that ends a member's key; any key of theirs signs it."""
     return canonical({"docket": docket, "member": member, "revoked": key.text})
 
 
 def succession(key: PublicKey) -> bytes:
-    """Return the words by which a key names the one that comes after it."""
+    """Return the statement by which a key names the next one."""
     return f"the next key is {key.text}".encode()
 
 
@@ -175,7 +171,7 @@ class TimeStamp:
 
     @classmethod
     def read(cls, raw: bytes) -> TimeStamp:
-        """Read an authority's response; one that grants nothing, or is none, is refused."""
+        """Read an authority's response; refuse one that is none, or grants nothing."""
         from rfc3161_client import PKIStatus, decode_timestamp_response
 
         try:
@@ -206,7 +202,7 @@ class TimeStamp:
         return self.imprint == hashlib.sha256(content).digest()
 
     def check(self, content: bytes, roots: list[Any]) -> str:
-        """Return why the authority with those certificates did not give it; nothing if it did."""
+        """Return why the authority with those certificates did not give it, or nothing."""
         from rfc3161_client import VerificationError, VerifierBuilder, decode_timestamp_response
 
         leaf, *rest = sorted(roots, key=lambda c: c.subject == c.issuer)

@@ -1,7 +1,7 @@
 """The store: ledgers, payloads, secrets and requests, in SQLite or PostgreSQL.
 
-The ``events`` table only ever grows; the database itself refuses to change or remove a row, and a
-row that does not follow the last one of its ledger. One writer at a time a docket, whatever the
+The ``events`` table only grows: the database itself refuses to change or remove a row, or to add
+one that does not follow the last of its ledger. A docket has one writer at a time, whatever the
 number of processes.
 """
 
@@ -33,7 +33,7 @@ from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
 
 def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued]:
-    """Return the tokens that are in use and concern a docket, as records."""
+    """Return the tokens in use that concern a docket, as records."""
     concerns = db.tokens.c.docket.is_(None) | (db.tokens.c.docket == docket)
     query = sa.select(db.tokens).where(concerns, db.tokens.c.revoked.is_(None))
     rows = connection.execute(query.order_by(db.tokens.c.created, db.tokens.c.id))
@@ -43,13 +43,13 @@ def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued
 def introductions(
     connection: sa.Connection, actor: kinds.Actor, actors: Mapping[str, kinds.Introduction], at: str
 ) -> list[kinds.Introduction]:
-    """Return the records that a ledger lacks of an actor at some time; ``actors`` are those it has.
+    """Return the records that introduce an actor and that a ledger lacks; it has ``actors``.
 
-    Whoever was revoked or has signed out is refused here, in the ledger's own order: what a cache
-    or a request under way believes does not count.
+    Somebody who was revoked or has signed out is refused here, in the ledger's own order: what a
+    cache or a request under way believes does not count.
     """
     lacking = list[kinds.Introduction]()
-    for body in reversed(actor.introduction):  # a sign-in first: the others are added by it
+    for body in reversed(actor.introduction):  # the sign-in first, which adds the others
         last = actors.get(body.actor)
         if isinstance(body, kinds.SignedIn):
             _check_there(connection, body)
@@ -62,25 +62,22 @@ def introductions(
 
 
 def _check_there(connection: sa.Connection, body: kinds.Introduction) -> None:
-    query = sa.select(db.tokens.c.id).where(
-        db.tokens.c.id == body.token, db.tokens.c.revoked.is_(None)
-    )
+    tokens, sessions = db.tokens.c, db.sessions.c
+    query = sa.select(tokens.id).where(tokens.id == body.token, tokens.revoked.is_(None))
+    code, sentence = "unauthorised", "Your token was revoked. Ask the operator for another."
     if isinstance(body, kinds.SignedIn):
-        query = query.join(db.sessions, db.sessions.c.token == db.tokens.c.id).where(
-            db.sessions.c.id == body.sign_in
-        )
-    if connection.execute(query).first() is not None:
-        return
-    if isinstance(body, kinds.SignedIn):
-        raise ServiceError("signed-out", 401, "You are signed out, or revoked. Sign in again.")
-    raise ServiceError("unauthorised", 401, "Your token was revoked. Ask the operator for another.")
+        query = query.join(db.sessions, sessions.token == tokens.id)
+        query = query.where(sessions.id == body.sign_in)
+        code, sentence = "signed-out", "You are signed out, or revoked. Sign in again."
+    if connection.execute(query).first() is None:
+        raise ServiceError(code, 401, sentence)
 
 
 def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | None) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
-    Without a body the ledger gets to know the actor, and nothing else. All writers take the ledgers
-    in the order of their names, so that two of them never deadlock.
+    Without a body it only introduces the actor. All writers take the ledgers in the order of their
+    names, so that two of them never deadlock.
     """
     names: Sequence[str] = () if docket is None else (docket,)
     if docket is None:
@@ -95,30 +92,26 @@ def notify(connection: sa.Connection, docket: str | None, body: kinds.Body | Non
         _check_there(connection, token)
     for name in names:
         db.advisory_lock(connection, name)
-        last = (
-            sa.select(db.events.c.at)
-            .where(db.events.c.docket == name)
-            .order_by(db.events.c.seq.desc())
-        )
-        before = connection.execute(last.limit(1)).scalar()
+        transaction = Transaction(connection, name)
+        times = transaction.select(db.events.c.at).order_by(db.events.c.seq.desc())
+        before = connection.execute(times.limit(1)).scalar()
         if before is not None:
             at = max(now(), before)
-            transaction = Transaction(connection, name)
             lacking = introductions(connection, actor, tokens, at)
             for added in lacking if body is None else (*lacking, body):
                 transaction.append(*kinds.write_body(added), at, actor.id)
             transaction.flush()
 
 
-# Whoever writes to all ledgers, or opens one, waits for this turn first.
+# The turn that every writer to all ledgers, or to a new one, waits for first.
 INSTALLATION = "installation"
-# Seconds for which a process does not ask if another one has changed the key.
+# Seconds for which a process uses a key without asking if another process has changed it.
 REMEMBERED = 5.0
 
 
 @dataclass(frozen=True)
 class InstallationKey:
-    """A key as everybody may know it: since when, until when, and if it fell into other hands."""
+    """A public key: since when, until when, and since when it is ``compromised``, if it is."""
 
     public: PublicKey
     created: str
@@ -127,7 +120,7 @@ class InstallationKey:
 
 
 class Keyring:
-    """The keys of one store; their private halves are in the database, or in a ``place``."""
+    """The keys of a store; their private halves are in the database, or in a ``place``."""
 
     def __init__(self, store: Store, place: KeyPlace | None = None) -> None:
         self._store, self._place, self._lock = store, place, threading.Lock()
@@ -142,7 +135,7 @@ class Keyring:
             return self._cached[1]
 
     def forget(self) -> None:
-        """Ask the database for the key again, the next time."""
+        """Read the key from the database again, the next time."""
         with self._lock:
             self._cached = None
 
@@ -161,7 +154,7 @@ class Keyring:
             return self._in_use(connection)
 
     def _in_use(self, connection: sa.Connection) -> PrivateKey | None:
-        """Return the key in use, from where it is: one that is missing is never made anew."""
+        """Return the key in use; one that is missing is never replaced by a new one."""
         row = _in_use(connection)
         if row is not None and row.private and self._place is not None:
             raise StoreError(
@@ -197,7 +190,10 @@ class Keyring:
             with self._store.changing() as connection:
                 key = PrivateKey.fresh() if self._place is None else self._unused(connection)
                 if key is None:
-                    raise StoreError(f"There is no key in {self._place}. Make one: {CREATE}")
+                    raise StoreError(
+                        f"There is no key in {self._place}. Make one: likewise key --create PLACE, "
+                        f"with what LIKEWISE_INSTALLATION_KEY names"
+                    )
                 self._insert(connection, key)
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
@@ -206,7 +202,6 @@ class Keyring:
         return key
 
     def sign(self, origin: str, tree: Tree) -> Checkpoint:
-        """Return the checkpoint of a log, signed with the key in use."""
         return Checkpoint.of(origin, tree).signed(self.current())
 
     def listed(self) -> list[InstallationKey]:
@@ -223,11 +218,10 @@ class Keyring:
         return keys
 
     def rotate(self, *, compromised: bool = False) -> tuple[PublicKey, PublicKey]:
-        """Take a new key into use, and say so in every ledger; return the old and the new one.
+        """Take a new key into use, and record it in every ledger; return the old and the new one.
 
-        The old key signs the new one, unless it fell into other hands, or was lost. The new one is
-        that of the place which was never used, or else a fresh one. An ended key signs nothing, so
-        nothing of it is kept.
+        The old key signs the new one, unless it was compromised or lost. The new one is a key of
+        the place that was never used, or else a fresh one. The old private half is not kept.
         """
         self.listed()  # a store that has none gets one
         moment, consent = now(), None
@@ -259,15 +253,12 @@ def _in_use(connection: sa.Connection) -> sa.Row[Any] | None:
     return connection.execute(sa.select(db.keys).where(db.keys.c.in_use.is_not(None))).first()
 
 
-CREATE = "likewise key --create PLACE, with what LIKEWISE_INSTALLATION_KEY names"
-
-
-# The bytes that are written to tell if a store can be written to, and those that a SQLite file's
-# disk needs besides: its journal may have room that the file has not.
+# The bytes that are written to find out if a store takes writes, and those that the disk of a
+# SQLite file needs besides: its journal may have room that the file has not.
 WRITTEN = 16_384
 SPARE = 1_048_576
-# How often files are tried to be emptied before readers are told to let go, and seconds between;
-# seldom where a table is written anew each time.
+# How often to try to empty the files, and the seconds in between; PostgreSQL rewrites a table each
+# time.
 SCRUBS = {"sqlite": (40, 0.05), "postgresql": (3, 1.0)}
 
 
@@ -289,8 +280,7 @@ class Store:
                 "for /, %3A for :, and so on."
             ) from error
         self._read_only, self._writer = read_only, writer
-        # True where opening it made a store of an empty database.
-        self.begun = False
+        self.begun = False  # if opening it made a store of an empty database
         self._readers, self._writers = db.engines(self.url, read_only=read_only)
         self._glances = db.glancing(self._writers)
         self.keys = Keyring(self, key_place(key))
@@ -299,8 +289,8 @@ class Store:
     def open(cls, url: str, *, create: bool = True, key: str = "", writer: str = "") -> Store:
         """Open a database; an empty one becomes a store, one of another revision is refused.
 
-        Without ``create``, what is not a store already is refused and left as it is. ``key`` is the
-        place of the installation's private key, where that is not the database. With a ``writer``,
+        Without ``create``, a database that is not a store is refused and left as it is. ``key`` is
+        the place of the installation's private key, unless that is the database. With a ``writer``,
         the address of a server that writes, the store is only read.
         """
         if writer:
@@ -314,7 +304,7 @@ class Store:
 
     @classmethod
     def read_only(cls, url: str, *, key: str = "", writer: str = "") -> Store:
-        """Open a store to read it; nothing is written, also where nothing could be."""
+        """Open a store to read it, even where nothing can be written."""
         store = cls(url, read_only=True, key=key, writer=writer)
         with store._opening(create=False):
             if store._on_sqlite:
@@ -334,7 +324,7 @@ class Store:
 
     @contextmanager
     def _opening(self, create: bool) -> Iterator[None]:
-        """Say in a sentence why a database cannot be opened, and close it."""
+        """Close a database that cannot be opened, and say why in a sentence."""
         try:
             if self._on_sqlite and create:
                 db.keep_private(str(self.url.database))
@@ -349,10 +339,10 @@ class Store:
             if isinstance(error, StoreError):
                 raise
             if isinstance(error, sa.exc.OperationalError):
-                message = f"The database {self.where} cannot be opened: {error.orig}"
+                fault = f"The database {self.where} cannot be opened"
             else:
-                message = f"{self.where} is not a store of Likewise: {error.orig}"
-            raise StoreError(message) from error
+                fault = f"{self.where} is not a store of Likewise"
+            raise StoreError(f"{fault}: {error.orig}") from error
 
     def _revision(self) -> int:
         with self._readers.begin() as connection:
@@ -393,24 +383,21 @@ class Store:
 
     @contextmanager
     def changing(self) -> Iterator[sa.Connection]:
-        """Yield a connection for changes of what is not in any ledger, such as tokens."""
+        """Yield a connection for changes outside the ledgers, such as those of tokens."""
         if self._read_only:
             raise ServiceError("read-only", 405, f"Here one only reads. Write at {self._writer}")
         with db.translated(self.where), self._writers.begin() as connection:
             yield connection
 
     def as_of(self) -> str:
-        """Return the time of what is read: of the last change that a replica has, or the present.
-
-        A replica that is up to date has no later change to show than the last one there was.
-        """
+        """Return the time of the last change that a replica has, or the present."""
         with self.reading() as connection:
             moment = None if self._on_sqlite else connection.execute(_REPLAYED).scalar()
         return now() if moment is None else write(moment)
 
     def try_writing(self) -> None:
         """Write as much as a round takes, and remove it: a database may respond, and yet be
-        read-only or without space. What is rolled back would not have needed any.
+        read-only or full. A write that is rolled back would need no space.
         """
         if self._on_sqlite and shutil.disk_usage(str(self.url.database)).free < SPARE:
             LOG.error("The disk of %s has less than %d bytes left.", self.where, SPARE)
@@ -444,14 +431,13 @@ class Store:
     def listed(
         self, after: str, limit: int, *, contains: str = "", only: str | None = None
     ) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return names above ``after`` with the docket's settings at its beginning, in order.
+        """Return names above ``after`` with the settings in the docket's first record, in order.
 
-        Only names that hold ``contains`` are listed, or ``only`` one. None has to be opened.
+        Only names that hold ``contains`` are listed, or ``only`` one. No docket is opened.
         """
-        names, first = db.dockets.c.docket, db.events.c.seq == 1
-        query = sa.select(names, db.events.c.body).join(
-            db.events, (db.events.c.docket == names) & first
-        )
+        names, events = db.dockets.c.docket, db.events.c
+        same = (events.docket == names) & (events.seq == 1)
+        query = sa.select(names, events.body).join(db.events, same)
         query = query.where(names > after, names.contains(contains, autoescape=True))
         if only is not None:
             query = query.where(names == only)
@@ -460,21 +446,21 @@ class Store:
         return [(name, json.loads(body)["spec"]) for name, body in rows]
 
     def due(self, moment: str) -> tuple[str, ...]:
+        dockets = db.dockets.c
+        query = sa.select(dockets.docket).where(dockets.due <= moment).order_by(dockets.docket)
         with self.reading() as connection:
-            query = sa.select(db.dockets.c.docket).where(db.dockets.c.due <= moment)
-            return tuple(connection.execute(query.order_by(db.dockets.c.docket)).scalars())
+            return tuple(connection.execute(query).scalars())
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        last = sa.select(sa.func.max(db.events.c.seq)).where(
-            db.events.c.docket == db.dockets.c.docket
-        )
-        query = sa.select(db.dockets.c.docket, db.dockets.c.numbers, last.scalar_subquery())
+        dockets, events = db.dockets.c, db.events.c
+        last = sa.select(sa.func.max(events.seq)).where(events.docket == dockets.docket)
+        query = sa.select(dockets.docket, dockets.numbers, last.scalar_subquery())
         with self.reading() as connection:
             rows = connection.execute(query).all()
         return {name: {**json.loads(text), "ledger_records": seq} for name, text, seq in rows}
 
     def head(self, docket: str) -> Head:
-        """Return the docket's last record, by one query outside of any transaction."""
+        """Return the docket's last record, by one query without a transaction."""
         with db.translated(self.where), self._glances.connect() as connection:
             return head_of(connection, docket)
 
@@ -483,15 +469,15 @@ class Store:
             return view.records(after, until)
 
     def scrub_soon(self) -> None:
-        """After an erasure: SQLite's journal is emptied at once, as it costs next to nothing."""
+        """After an erasure, empty SQLite's journal at once, which costs next to nothing."""
         if self._on_sqlite:
             self.scrub()
 
     def scrub(self) -> None:
-        """Remove what was erased from the files too, as far as the database can do that.
+        """Remove what was erased from the files too, as far as the database can.
 
-        SQLite empties its journal (deleted rows are overwritten anyway); PostgreSQL rewrites the
-        table. Its own journal, replicas and backups forget when they are recycled.
+        SQLite empties its journal (it overwrites deleted rows anyway); PostgreSQL rewrites the
+        table, while its journal, replicas and backups forget when they are recycled.
         """
         scrubbed = self._journal_emptied if self._on_sqlite else self._payloads_rewritten
         with db.translated(self.where):
@@ -512,7 +498,7 @@ class Store:
         return not busy
 
     def _payloads_rewritten(self) -> bool:
-        """Rewrite PostgreSQL's table; rows that an older reader might still ask for are kept."""
+        """Rewrite PostgreSQL's table, which keeps the rows that an older reader might ask for."""
         engine = self._writers.execution_options(isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             connection.exec_driver_sql("VACUUM FULL payloads")
@@ -529,7 +515,7 @@ _REPLAYED = sa.text(
     "SELECT CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), "
     "(SELECT checkpoint_time FROM pg_control_checkpoint())) END"
 )
-# From name to name along the table's key, so that the length of the ledgers does not matter.
+# From name to name along the table's key, however long the ledgers are.
 _DOCKETS = sa.text(
     "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "
     "SELECT (SELECT min(docket) FROM events WHERE docket > named.docket) FROM named "
@@ -538,7 +524,7 @@ _DOCKETS = sa.text(
 
 
 def fold_log_of(url: str) -> None:
-    """Leave a SQLite file without a log, once nobody uses it any more."""
+    """Fold a SQLite file's log into it, once nobody uses it any more."""
     address = sa.make_url(url)
     if address.get_backend_name() == "sqlite":
         db.fold_log(str(address.database), 5.0)

@@ -42,7 +42,7 @@ def tile_path(number: int) -> str:
 
 @dataclass
 class Log:
-    """The first ``size`` entries, of which hashes are read as they are needed."""
+    """The first ``size`` entries; their hashes are read as they are needed."""
 
     size: int
     read: Read

@@ -1,7 +1,7 @@
-"""A docket's writer: what is added becomes visible together, or not at all.
+"""A docket's writer: its records become visible together, or not at all.
 
-Several commands may share a transaction. Each runs within a savepoint of its own, so that one
-which is refused leaves no trace and the others go on.
+Several commands may share a transaction. Each runs within a savepoint of its own, so that one that
+is refused leaves no trace and the others go on.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record,
 from likewise_service.ledger.tiles import Log
 
 T = TypeVar("T")
-# Asked with every command, so in the driver's own words: nothing has to be compiled.
+# Every command runs these, so they are in the driver's own words and need not be compiled.
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
-# The same, and requests by their keys after it.
+# The same, followed by requests by their keys.
 _BEGINNING = (
     "SELECT seq, hash, '', '' FROM (SELECT seq, hash FROM events WHERE docket = {0} ORDER BY seq "
     "DESC LIMIT 1) AS head UNION ALL SELECT 0, key, fingerprint, round FROM requests "
@@ -48,11 +48,7 @@ def _no_rows() -> Rows:
 
 
 def json_text(text: str) -> str:
-    """Return text as a JSON string: both databases can keep that, whatever the text holds.
-
-    >>> json_text("a\\x00b")
-    '"a\\\\u0000b"'
-    """
+    """Return text as a JSON string, which both databases can keep, even with a zero character."""
     return canonical(text).decode()
 
 
@@ -63,10 +59,10 @@ def portions(values: Iterable[T]) -> Iterator[Sequence[T]]:
 
 @dataclass(frozen=True)
 class EndedReview:
-    """A review that has ended: whose and of which round, when, and how.
+    """A member's review of a round that has ended.
 
     ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
-    ``again`` is when they were asked, if it was for the second time.
+    ``again`` is when they were asked for a second review.
     """
 
     id: str
@@ -87,7 +83,7 @@ class EndedReview:
 
 
 class LedgerView:
-    """A docket's records, payloads and secret, at one moment."""
+    """A docket's records, payloads and secret at one moment."""
 
     def __init__(self, connection: sa.Connection, docket: str) -> None:
         self.connection, self.docket = connection, docket
@@ -101,7 +97,7 @@ class LedgerView:
         return self.log().tree()
 
     def log(self, size: int | None = None) -> Log:
-        """Return the Merkle tree of the records, or of the first of them, as it is stored."""
+        """Return the stored Merkle tree of all records, or of the first ``size``."""
         return Log(self.head.seq if size is None else size, self._hashes)
 
     def _hashes(self, level: int, first: int, stop: int) -> list[bytes]:
@@ -120,8 +116,7 @@ class LedgerView:
         """Return entries of the tree: the hashes of the records above ``first``, up to ``stop``."""
         seq = db.events.c.seq
         query = self.select(db.events.c.hash, seq > first, seq <= stop).order_by(seq)
-        texts = self.execute(query).scalars()
-        return [bytes.fromhex(text) for text in texts]
+        return [bytes.fromhex(text) for text in self.execute(query).scalars()]
 
     def subtrees(self) -> dict[tuple[int, int], bytes]:
         rows = self.execute(self.select(db.subtrees))
@@ -148,23 +143,23 @@ class LedgerView:
         if kind:
             query = query.where(db.events.c.kind == kind)
         result = self.execute(query.order_by(db.events.c.seq).limit(limit))
-        # In partitions: asking for row after row would take most of the time.
+        # In partitions: fetching row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
 
     def records(
         self, after: int = 0, until: int | None = None, limit: int | None = None, kind: str = ""
     ) -> list[Record]:
-        """Return the same as records; their bodies have to be canonical JSON."""
+        """Return the same as records, whose bodies have to be canonical JSON."""
         return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit, kind)]
 
     def last_without(self, names: Sequence[str], until: int) -> Record:
-        """Return the last record up to a number that is of none of some kinds."""
+        """Return the last record up to a number that is of none of these kinds."""
         seq, kind = db.events.c.seq, db.events.c.kind
         query = self.select(db.events, seq <= until, kind.not_in(names)).order_by(seq.desc())
         return Record.of_row(self.docket, self.execute(query.limit(1)).one())
 
     def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
-        """Return the records of some rounds up to a number, by round, found by the index."""
+        """Return the records of some rounds up to a number, by round; the index finds them."""
         by_round: dict[str, list[Record]] = {}
         for portion in portions(round_ids):
             for row in self.execute(self.round_query(portion, until)):
@@ -180,11 +175,11 @@ class LedgerView:
         return self.select(db.events, name.in_(keys), seq <= until).order_by(seq)
 
     def indexed(self, text: str | sa.ColumnElement[str]) -> Any:
-        """Return text as an index has it: on PostgreSQL its hash, as long text has no index."""
+        """Return text as indexes have it: PostgreSQL cannot index long text, so there its hash."""
         return sa.func.md5(text) if self.connection.dialect.name == "postgresql" else text
 
     def payloads(self, digests: Iterable[str] | None = None) -> dict[str, Payload]:
-        """Return payloads by digest, those that are not erased; without digests, all of them."""
+        """Return the payloads with some digests, or all, as far as they are not erased."""
         queries = [query := self.select(db.payloads)]
         if digests is not None:
             queries = [query.where(db.payloads.c.digest.in_(p)) for p in portions(digests)]
@@ -199,7 +194,7 @@ class LedgerView:
         return None if row is None else (row.fingerprint, row.round)
 
     def round_numbers(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the numbers of closed rounds by id; those that are not closed are left out."""
+        """Return the numbers of closed rounds by id, without those that are not closed."""
         numbers: dict[str, int] = {}
         for portion in portions(map(json_text, ids)):
             names = [self.indexed(name) for name in portion]
@@ -208,7 +203,7 @@ class LedgerView:
         return numbers
 
     def rounds_after(self, number: int, limit: int) -> dict[str, int]:
-        """Return the numbers by id of closed rounds with numbers above ``number``, in order."""
+        """Return the numbers of closed rounds above ``number`` by id, in order."""
         query = self.select(db.rounds, db.rounds.c.number > number)
         rows = self.execute(query.order_by(db.rounds.c.number).limit(limit))
         return {json.loads(row.id): row.number for row in rows}
@@ -224,19 +219,16 @@ class LedgerView:
 
         The latest come first; ``before`` is a number below which to look.
         """
+        reviews, last = db.reviews.c, asked if before is None else min(asked, before - 1)
+        same, listed = reviews.member == json_text(member), reviews.number <= last
         rows: list[sa.Row[Any]] = []
         for status in statuses:  # one at a time, as the index has them
-            query = self.select(
-                db.reviews,
-                db.reviews.c.member == json_text(member),
-                db.reviews.c.status == status,
-                db.reviews.c.number <= (asked if before is None else min(asked, before - 1)),
-            )
-            rows += self.execute(query.order_by(db.reviews.c.number.desc()).limit(limit))
+            query = self.select(db.reviews, same, reviews.status == status, listed)
+            rows += self.execute(query.order_by(reviews.number.desc()).limit(limit))
         return [EndedReview.read(row) for row in sorted(rows, key=lambda row: -row.number)[:limit]]
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
-        """Return the rounds that a member has reviewed, from one count to another, in order."""
+        """Return the rounds from the ``first`` to the ``last`` that a member has reviewed."""
         reviews = db.reviews.c
         same, counted = reviews.member == json_text(member), reviews.finished.between(first, last)
         query = self.select(reviews.round, same, counted).order_by(reviews.finished)
@@ -248,7 +240,7 @@ class LedgerView:
         return None if content is None else bytes(content)
 
     def newest_snapshot(self) -> tuple[Tree, bytes] | None:
-        """Return the newest snapshot of a tree which the ledger still has, and its content."""
+        """Return the newest snapshot that fits the ledger: its tree, and its content."""
         query = self.select(db.snapshots, db.snapshots.c.seq <= self.head.seq)
         for row in self.execute(query.order_by(db.snapshots.c.seq.desc())):
             tree = self.log(row.seq).tree()
@@ -269,7 +261,7 @@ def _first(connection: sa.Connection, statement: str, *values: str) -> sa.Row[An
 
 
 def _payload(row: Any) -> Payload:
-    """Return a payload; one that cannot be read becomes one that does not have its digest."""
+    """Return a payload; one that cannot be read becomes one with another digest."""
     try:
         payload = Payload(bytes(row.salt), json.loads(row.content))
         payload.text  # noqa: B018 - cached here, so that what cannot be written is refused here
@@ -281,8 +273,8 @@ def _payload(row: Any) -> Payload:
 class Transaction(LedgerView):
     """A docket's only writer, until it ends.
 
-    New rows are gathered and sent in few statements, when the transaction ends or before anything
-    is read. A savepoint is begun in the database once something is sent within it.
+    It gathers new rows and sends them in few statements, when the transaction ends or before
+    anything is read. A savepoint begins in the database once something is sent within it.
     """
 
     head: Head
@@ -292,14 +284,14 @@ class Transaction(LedgerView):
         super().__init__(connection, docket)
         self._rows = _no_rows()
         self._due: str | None = None
-        # Within a savepoint: how many of the rows came before it, and if the database has one.
+        # Within a savepoint: the number of rows before it by table, and if the database has one.
         self._before: dict[str, int] | None = None
         self._begun, self._stack = False, ExitStack()
-        # Requests that were looked up at once, by key; None where there is none.
+        # Requests that were looked up together, by key; None where there is none.
         self._earlier: dict[str, tuple[str, str] | None] = {}
 
     def look_up(self, keys: Sequence[str]) -> None:
-        """Read the head and earlier requests with some keys at once, for those who will ask."""
+        """Read the head and the earlier requests with some keys by one query, for later use."""
         place = PLACEHOLDERS[self.connection.dialect.name]
         text = _BEGINNING.format(place, ", ".join(place for _ in keys))
         self.head, self._earlier = Head(), dict.fromkeys(keys)
@@ -313,7 +305,7 @@ class Transaction(LedgerView):
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        """Keep all that the block writes, or after an exception nothing of it."""
+        """Keep all that the block writes, or nothing if it raises."""
         self._before = {table: len(rows) for table, rows in self._rows.items()}
         head, tree = self.head, self.tree
         try:
@@ -377,13 +369,11 @@ class Transaction(LedgerView):
         return record
 
     def keep(self, payload: Payload) -> str:
-        """Keep a payload beside the ledger; return its digest, which is for the ledger."""
-        row = (self.docket, payload.digest, payload.text, payload.salt)
-        self._rows["payloads"].append(row)
+        """Keep a payload beside the ledger; return its digest for the ledger."""
+        self._rows["payloads"].append((self.docket, payload.digest, payload.text, payload.salt))
         return payload.digest
 
     def has_payload(self, digest: str) -> bool:
-        """Test whether a payload is kept under a digest, in this transaction or before."""
         if any(row[1] == digest for row in self._rows["payloads"]):
             return True
         query = self.select(db.payloads.c.digest, db.payloads.c.digest == digest)
@@ -391,9 +381,8 @@ class Transaction(LedgerView):
 
     def erase(self, digest: str) -> None:
         """Remove a payload, salt and content, for good."""
-        self._change(
-            db.payloads.delete().where(self.of(db.payloads), db.payloads.c.digest == digest)
-        )
+        same = db.payloads.c.digest == digest
+        self._change(db.payloads.delete().where(self.of(db.payloads), same))
 
     def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
         self._rows["requests"].append((self.docket, key, fingerprint, round_id))
@@ -406,7 +395,7 @@ class Transaction(LedgerView):
         return self._earlier[key] if key in self._earlier else super().request(key)
 
     def forget_fingerprints(self, round_id: str) -> None:
-        """Keep the keys of a round's requests, but nothing that depends on who arrived."""
+        """Keep the keys of a round's requests, but no hash of their content."""
         update = db.requests.update().where(self.of(db.requests), db.requests.c.round == round_id)
         self._change(update.values(fingerprint=""))
         self._earlier.clear()
@@ -428,17 +417,17 @@ class Transaction(LedgerView):
         ))  # fmt: skip
 
     def look_at(self, due: str | None) -> None:
-        """Let somebody look at the docket's panels by then; :meth:`keep_numbers` writes it."""
+        """Have the docket's panels looked at by then; :meth:`keep_numbers` writes it."""
         if due is not None:
             self._due = due if self._due is None else min(due, self._due)
 
     def set_due(self, due: str | None) -> None:
-        """Set the next time at which somebody has to look, whatever it was before."""
+        """Set the next time at which to look at the panels, whatever it was before."""
         self._due = None
         self._change(db.dockets.update().where(self.of(db.dockets)).values(due=due))
 
     def keep_numbers(self, numbers: Mapping[str, float]) -> None:
-        """Write, last of all, the running numbers and the earliest time to look at the docket."""
+        """Write, last of all, the running numbers and the next time to look at the panels."""
         statement = _DOCKET_ROW.format(PLACEHOLDERS[self.connection.dialect.name])
         values = (self.docket, self._due, json.dumps(numbers))
         rows, self._rows = self._rows, _no_rows()
@@ -446,9 +435,9 @@ class Transaction(LedgerView):
         self._due = None
 
     def keep_snapshot(self, tree: Tree, content: bytes) -> None:
-        """Write a state to start from, and keep the one before it; older ones go.
+        """Write a state to start from, and keep the one before it but no older ones.
 
-        Another process may have written one of the same record.
+        It replaces one of the same record that another process may have written.
         """
         table, newest = db.snapshots, sa.select(sa.func.max(db.snapshots.c.seq))
         older = table.c.seq < newest.where(self.of(table)).scalar_subquery()
@@ -457,11 +446,11 @@ class Transaction(LedgerView):
         self._change(db.snapshots.insert().values(row))
 
     def drop_snapshots(self) -> None:
-        """Remove all states to start from, when somebody in them is erased."""
+        """Remove all states to start from: somebody in them is erased."""
         self._change(db.snapshots.delete().where(self.of(db.snapshots)))
 
 
-# An earlier date takes the place of a later one; a later one changes nothing.
+# An earlier date replaces a later one.
 _DOCKET_ROW = (
     "INSERT INTO dockets (docket, due, numbers) VALUES ({0}, {0}, {0}) ON CONFLICT (docket) DO "
     "UPDATE SET numbers = excluded.numbers, "

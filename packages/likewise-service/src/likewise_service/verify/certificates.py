@@ -1,4 +1,4 @@
-"""The certificate of a docket: the regret that its learner can have had, from the fold, signed."""
+"""The certificate of a docket: a signed bound on its learner's regret, from the fold."""
 
 import json
 import math
@@ -15,14 +15,8 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_, _, number
 from likewise_service.ledger.notes import Checkpoint
+from likewise_service.verify import receipts
 from likewise_service.verify.evidence import Evidence, Replayed
-from likewise_service.verify.receipts import (
-    KnownKeys,
-    document_fault,
-    document_template,
-    sign_document,
-    verify_all,
-)
 from likewise_service.verify.replay import replay_evidence
 
 FORMAT = "likewise-certificate/1"
@@ -32,10 +26,10 @@ def certificate_content(
     state: State, *, confidence: float = 0.95, wrong_reports: int = 0,
     one_sided: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the certificate of the run that led to a state, with what it was asked for.
+    """Return the certificate of the run that led to a state, with its parameters.
 
-    ``one_sided`` is what the rounds that closed say with high probability, where labels are. Where
-    errors do not all weigh 1 it says in what loss regret is.
+    ``one_sided`` is what the closed rounds say with high probability, where labels are one-sided.
+    ``loss`` is the unit of regret, where errors do not all weigh 1.
     """
     run = certificate(state, confidence=confidence, wrong_reports=wrong_reports)
     noun = state.learner.loss.noun
@@ -66,7 +60,7 @@ def give_certificate(
         docket.state, confidence=confidence, wrong_reports=wrong_reports, one_sided=one_sided
     )
     content |= {"docket": docket.name, "receipt": str(docket.receipt())}
-    return sign_document("certificate", content, docket.store.keys.current())
+    return receipts.sign_document("certificate", content, docket.store.keys.current())
 
 
 def add_certificate(findings: Replayed) -> None:
@@ -82,9 +76,9 @@ def add_certificate(findings: Replayed) -> None:
 def _one_sided(
     findings: Replayed, state: State, part: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what the rounds say that had closed when there was a state.
+    """Return what the rounds say that had closed by a state.
 
-    Of a ``part`` that was given as many count as it says: it may have been computed a while before.
+    Given a ``part`` of a certificate, only as many rounds count as it names: it may be older.
     """
     sums, outstanding = OneSided(state.learner), {round_.number for round_ in state.open.values()}
     last = state.opened if part is None else min(part["rounds"], state.opened)
@@ -96,7 +90,7 @@ def _one_sided(
     return sums.to_json() | {"incomplete": part["incomplete"]}  # it claims less, not more
 
 
-# What a certificate of the library says of when it holds; the places are for numbers.
+# The library's words for when a certificate holds, with places for numbers.
 HOLDS = (
     N_("surely"),
     N_("surely, of the published scores"),
@@ -124,11 +118,7 @@ HOLDS = (
 
 
 def holds_words(holds: str) -> str:
-    """Say when a certificate holds, in the language in use.
-
-    >>> holds_words("surely, if at most 2 reports are wrong")
-    'surely, if at most 2 reports are wrong'
-    """
+    """Say when a certificate holds, in the language in use."""
     holds, _sep, wrong = holds.partition(", if at most ")
     pattern = {text: re.escape(text).replace(r"%\(chance\)s", "([0-9.e+-]+)") for text in HOLDS}
     words = holds  # of other versions, as they wrote it
@@ -152,8 +142,8 @@ def certificate_words(content: Mapping[str, Any]) -> str:
 
 
 def paragraphs(content: Mapping[str, Any]) -> list[str]:
-    """Return the words of a certificate, those with one-sided labels by themselves."""
-    text = document_template("certificate.txt").render(
+    """Return the words of a certificate, those on one-sided labels in a paragraph of their own."""
+    text = receipts.document_template("certificate.txt").render(
         content=content, loss=content.get("loss"), unseen=content["unseen_reports"],
         one_sided=content.get("one_sided"), in_expectation=IN_EXPECTATION, _=_, number=number,
         decimal=lambda chance: _decimal(f"{chance:g}"), holds_words=holds_words, ceil=math.ceil,
@@ -162,17 +152,19 @@ def paragraphs(content: Mapping[str, Any]) -> list[str]:
 
 
 def check_certificate(
-    document: Mapping[str, Any], keys: KnownKeys | None = None, evidence: Evidence | None = None
+    document: Mapping[str, Any],
+    keys: receipts.KnownKeys | None = None,
+    evidence: Evidence | None = None,
 ) -> list[str]:
-    """Return the faults of a certificate: its signature, and what the ledger says otherwise."""
-    if fault := document_fault("certificate", document, keys):
+    """Return the faults of a certificate: its signature, and what differs from the ledger."""
+    if fault := receipts.document_fault("certificate", document, keys):
         return [fault]
     return [] if evidence is None else _differences(document, evidence)
 
 
 def _differences(document: Mapping[str, Any], evidence: Evidence) -> list[str]:
     receipt = Checkpoint.parse(document["receipt"])
-    (verified,) = verify_all(evidence, [receipt])
+    (verified,) = receipts.verify_all(evidence, [receipt])
     if not verified.holds or document["docket"] != evidence.docket:
         return [f"The ledger is not the one of the certificate's receipt: {verified.sentence}"]
     findings = replay_evidence(evidence, keep=receipt.size)
@@ -194,10 +186,10 @@ def _differences(document: Mapping[str, Any], evidence: Evidence) -> list[str]:
     ]
 
 
-def _same(said: object, value: object) -> bool:
+def _same(part: object, value: object) -> bool:
     """Compare two values; the logarithm of another machine may differ in the last digit."""
     if isinstance(value, dict):
-        return isinstance(said, dict) and all(_same(said.get(n), v) for n, v in value.items())
-    if isinstance(value, float) and isinstance(said, (int, float)):
-        return math.isclose(said, value, rel_tol=1e-9, abs_tol=1e-9)
-    return said == value
+        return isinstance(part, dict) and all(_same(part.get(n), v) for n, v in value.items())
+    if isinstance(value, float) and isinstance(part, (int, float)):
+        return math.isclose(part, value, rel_tol=1e-9, abs_tol=1e-9)
+    return part == value

@@ -43,12 +43,12 @@ class Difference:
 class Replayed:
     """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
 
-    Most fields are counts, of which ``proved`` and ``unproved`` say what they count. ``erased`` are
-    (round, person) whose features are those of a surrogate now, ``wholly`` those of whom nothing is
-    left. ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
-    governance: keys, actors, members' signatures and anchors. ``state`` is the learner at the end,
-    ``kept_state`` after the record that was asked for, ``certificate`` that of the end; ``closed``
-    are the rounds that closed, where labels are one-sided.
+    Most fields are counts; ``proved`` and ``unproved`` say of what. ``erased`` are (round, person)
+    with the features of a surrogate now, ``wholly`` those of whom nothing is left. ``kept`` and
+    ``unkept`` are sentences on what is proved and not proved about keys, actors, members'
+    signatures and anchors. ``state`` and ``certificate`` are those of the end, ``kept_state`` is
+    the learner after a record that was asked for; ``closed`` are the closed rounds, where labels
+    are one-sided.
     """
 
     receipt: Checkpoint
@@ -178,7 +178,7 @@ class Replayed:
 class Evidence:
     """A docket's ledger; ``unreadable`` says why some records are not among it.
 
-    ``payloads`` is None where there are none to check; ``receipt`` is the one beside an export;
+    ``payloads`` is None if there are none to check; ``receipt`` is the one beside an export;
     ``subtrees`` are the roots that a database keeps, by level and number.
     """
 
@@ -196,7 +196,7 @@ class Evidence:
 
     @property
     def origin(self) -> str:
-        """The name of the log, by the key in the first record; without one, by nothing."""
+        """The name of the log, which has the key of the first record, if there is one."""
         key = str(self.records[0].body.get("key")) if self.records else ""
         try:
             return origin_of(self.docket, PublicKey(key))
@@ -204,11 +204,11 @@ class Evidence:
             return f"(unknown)/{self.docket}"
 
     def checkpoint(self, size: int | None = None) -> Checkpoint:
-        """Return the size and the root of the first records, or of all; nobody has signed it."""
+        """Return the unsigned size and root of the first records, or of all."""
         return Checkpoint.of(self.origin, self.log.tree(size))
 
     def stored_faults(self) -> Iterator[Difference]:
-        """Compare the roots that a database keeps with the records: proofs are made from them."""
+        """Compare the roots that a database keeps, from which proofs are made, with the records."""
         for (level, number), root in self.subtrees.items():
             number_below, rest = divmod(number, WIDTH)
             tile = self.log.tile(level, number_below)
@@ -220,10 +220,7 @@ class Evidence:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Pause the garbage collector while a whole ledger is taken into memory.
-
-    Records hold no cycles, and all of them stay; it would scan every one again and again.
-    """
+    """Pause the garbage collector, which would scan a ledger's records again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -234,7 +231,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence:
-    """Return all that a store holds of a docket, at one moment; payloads if ``personal``."""
+    """Return all that a store holds of a docket at one moment, with payloads if ``personal``."""
     records, unreadable = [], {}
     try:
         with _uncollected(), store.view(docket) as view:
@@ -257,9 +254,9 @@ def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence
 
 
 def walked(evidence: Evidence) -> Iterator[tuple[Record, Difference | None]]:
-    """Yield every record with its own fault, and go on after it.
+    """Yield every record with its own fault, if it has one.
 
-    A record whose number has been there already is a fault and nothing else.
+    A record whose number was there already does not count as the next one.
     """
     last = 0
     for record in evidence.records:

@@ -31,10 +31,9 @@ EXPORT = "likewise-export/1"
 
 @dataclass(frozen=True)
 class ExportCheck:
-    """The verdict on an export as it was given.
+    """The verdict on an export: a fault for every file that is not as it was signed.
 
-    ``faults`` name every file that is not what was signed for; ``sentence`` says by which key the
-    export is signed, or that it is not.
+    ``sentence`` says by which key the export is signed, or that it is not.
     """
 
     signed: bool
@@ -61,7 +60,6 @@ def write_manifest(
 def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
     path = folder / MANIFEST
     if not path.is_file():
-        # Whoever names a key wants to know that the export is signed by it.
         missing = f"{MANIFEST} is missing, so nothing is signed by the key that you named."
         return ExportCheck(False, (missing,) if keys else (), "The export is not signed.")
     try:
@@ -94,7 +92,7 @@ def write_export(
 ) -> list[Path]:
     """Write a docket to a new folder, signed; return the files.
 
-    ``personal`` adds the payloads. The seed is added if it has been published, or with ``seed``.
+    ``personal`` adds the payloads; the seed is added if it was published, or with ``seed``.
     """
     for number, why in evidence.unreadable.items():
         raise records.LedgerBroken(evidence.docket, number, why)
@@ -109,10 +107,8 @@ def write_export(
     ]
     if personal and evidence.payloads is not None:
         lines = (
-            records.canonical(
-                {"digest": digest, "salt": payload.salt.hex(), "content": payload.content}
-            )
-            for digest, payload in sorted(evidence.payloads.items())
+            records.canonical({"digest": digest, "salt": p.salt.hex(), "content": p.content})
+            for digest, p in sorted(evidence.payloads.items())
         )
         files.append(_write(folder / PAYLOADS, lines, private=True))
     published = any(record.kind == "seed-revealed" for record in evidence.records)
@@ -125,7 +121,7 @@ def write_export(
 
 
 def read_export(folder: Path) -> Evidence:
-    """Read an export, or its ledger alone; lines that cannot be read are named, not skipped."""
+    """Read an export, or its ledger alone; name the lines that cannot be read."""
     path = folder if folder.is_file() else folder / LEDGER
     if not path.is_file():
         raise LikewiseError(f"{folder} is not an export of a ledger: it has no {LEDGER}.")
@@ -146,7 +142,7 @@ def read_export(folder: Path) -> Evidence:
 
 
 def _docket(folder: Path, entries: list[records.Record]) -> str:
-    """Return the docket that most records name: one that was changed does not rename the others."""
+    """Return the docket that most records name, as one that was changed renames no other."""
     names = [record.docket for record in entries]
     if not names:
         raise LikewiseError(f"{folder / LEDGER} has no record that can be read.")
@@ -154,7 +150,7 @@ def _docket(folder: Path, entries: list[records.Record]) -> str:
 
 
 def _payloads(path: Path) -> dict[str, records.Payload] | None:
-    """Return payloads by digest; one that cannot be read is missing, as the replay will say."""
+    """Return payloads by digest, without those that cannot be read, which the replay misses."""
     if not path.is_file():
         return None
     payloads: dict[str, records.Payload] = {}
@@ -200,6 +196,6 @@ def table_line(record: records.Record) -> bytes:
 
 
 def harmless(cell: object) -> object:
-    """Quote a cell that begins like a formula, which spreadsheets would carry out."""
+    """Quote a cell that begins like a formula, which spreadsheets would execute."""
     text = str(cell)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

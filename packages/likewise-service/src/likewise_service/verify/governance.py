@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from likewise.errors import LikewiseError
@@ -13,7 +14,7 @@ from likewise_service.ledger.notes import Checkpoint, Verifier, signatures_in
 from likewise_service.ledger.records import LedgerBroken, Record
 from likewise_service.verify.evidence import Difference, Evidence
 
-# Kinds of record that a member adds for themselves.
+# Kinds of record that members add for themselves.
 MEMBER_ACTS = frozenset(
     kind for kind, roles in kinds.ROLES.items() if roles == {"auditor"} and kind != "signed"
 )
@@ -21,10 +22,10 @@ MEMBER_ACTS = frozenset(
 
 @dataclass
 class ActorChecks:
-    """All who were introduced, and who did what.
+    """Every actor that was introduced, and what they did.
 
-    ``unsigned`` counts by member and actor what a member is recorded to have said without a
-    signature; ``_opening`` is the first record, whose actor is introduced by those after it.
+    ``unsigned`` counts, by member and actor, the members' statements without a signature;
+    ``_opening`` is the first record, whose actor the records after it introduce.
     """
 
     introduced: dict[str, tuple[Record, kinds.Introduction]] = field(default_factory=dict)
@@ -34,22 +35,22 @@ class ActorChecks:
     _passed: dict[tuple[str, str], kinds.Introduction] = field(default_factory=dict)
 
     def passes(self, record: Record) -> bool:
-        """Tell at once that somebody does what they have done before, with nothing changed."""
+        """Tell quickly that somebody does what they have done before, with nothing changed."""
         actor = self._passed.get((record.actor, record.kind))
         if actor is None or (actor.until is not None and record.at > actor.until):
             return False
         return record.kind not in MEMBER_ACTS or record.body.get("member") == actor.name
 
     def role(self, record: Record) -> str:
-        """Return the role of whoever added a record; nothing if the ledger does not know them."""
+        """Return the role of a record's actor; nothing if the ledger does not introduce them."""
         if record.actor in ("machine", "service"):
             return record.actor
         introduction = self.introduced.get(record.actor)
         return "" if introduction is None else introduction[1].role
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        # An introduction comes before whoever it introduces has done anything else.
-        if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
+        # An introduction comes before its actor has done anything else.
+        if isinstance(body, kinds.Introduction):
             before = self.introduced.get(body.actor)
             if before is None or self._extends(before[1], body):
                 self.introduced[body.actor] = (record, body)
@@ -61,8 +62,8 @@ class ActorChecks:
         if opening is not None and isinstance(body, kinds.Introduction):
             self._opening = opening
         elif opening is not None:
-            yield from self._judged(opening)
-        yield from self._judged(record)
+            yield from self._check(opening)
+        yield from self._check(record)
         if isinstance(body, (kinds.TokenEnded, kinds.SignedOut)):
             self._passed.clear()
             self.ended.add(body.actor)
@@ -73,31 +74,27 @@ class ActorChecks:
             return False
         return replace(before, until=body.until) == body and body.until > before.until
 
-    def _judged(self, record: Record) -> Iterator[Difference]:
-        for recorded, expected in self._check(record):
-            yield Difference(record.seq, "actor", recorded, expected)
-
-    def _check(self, record: Record) -> Iterator[tuple[str, str]]:
+    def _check(self, record: Record) -> Iterator[Difference]:
         name, role = record.actor, self.role(record)
+        difference = partial(Difference, record.seq, "actor")
         if name == "machine":
             return
         if not role:
-            yield f"{name or 'Nobody'} acted.", "somebody whose token or sign-in the ledger has."
+            expected = "somebody whose token or sign-in the ledger has."
+            yield difference(f"{name or 'Nobody'} acted.", expected)
             return
-        if role not in kinds.ROLES.get(record.kind, ()):
-            yield f"{name}, a {role}, acted.", f"another role for {record.kind!r}."
+        if unfit := role not in kinds.ROLES.get(record.kind, ()):
+            yield difference(f"{name}, a {role}, acted.", f"another role for {record.kind!r}.")
         if role == "service":
             return
-        actor = self.introduced[name][1]
-        ended = not self.ended.isdisjoint((name, f"token:{actor.token}"))
-        if ended:
-            yield f"{name} acted after its end.", "nobody, once a token has ended."
+        actor, member = self.introduced[name][1], record.body.get("member")
+        if ended := not self.ended.isdisjoint((name, f"token:{actor.token}")):
+            yield difference(f"{name} acted after its end.", "nobody, once a token has ended.")
         if actor.until is not None and record.at > actor.until:
-            yield f"{name} acted at {record.at}.", f"until {actor.until}."
-        if record.kind in MEMBER_ACTS and record.body.get("member") != actor.name:
-            member = record.body.get("member")
-            yield f"{actor.name!r} spoke for {member!r}.", f"{member!r} themselves."
-        elif not ended and role in kinds.ROLES.get(record.kind, ()):
+            yield difference(f"{name} acted at {record.at}.", f"until {actor.until}.")
+        if record.kind in MEMBER_ACTS and member != actor.name:
+            yield difference(f"{actor.name!r} spoke for {member!r}.", f"{member!r} themselves.")
+        elif not (ended or unfit):
             self._passed[name, record.kind] = actor
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
@@ -117,7 +114,7 @@ class ActorChecks:
             unproved += self._on_trust(member, tokens.get(member, []))
 
     def _on_trust(self, member: str, tokens: list[str]) -> Iterator[str]:
-        """Say what the operator's word alone shows of a member."""
+        """Say what rests on the operator's word alone about a member."""
         acts = {actor: n for (name, actor), n in self.unsigned.items() if name == member}
         if acts:
             machine = acts.get("machine", 0)
@@ -139,12 +136,10 @@ TOLERANCE = 300.0
 class AnchorChecks:
     """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities.
 
-    ``witnesses`` are keys of those who sign that they saw the ledger grow, ``seen`` is the last
-    record that each of them has seen.
-
+    ``witnesses`` are the keys of witnesses, and ``seen`` is the last record that each has seen.
     ``covered`` is the last record that an anchor fixes, by the time ``last``; ``widest`` is the
     longest time between two anchors, in minutes. ``ahead`` is how far the ledger's time was ahead
-    of a clock, ``doubtful`` are the records that say so, and by how many seconds.
+    of a clock, ``doubtful`` are the records that say so, with the seconds.
     """
 
     evidence: Evidence
@@ -163,7 +158,7 @@ class AnchorChecks:
     _bound: str = ""
 
     def passes(self, record: Record) -> bool:
-        """Tell at once that a record is later than the anchor before it."""
+        """Tell quickly that a record is later than the anchor before it."""
         return bool(self._began) and record.at >= self._bound
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
@@ -219,11 +214,9 @@ class AnchorChecks:
             return "The time-stamp is of something else."
         if stamp.at != body.fixed:
             return f"The time-stamp is of {stamp.at}, and the record says {body.fixed}."
-        if self.roots:
-            fault = stamp.check(content, self.roots)
-            if fault:
-                return f"The time-stamp is not of the authority that was named: {fault}."
-            self.stamped += 1
+        if fault := stamp.check(content, self.roots) if self.roots else "":
+            return f"The time-stamp is not of the authority that was named: {fault}."
+        self.stamped += bool(self.roots)
         return ""
 
     def _cosignature_fault(self, body: kinds.Anchored, proof: str) -> str:
@@ -288,7 +281,7 @@ class AnchorChecks:
 
 @dataclass
 class KeyChecks:
-    """The key of a ledger's receipts, and how often it was changed."""
+    """The key of a ledger's receipts, and how often it changed."""
 
     key: signatures.PublicKey | None = None
     changes: int = 0
@@ -298,10 +291,10 @@ class KeyChecks:
         if not isinstance(body, (kinds.DocketOpened, kinds.KeyPublished)):
             return
         before, self.key = self.key, signatures.PublicKey(body.key)
-        if isinstance(body, kinds.KeyPublished) and before is not None:
-            fault = self._fault(before, body)
-            if fault:
-                yield Difference(record.seq, "signature", fault, "a key that the one before names.")
+        if before is None or isinstance(body, kinds.DocketOpened):
+            return
+        if fault := self._fault(before, body):
+            yield Difference(record.seq, "signature", fault, "a key that the one before names.")
 
     def _fault(self, before: signatures.PublicKey, body: kinds.KeyPublished) -> str:
         self.changes += 1
@@ -329,7 +322,7 @@ class KeyChecks:
             )
 
 
-# The record that has to follow a signature, for each act; a repeated round has one kind for all.
+# The kind of record that must follow a signature, by act; in a repeated round it is ``repeated``.
 ACTS = {
     "flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened",
     "comment": "commented",
@@ -342,10 +335,9 @@ STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kind
 class MemberChecks:
     """Members' keys, and the signature that the next record has to fit.
 
-    ``published`` are keys that members publish elsewhere, by name: in a ledger in which another
-    one began to sign, and none of theirs agreed, somebody speaks for them. ``first`` is the record
-    from which on a member signs, ``doubts`` are sentences on keys that only the operator vouches
-    for.
+    ``published`` are the keys that members publish elsewhere, by name: where another key begins to
+    sign and none of theirs agreed, somebody else speaks for them. ``first`` is the record from
+    which a member signs, ``doubts`` are sentences on keys that only the operator vouches for.
     """
 
     docket: str
@@ -361,51 +353,50 @@ class MemberChecks:
     _used: set[str] = field(default_factory=set)
 
     def passes(self, record: Record) -> bool:
-        """Tell at once that the record needs no signature, and none waits for it."""
+        """Tell quickly that the record needs no signature, and none waits for it."""
         return self._pending is None and record.kind not in MEMBER_ACTS
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        for recorded, expected in self._check(record, body):
-            yield Difference(record.seq, "signature", recorded, expected)
-
-    def _check(self, record: Record, body: object) -> Iterator[tuple[str, str]]:
         signed, self._pending = self._pending, None
+        difference = partial(Difference, record.seq, "signature")
         again = signed is not None and signed.act != "comment" and record.kind == "repeated"
         if signed is not None and record.kind != ACTS[signed.act] and not again:
-            yield f"It is {record.kind!r}.", f"{ACTS[signed.act]!r}, which was signed."
+            expected = f"{ACTS[signed.act]!r}, which was signed."
+            yield difference(f"It is {record.kind!r}.", expected)
         if isinstance(body, kinds.ClockBehind):
             self.ahead = body.ahead(record)
         elif isinstance(body, kinds.MemberKeyBody):
-            fault = self._key_fault(record, body)
-            if fault:
-                yield fault, "a key that its owner took into use, or ended."
+            if fault := self._key_fault(record, body):
+                yield difference(fault, "a key that its owner took into use, or ended.")
             else:
                 body.change(self.keys, record.at)
         elif isinstance(body, kinds.Signed):
-            fault = self._fault(record, body)
-            if fault:
-                yield fault, f"the signature of {body.member!r}."
+            if fault := self._fault(record, body):
+                yield difference(fault, f"the signature of {body.member!r}.")
             self.signed += not fault
             self._pending = body
         elif record.kind in STATEMENTS:
-            yield from self._statement(record, signed)
+            fault, expected = self._statement_fault(record, signed)
+            if fault:
+                yield difference(fault, expected)
 
-    def _statement(self, record: Record, signed: kinds.Signed | None) -> Iterator[tuple[str, str]]:
-        member = str(record.body.get("member"))
+    def _statement_fault(self, record: Record, signed: kinds.Signed | None) -> tuple[str, str]:
+        """Return how a statement does not fit its signature, and what it should be."""
+        body, member = record.body, str(record.body.get("member"))
         # A command of several records is signed once, before the first.
         if signed is None and member not in self.keys:
             self.unsigned[member, record.actor] += 1
-        if signed is None and member in self.keys:
+        elif signed is None:
             since = f"one, since they sign from record {self.first[member]:,} on."
-            yield f"{member!r} speaks without a signature.", since
-        elif signed is not None and signed.member != member:
-            yield f"It is of {member!r}.", f"of {signed.member!r}."
-        elif signed is not None and record.kind == "flagged" and (
-            (signed.reason, signed.limit) != (record.body.get("reason"), record.body.get("limit"))
-        ):  # fmt: skip
-            yield "Its reason or its limit is another.", "the signed one."
-        elif record.kind == "commented" and signed and signed.reason != record.body.get("comment"):
-            yield "It is another comment.", "the signed one."
+            return f"{member!r} speaks without a signature.", since
+        elif signed.member != member:
+            return f"It is of {member!r}.", f"of {signed.member!r}."
+        elif record.kind == "flagged":
+            if (signed.reason, signed.limit) != (body.get("reason"), body.get("limit")):
+                return "Its reason or its limit is another.", "the signed one."
+        elif record.kind == "commented" and signed.reason != body.get("comment"):
+            return "It is another comment.", "the signed one."
+        return "", ""
 
     def _fault(self, record: Record, body: kinds.Signed) -> str:
         earliest = later(record.at, -TOLERANCE - self.ahead.by(record.at) - APART)
@@ -508,8 +499,8 @@ class Trusted:
     witnesses: Sequence[Verifier] = ()
 
 
-class Witnesses:
-    """The four checks of a ledger's governance: keys, actors, members' signatures, anchors."""
+class GovernanceChecks:
+    """The checks of a ledger's governance: keys, actors, members' signatures and anchors."""
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None = None) -> None:
         trust = trusted or Trusted()
@@ -522,9 +513,8 @@ class Witnesses:
     def take(
         self, record: Record, body: kinds.Body | LedgerBroken | None = None
     ) -> Iterable[Difference]:
-        """Return the differences of one record; ``body`` is read if it is not given."""
-        if record.kind not in _READ:
-            # Almost all records pass at once.
+        """Return the differences of a record; ``body`` is read if it is not given."""
+        if record.kind not in _READ:  # almost all of these pass quickly
             checks = (self.actors, self.members, self.anchors)
             return () if all(check.passes(record) for check in checks) else self._check(record)
         body = kinds.readable(record) if body is None else body
@@ -540,7 +530,7 @@ class Witnesses:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
     def report(self) -> tuple[list[str], list[str]]:
-        """Return sentences on all that is proved, and on all that is not."""
+        """Return sentences on what is proved, and on what is not."""
         proved, unproved = list[str](), list[str]()
         for check in self._all:
             check.report(proved, unproved)

@@ -1,7 +1,7 @@
 """The packet of a decision: everything that led to it, for one person, without other people's data.
 
-The other side of every pair is called person A, B, …; of records there are number, kind, time and
-hash, by which whoever has the ledger finds them.
+The other people are called person A, B, …; records are given by number, kind, time and hash, by
+which they are found in the ledger.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,41 +12,26 @@ from likewise.errors import LikewiseError
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import from_units
+from likewise_service import language
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.explanations import PastPolicy, Reason, rejection
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError, parse
-from likewise_service.language import (
-    N_,
-    _,
-    current,
-    ngettext,
-    number,
-    rule_words,
-    speaking,
-    value_words,
-)
-from likewise_service.ledger import kinds
+from likewise_service.language import N_, _, number
+from likewise_service.ledger import kinds, records
 from likewise_service.ledger.notes import InclusionProof
-from likewise_service.ledger.records import (
-    Payload,
-    Record,
-    canonical,
-    features_of,
-    sha256,
-    words_in,
-)
+from likewise_service.ledger.records import Payload, Record, features_of, words_in
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.receipts import KnownKeys, document_template
 
 
 @dataclass(frozen=True)
 class DecisionHistory:
-    """The records of a round, and what was known when somebody in it was decided on.
+    """The records of a round, and what was known at the decision on a person in it.
 
-    ``until`` is the ledger's last record; ``policy`` is the round's, None where it is not known;
+    ``until`` is the ledger's last record; ``policy`` is the round's, or None if it is not known;
     ``elsewhere`` says that the institution decided.
     """
 
@@ -64,21 +49,20 @@ class DecisionHistory:
 
     @property
     def payload(self) -> Payload | None:
-        """The person's features, unless they were erased."""
         digest = None if self.person in self.round.erased else self.round.people[self.person]
         return self.payloads.get(digest or "")
 
     @property
     def reasons(self) -> list[Reason]:
-        """Every feature's part in the chance, where that is known; what lowered it most first."""
+        """Every feature's part in the chance, if known; the one that lowered it most first."""
         if self.policy is None or self.payload is None:
             return []
         past = PastPolicy.of(self.round, self.person, self.policy, self.learner)
         return past.reasons(features_of(self.payload.content))
 
 
-def _decided(records: Iterable[Record], round_id: str, person: str) -> Record:
-    for record in records:
+def _decided(round_records: Iterable[Record], round_id: str, person: str) -> Record:
+    for record in round_records:
         body = kinds.read_body(record) if record.kind == "decided" else None
         if isinstance(body, kinds.Decided) and body.concerns(person):
             return record
@@ -86,19 +70,19 @@ def _decided(records: Iterable[Record], round_id: str, person: str) -> Record:
 
 
 def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
-    """Find a decision by the indexes of a docket; no other round is read."""
+    """Find a decision by the indexes of a docket, without reading other rounds."""
     projection = docket.projection
     round_, head = projection.round(round_id), projection.head
     with docket.looking() as view:
-        records = view.records_of([round_id], head.seq)[round_id]
+        round_records = view.records_of([round_id], head.seq)[round_id]
         kept = view.policy(round_id)
-    decided = _decided(records, round_id, person)
+    decided = _decided(round_records, round_id, person)
     elsewhere = projection.audit_only or decided.seq < projection.learner_from
     comments = [comment.digest for comment in round_.comments]
     digests = [round_.people[person], *round_.reasons_about(person), *comments]
     policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
     return DecisionHistory(
-        docket.name, head.seq, projection.settings, person, round_, records, decided,
+        docket.name, head.seq, projection.settings, person, round_, round_records, decided,
         docket.payloads(digests), policy, docket.state.learner, elsewhere,
     )  # fmt: skip
 
@@ -106,19 +90,19 @@ def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
 def history_of(
     evidence: Evidence, round_id: str, person: str, until: int | None = None
 ) -> DecisionHistory:
-    """Find a decision in a whole ledger, and fold everything up to it; nothing is believed."""
+    """Find a decision in a whole ledger, and fold everything up to it, believing nothing."""
     projection, policy = Projection(evidence.docket), None
     bodies = [kinds.read_body(record) for record in evidence.records]
-    # Also of those who were erased later: their features are gone by now.
+    # Surrogates also of those who were erased later: their features are gone by now.
     surrogates, payloads = kinds.surrogates_in(bodies), evidence.payloads or {}
     contents = {digest: p.content for digest, p in payloads.items() if p.digest == digest}
     state, secret, elsewhere = None, evidence.secret, False
-    records = list[Record]()
+    round_records = list[Record]()
     for record, body in zip(evidence.records[:until], bodies[:until], strict=True):
         before = dict(projection.counts)
         projection.take(record, body)
         if isinstance(body, kinds.RoundBody) and body.round == round_id:
-            records.append(record)
+            round_records.append(record)
             if isinstance(body, kinds.Decided) and body.concerns(person):
                 elsewhere = projection.audit_only
         if secret is None:
@@ -129,11 +113,12 @@ def history_of(
         except LikewiseError:
             # Somebody's features are gone: from here on nothing can be recomputed.
             state = secret = None
-        if state is not None and records == [record] and isinstance(body, kinds.PeopleArrived):
+        opens = round_records == [record] and isinstance(body, kinds.PeopleArrived)
+        if state is not None and opens:
             policy = KeptPolicy.of(state.open[round_id], before)
     return DecisionHistory(
         evidence.docket, evidence.records[:until][-1].seq, projection.settings, person,
-        projection.round(round_id), records, _decided(records, round_id, person),
+        projection.round(round_id), round_records, _decided(round_records, round_id, person),
         payloads, None if elsewhere else policy,
         projection.settings.make_learner(0 if evidence.secret is None else evidence.secret[0]),
         elsewhere,
@@ -141,7 +126,7 @@ def history_of(
 
 
 FORMAT = "likewise-packet/3"
-# The content of a packet is in English whoever asks for it, and its words are in their language.
+# The content of a packet is always in English; packet_words says it in a reader's language.
 ROLE = N_(
     "A learned policy gave a chance of approval, and a draw with that chance decided. A panel of "
     "people may object to pairs of people whom they find similar and who were treated differently; "
@@ -157,11 +142,11 @@ IN_SHADOW = N_("The docket ran in shadow: its decisions were not used, and someb
 
 
 def packet_content(history: DecisionHistory, role: str = "operator") -> dict[str, Any]:
-    """Return the packet for somebody of a role: who does not see the panel's work gets none of it.
+    """Return the packet for somebody with a role; only those who see the panel's work get it.
 
-    That is who sat there, who said what and when; what became of it is in every packet.
+    That work is who sat there, and who said what and when; its outcome is in every packet.
     """
-    with speaking("en"):
+    with language.speaking("en"):
         return _content(history, role)
 
 
@@ -175,8 +160,7 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
         "round": round_.id, "person": person, "until": history.until, "for": role,
         "role": ELSEWHERE if history.elsewhere else ROLE,
         "notice": IN_SHADOW if settings.shadow else None,
-        "features": _features(history),
-        "payload": _proof(history.payload, round_.people[person]),
+        "features": _features(history), "payload": _proof(history.payload, round_.people[person]),
         "erased": round_.erased.get(person),
         "decision": {
             "at": history.decided.at, "approved": decision.approved,
@@ -189,7 +173,8 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
         "letter": [] if decision.approved or not reasons else rejection(decision.score, reasons),
         "panel": {
-            "looked_at": round_.looked_at, "pairs_asked": _pairs_asked(history),
+            "looked_at": round_.looked_at,
+            "pairs_asked": sum(person in p[:2] for p in round_.reportable if round_.seats),
             "rule": round_.rule, "due": round_.due,
             "seats": dict(round_.seats) if supervises else None,
         },
@@ -216,7 +201,7 @@ def _notices(history: DecisionHistory) -> list[dict[str, Any]]:
 
 
 def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
-    """Return what the person asked for, what the policy makes of it, and what was decided."""
+    """Return what the person asked for, what the policy decides on it, and a person's decision."""
     schema, appeals = history.learner.hypotheses.schema, list[dict[str, Any]]()
     for appeal in history.round.appeals_of(history.person):
         payload, again = history.payloads.get(appeal.content), appeal.again
@@ -235,13 +220,8 @@ def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
     return appeals
 
 
-def _pairs_asked(history: DecisionHistory) -> int:
-    asked = history.round.reportable if history.round.seats else []
-    return sum(history.person in pair[:2] for pair in asked)
-
-
 def _origin(history: DecisionHistory) -> dict[str, Any] | None:
-    """Return the policy that gave the chance, and what it had learned from by then."""
+    """Return the policy that gave the chance, and what it had learned from."""
     learner, policy = history.learner, history.policy
     return {
         "class": learner.hypotheses.spec().get("kind", type(learner.hypotheses).__name__),
@@ -272,13 +252,13 @@ def _proof(payload: Payload | None, digest: str | None) -> dict[str, Any] | None
 
 
 def _pseudonyms(history: DecisionHistory) -> dict[str, str]:
-    """Return names for everybody else, which say nothing."""
+    """Return names for everybody else that say nothing."""
     people = [name for name in history.round.decisions if name != history.person]
-    return {name: f"person {_letters(number)}" for number, name in enumerate(people)}
+    return {name: f"person {_letters(place)}" for place, name in enumerate(people)}
 
 
-def _letters(number: int) -> str:
-    return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
+def _letters(place: int) -> str:
+    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 
 def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
@@ -302,18 +282,12 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
 
 
 def _comments(history: DecisionHistory, supervises: bool) -> dict[str, Any]:
-    """Return what members wrote about the round, for those who see the panel's work."""
-    if not (supervises and history.round.comments):
-        return {}
+    """Return the members' comments on the round, for those who see the panel's work."""
     comments = [
-        {
-            "member": comment.member,
-            "at": comment.at,
-            "reason": words_in(history.payloads, comment.digest),
-        }
-        for comment in history.round.comments
+        {"member": c.member, "at": c.at, "reason": words_in(history.payloads, c.digest)}
+        for c in history.round.comments
     ]
-    return {"comments": comments}
+    return {"comments": comments} if supervises and comments else {}
 
 
 def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
@@ -328,14 +302,14 @@ def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
 def give_packet(
     docket: Docket, round_id: str, person: str, role: str = "operator"
 ) -> dict[str, Any]:
-    """Give somebody of a role the packet of a decision.
+    """Give somebody with a role the packet of a decision.
 
-    Its hash is in the record that it is ``given``, of which it carries the ``proof``.
+    The record that it was ``given`` has its hash; the packet carries the ``proof`` of that record.
     """
     with docket.unit_of_work() as work:
         content, key = packet_content(history_in(docket, round_id, person), role), docket.key()
-        content["key"] = key.public.text  # it signs, also if another takes its place meanwhile
-        work.add(kinds.PacketGiven(round_id, person, sha256(canonical(content))))
+        content["key"] = key.public.text  # it signs, even if it is rotated meanwhile
+        work.add(kinds.PacketGiven(round_id, person, _digest(content)))
         record, _, _, tree = work.added[-1]
     with docket.looking() as view:
         hashes = view.log(record.seq).inclusion(record.seq - 1, record.seq)
@@ -343,31 +317,34 @@ def give_packet(
     return {**content, "given": record.to_json(), "proof": str(proof)}
 
 
+def _digest(content: Mapping[str, Any]) -> str:
+    return records.sha256(records.canonical(content))
+
+
 def check_packet(
     packet: Mapping[str, Any], keys: KnownKeys | None = None, evidence: Evidence | None = None
 ) -> list[str]:
     """Return the faults of a packet: of its proof, and parts that do not follow from the ledger.
 
-    Without keys that the verifier names, the packet's own is taken: that shows that nothing was
-    changed since, and the key has to be compared with the one that is published.
+    Unless the verifier names keys, the packet's own counts, and has to be compared elsewhere.
     """
     fault = _proof_fault(packet, keys or KnownKeys.named([str(packet["key"])]))
     if fault:
         return [fault]
     features = packet.get("payload")
     if features is not None:
-        digest = Payload(bytes.fromhex(features["salt"]), features["content"]).digest
-        if digest != features["digest"]:
+        payload = Payload(bytes.fromhex(features["salt"]), features["content"])
+        if payload.digest != features["digest"]:
             return ["Its features are not those whose hash was recorded."]
     return [] if evidence is None else _differences(packet, evidence)
 
 
 def _proof_fault(packet: Mapping[str, Any], keys: KnownKeys) -> str:
-    """Return why a packet is not shown to be in the ledger; nothing if it is."""
+    """Return why a packet's proof does not show that the ledger has it; nothing if it does."""
     content = {name: part for name, part in packet.items() if name not in ("given", "proof")}
     try:
         record, proof = Record(**packet["given"]), InclusionProof.parse(str(packet["proof"]))
-        recorded, digest = (record.kind, record.body["digest"]), sha256(canonical(content))
+        recorded, digest = (record.kind, record.body["digest"]), _digest(content)
     except (LikewiseError, KeyError, TypeError) as error:
         return f"It has not the parts that a packet has ({type(error).__name__}: {error})."
     if recorded != ("packet-given", digest):
@@ -393,7 +370,7 @@ def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
     personal = {"features", "payload", "objections", "comments", "notices", "appeals"}
-    unknown = set() if evidence.payloads is not None else set(personal)
+    unknown = set(personal) if evidence.payloads is None else set()
     if history.policy is None:
         unknown |= {"reasons", "letter", "chance_from"}
     if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
@@ -406,7 +383,7 @@ def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
 
 
 def _as_known(part: Any, derived: Any) -> Any:
-    """Return a part of a packet without the words of reasons that were taken back since."""
+    """Return a part of a packet without the words of reasons that were erased since."""
     if isinstance(part, list) and isinstance(derived, list) and len(part) == len(derived):
         return [_as_known(item, other) for item, other in zip(part, derived, strict=True)]
     if not isinstance(part, Mapping) or not isinstance(derived, Mapping):
@@ -436,39 +413,29 @@ SEATS = {
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
-    """Say what a packet holds, in the language in use (``packet.txt``)."""
+    """Say what a packet holds, in the language in use."""
     reasons = [
         Reason(**{name: value for name, value in reason.items() if name != "words"})
         for reason in packet["reasons"]
     ]
     letter = packet["letter"]
-    if letter and current() != "en":  # what is signed is English
+    if letter and language.current() != "en":  # the packet has it in English
         letter = rejection(packet["decision"]["score"], reasons)
     return document_template("packet.txt").render(
         packet={"comments": (), **packet}, reasons=reasons, letter=letter, OUTCOMES=OUTCOMES,
-        SEATS=SEATS, _=_, ngettext=ngettext, number=number, rule_words=rule_words,
-        value_words=value_words, when=_when, verdict=_verdict, percent=_percent, other=_other,
+        SEATS=SEATS, _=_, ngettext=language.ngettext, number=number,
+        rule_words=language.rule_words, value_words=language.value_words, when=_when,
+        verdict=lambda approved: _("approved") if approved else _("rejected"),
+        percent=lambda chance: f"{number(100 * chance, 1)} %",
+        other=lambda name: _("person %(letters)s", letters=name.removeprefix("person ")),
     )  # fmt: skip
 
 
 def _when(at: str) -> str:
-    """A time as people write it; months are numbers in every language.
+    """Return a time as people write it, with months as numbers in every language.
 
     >>> _when("2026-03-01T12:05:00.250000Z")
     'on 2026-03-01 at 12:05 UTC'
     """
     time = parse(at)
     return _("on %(day)s at %(time)s UTC", day=f"{time:%Y-%m-%d}", time=f"{time:%H:%M}")
-
-
-def _verdict(approved: bool) -> str:
-    return _("approved") if approved else _("rejected")
-
-
-def _percent(chance: float) -> str:
-    return f"{number(100 * chance, 1)} %"
-
-
-def _other(name: str) -> str:
-    """Name somebody of whom nothing is said: person A, B, …"""
-    return _("person %(letters)s", letters=name.removeprefix("person "))

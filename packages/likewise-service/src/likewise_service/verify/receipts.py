@@ -31,10 +31,10 @@ SENTENCES: dict[Signature, str] = {
 
 @dataclass(frozen=True)
 class KnownKeys:
-    """Public keys by id, and the record from which on some of them are not to be believed.
+    """Public keys by id, and the records from which some of them are not believed any more.
 
     A key is ``compromised`` when it has fallen into other hands, ``retired`` when another has taken
-    its place; who names keys without a ledger knows neither.
+    its place; without a ledger neither is known.
     """
 
     keys: Mapping[str, PublicKey]
@@ -74,16 +74,14 @@ def keys_in(records: Iterable[Record]) -> KnownKeys:
 
     A ledger that was rewritten may name others than those that were published.
     """
-    keys: dict[str, PublicKey] = {}
-    compromised: dict[str, int] = {}
-    retired: dict[str, int] = {}
+    keys, compromised, retired = dict[str, PublicKey](), dict[str, int](), dict[str, int]()
     for record in records:
         if record.kind not in ("docket-opened", "key-published"):
             continue
         try:
             key = PublicKey(record.body["key"])
         except (LikewiseError, KeyError):
-            continue  # no key, so nothing is signed by it; replay names the record
+            continue  # it signs nothing, as it is no key; replay names the record
         keys[key.id] = key
         ended = compromised if record.body.get("compromised") else retired
         ended[str(record.body.get("replaces"))] = record.seq
@@ -96,10 +94,9 @@ def sign_document(purpose: str, content: Mapping[str, Any], key: PrivateKey) -> 
 
 
 def document_fault(purpose: str, document: Mapping[str, Any], keys: KnownKeys | None) -> str:
-    """Return why a signed document is not as it was given; nothing if it is.
+    """Return why a signed document is not as it was given, or nothing if it is.
 
-    Without keys that the verifier names, the document's own key is taken: that shows that nothing
-    was changed since, and the key has to be compared with the one that is published.
+    Unless the verifier names keys, the document's own counts, and has to be compared elsewhere.
     """
     signed = {name: value for name, value in document.items() if name != "signature"}
     key = PublicKey(str(document.get("key")))
@@ -125,8 +122,8 @@ Finding = Literal["found", "rewritten", "too short", "another docket", "broken"]
 class Verified:
     """The verdict of a receipt on a ledger, in a word and in a sentence.
 
-    ``signature`` says what the receipt itself is worth: one that is forged or of a foreign key
-    proves nothing about anybody.
+    ``signature`` says what the receipt is worth: one that is forged or of a foreign key proves
+    nothing.
     """
 
     receipt: Checkpoint
@@ -136,7 +133,6 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Tell if the ledger up to the receipt is the one that it was given for."""
         return self.finding == "found"
 
     @property
@@ -147,7 +143,7 @@ class Verified:
 def verify_all(
     evidence: Evidence, receipts: Sequence[Checkpoint], keys: KnownKeys | None = None
 ) -> list[Verified]:
-    """Check a ledger against receipts; where no keys are named, those of the ledger judge them."""
+    """Check a ledger against receipts, which are judged by the ``keys``, or else the ledger's."""
     keys = keys_in(evidence.records) if keys is None else keys
     last = max((receipt.size for receipt in receipts), default=0)
     faults = (difference for record, difference in walked(evidence) if record.seq <= last)
@@ -161,13 +157,11 @@ def verify_all(
 def _finding(
     evidence: Evidence, receipt: Checkpoint, fault: Difference | None
 ) -> tuple[Finding, str]:
-    """Return the verdict; ``fault`` is the first one of a record."""
+    """Return the verdict; ``fault`` is the first one in the ledger's records."""
     size = receipt.size
     if receipt.docket != evidence.docket:
-        return (
-            "another docket",
-            f"The receipt is one of the docket {receipt.docket!r}; this is {evidence.docket!r}.",
-        )
+        sentence = f"The receipt is one of the docket {receipt.docket!r}; this is"
+        return "another docket", f"{sentence} {evidence.docket!r}."
     if unreadable := [number for number in evidence.unreadable if number <= size]:
         return "broken", f"Record {unreadable[0]:,} cannot be read; the ledger was changed."
     if fault is not None and fault.seq <= size:
@@ -184,14 +178,12 @@ def _finding(
             f"The ledger was rewritten: at least one record up to {size:,} is not what it was when "
             f"the receipt was given.",
         )
-    return (
-        "found",
-        f"The {size:,} records up to the receipt are those that were there when it was given.",
-    )
+    same = f"The {size:,} records up to the receipt are those that were there when it was given."
+    return "found", same
 
 
 def contradictions(receipts: Sequence[Checkpoint]) -> list[tuple[Checkpoint, Checkpoint]]:
-    """Return pairs of receipts of one size and two roots: of two ledgers, for two people."""
+    """Return pairs of receipts with one size and two roots: two people were shown two ledgers."""
     return [
         (first, second)
         for first, second in combinations(receipts, 2)

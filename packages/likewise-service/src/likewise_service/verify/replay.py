@@ -1,9 +1,9 @@
-"""Replay: the learner is rebuilt from the ledger, and all that follows from it is derived anew.
+"""Replay: rebuild the learner from the ledger, and compute again all that follows from it.
 
-Every record's hash, the payloads' digests and the seed's commitment are checked; every decision,
-every panel, what it was asked and every outcome is computed again and compared. Each kind of record
-says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
-goes on with what should have been.
+It checks every record's hash, the payloads' digests and the seed's commitment, and compares every
+decision, panel, asking and outcome with the recorded one. Each kind of record says how it is
+checked (``likewise_service.ledger.kinds``). After a difference, the fold goes on with what should
+have been.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import LedgerBroken, Record, features_of, sha256
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, walked
-from likewise_service.verify.governance import Trusted, Witnesses
+from likewise_service.verify.governance import GovernanceChecks, Trusted
 
 _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
@@ -35,16 +35,16 @@ _BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, Overf
 def replay_evidence(
     evidence: Evidence, trusted: Trusted | None = None, *, keep: int = 0
 ) -> Replayed:
-    """Replay evidence; the learner after the record ``keep`` is among the findings."""
+    """Replay evidence; the findings hold the learner after the record ``keep``."""
     return Replay(evidence, trusted).run(keep)
 
 
 class Replay:
-    """One replay: the projection as it was recorded, the learner as it should have been.
+    """A replay: the projection as it was recorded, the learner as it should have been.
 
     ``record`` is the one being checked. ``surrogates`` are the digests that stand for erased
-    people, ``words`` the records whose words have to be there at the end, ``reasonless`` the rounds
-    whose words were erased. ``unseeded`` is the learner, whose seed may not be known.
+    people, ``words`` the records whose words must be there at the end, ``reasonless`` the rounds
+    whose words were erased. ``unseeded`` is the learner without its seed, which may not be known.
     """
 
     record: Record
@@ -52,7 +52,7 @@ class Replay:
     _kappa: float
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
-        self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
+        self.evidence, self.governance = evidence, GovernanceChecks(evidence, trusted)
         self.projection = Projection(evidence.docket, tallies=figures.Untallied())
         self.findings = Replayed(evidence.checkpoint())
         self.bodies = [kinds.readable(record) for record in evidence.records]
@@ -63,7 +63,7 @@ class Replay:
         self._asked_again = {b.round for b in self.bodies if isinstance(b, told)}
         self._policies: dict[str, KeptPolicy] = {}
         self.reasonless: set[str] = set()
-        # Those who have arrived as surrogates, and are erased by a later record only, by round; and
+        # By round, the people who arrived as surrogates, since a later record erases them; and
         # whether attention and turns have learnt from such people.
         self._early: dict[str, set[str]] = {}
         self._misled = False
@@ -83,13 +83,11 @@ class Replay:
         """The seed and its salt, if they are held or were published."""
         if self.evidence.secret is not None:
             return self.evidence.secret
-        for body in self.bodies:
-            if isinstance(body, kinds.SeedRevealed):
-                try:
-                    return int(body.seed), bytes.fromhex(body.salt)
-                except ValueError:
-                    return None
-        return None
+        revealed = next((b for b in self.bodies if isinstance(b, kinds.SeedRevealed)), None)
+        try:
+            return None if revealed is None else (int(revealed.seed), bytes.fromhex(revealed.salt))
+        except ValueError:
+            return None
 
     def run(self, keep: int = 0) -> Replayed:
         findings = self.findings
@@ -100,7 +98,7 @@ class Replay:
             if fault is not None:
                 findings.differences.append(fault)
             if record.seq > self._last:
-                findings.differences += self.witnesses.take(record, body)
+                findings.differences += self.governance.take(record, body)
                 self.record = record
                 self._take(body)
                 self._last = record.seq
@@ -110,10 +108,10 @@ class Replay:
         if not self.evidence.records:
             self._note(1, "record", "There is none.", "docket-opened.")
         self._check_end()
-        findings.kept, findings.unkept = self.witnesses.report()
+        findings.kept, findings.unkept = self.governance.report()
         findings.rounds, findings.state = self.projection.counts["rounds"], self.state
         findings.labels = self.projection.counts["labels"]
-        # What was changed comes before what follows from it.
+        # A changed record comes before what follows from it.
         order = {"record": 0, "tree": 2}
         findings.differences.sort(key=lambda d: (order.get(d.about, 1), d.seq))
         return findings
@@ -125,27 +123,22 @@ class Replay:
         self._expected = (kind, round_id)
 
     def payload(self, digest: str, name: str) -> None:
-        if self.evidence.payloads is None:
-            return
-        if digest in self._changed:
-            self.differ("payload", f"{name} were changed", f"those of {digest[:16]}…")
-        elif digest not in self.evidence.payloads:
-            self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
+        fault = "were changed" if digest in self._changed else "are missing"
+        if self.evidence.payloads is not None and digest not in self.contents:
+            self.differ("payload", f"{name} {fault}", f"those of {digest[:16]}…")
 
     def may(self, roles: frozenset[str]) -> bool:
-        """Tell if whoever added the record may do what those roles do."""
-        return self.witnesses.actors.role(self.record) in {*roles, "machine"}
+        """Tell if the record's actor has one of these roles, or is at the machine."""
+        return self.governance.actors.role(self.record) in {*roles, "machine"}
 
     @property
     def operator(self) -> str | None:
-        """The name of the operator who added the record; None where it was somebody else."""
-        introduction = self.witnesses.actors.introduced.get(self.record.actor)
-        if introduction is None or introduction[1].role != "operator":
-            return None
-        return introduction[1].name
+        """The name of the operator who added the record; None if it was somebody else."""
+        _, actor = self.governance.actors.introduced.get(self.record.actor, (None, None))
+        return actor.name if actor is not None and actor.role == "operator" else None
 
     def _past(self, body: kinds.PersonBody) -> PastPolicy | None:
-        """Return the policy that decided on a person, where it can be known."""
+        """Return the policy that decided on a person, if it can be known."""
         kept, learner = self._policies.get(body.round), self.learner
         if kept is None or learner is None:
             return None
@@ -162,7 +155,7 @@ class Replay:
             self.differ("appeal", f"With what was corrected: {body.again}", expected)
 
     def explain_again(self, body: kinds.NoticeGiven) -> None:
-        """Compute the reasons again that a notice says are the policy's."""
+        """Compute again the reasons that a notice gives as the policy's."""
         content = self.contents.get(body.digest, {})
         if content.get("source") != "policy":
             return
@@ -195,11 +188,11 @@ class Replay:
         return projection.next_asked(round_, projection.turns, self.record.at, doubts)
 
     def knows_features(self, round_: Round) -> bool:
-        """Tell if people of a round, and those who were learnt from, have their features here."""
+        """Tell if the features of a round's people, and of all who were learnt from, are here."""
         return self.state is not None and not self._misled and not self._early.get(round_.id)
 
     def draw_together(self, body: kinds.RoundSealed, round_: Round) -> None:
-        """Check whether members are asked in turn; the seed says which rounds are not."""
+        """Check if members are asked in turn or together; the seed says which."""
         settings = self.projection.settings
         turns = settings.turns and bool(body.seated)
         if turns and self._review_key is not None:
@@ -211,10 +204,10 @@ class Replay:
             self.differ("lottery", f"The round asks {words[body.in_turn]}", words[turns])
 
     def ask_again(self, body: kinds.RoundSealed, round_: Round) -> None:
-        """Compute what the panel is asked about, as far as it follows from what is known.
+        """Compute what the panel is asked about, as far as it can be known.
 
         Scores say which pairs are possible. Which of them are asked about follows from what the
-        attention had learnt, where it learns; whether the round is shown whole, from the seed.
+        attention had learnt, if it learns; whether the round is shown whole, from the seed.
         """
         recorded, learner = body.asking, self.learner or self.unseeded
         memory = self._memory(learner, round_, body.panel)
@@ -238,7 +231,7 @@ class Replay:
             self.differ("asking", _asked(recorded), _asked(expected))
 
     def _memory(self, learner: Learner, round_: Round, panel: str) -> Memory | None:
-        """Return what the attention had learnt; None where it cannot be learnt again."""
+        """Return what the attention had learnt; None if it cannot be learnt again."""
         if not learner.looking.learns:
             return learner.looking.start(learner.hypotheses.schema)
         if self.state is None or not self.knows_features(round_):
@@ -250,7 +243,7 @@ class Replay:
         if self.seating is None:
             return
         record = self.record
-        # Who is done writes as many records as the first time, of which the first may end it.
+        # A member who is done writes as many records as the first time; the first may end it.
         same = self._repeated == (record.seq - 1, record.at, body)
         drawn = same or self.seating.drawn(reviews.Seat(body.round, body.member, again=record.at))
         self._repeated = (record.seq, record.at, body)
@@ -261,7 +254,6 @@ class Replay:
             self.differ("lottery", recorded, "a round that the lottery shows again")
 
     def decide_again(self, body: kinds.Decided) -> None:
-        """Take every decision again; the fold goes on with what should have been."""
         if self.projection.audit_only:
             self.findings.elsewhere += len(body.decisions)
             if self.state is not None:
@@ -277,9 +269,9 @@ class Replay:
     def _compare(
         self, recorded: Sequence[events.Decision], expected: Sequence[events.Decision]
     ) -> None:
-        people = [[d.person for d in listed] for listed in (recorded, expected)]
-        if people[0] != people[1]:
-            self.differ("decision", f"Decisions are on {people[0]}", people[1])
+        people, others = ([d.person for d in listed] for listed in (recorded, expected))
+        if people != others:
+            self.differ("decision", f"Decisions are on {people}", others)
             return
         for decision, again in zip(recorded, expected, strict=True):
             if decision != again:
@@ -321,7 +313,7 @@ class Replay:
             self.learner = self.learner and replace(self.unseeded, seed=self.learner.seed)
 
     def _opens(self, body: kinds.Body) -> bool:
-        """Tell if a record opens a round whose policy is asked again later."""
+        """Tell if a record opens a round whose policy is needed again later."""
         return (
             isinstance(body, kinds.PeopleArrived)
             and body.round in self._asked_again
@@ -339,7 +331,7 @@ class Replay:
             )
 
     def _mislead(self, body: kinds.Body, round_: Round | None) -> None:
-        """Follow what the attention learns from surrogates, where it had learnt from people."""
+        """Follow whether the attention learns from surrogates where it had learnt from people."""
         if isinstance(body, kinds.PeopleArrived):
             early = {p.id for p in body.people if (body.round, p.id) in self.surrogates}
             self._early.setdefault(body.round, set()).update(early)
@@ -351,7 +343,7 @@ class Replay:
             self._misled = self._misled or (round_.looked_at and bool(early))
 
     def _check_signed(self, signed: kinds.Signed, body: kinds.PanelBody) -> None:
-        """The record says what was signed; with the secret, a review's names can be translated."""
+        """Check that the record says what was signed; the secret translates a review's names."""
         if self._review_key is None:
             self.findings.untranslated += 1
             return
@@ -366,7 +358,7 @@ class Replay:
         self._check_shown(signed, round_)
 
     def _seat_of(self, signed: kinds.Signed, body: kinds.PanelBody) -> reviews.Seat:
-        """Return the seat from which a member spoke; comments are on either review of a round."""
+        """Return the seat from which a member spoke; comments may be on either review."""
         first = reviews.Seat(body.round, body.member)
         second = reviews.Seat(body.round, body.member, again=self.record.at)
         if not isinstance(body, kinds.Commented):
@@ -391,12 +383,12 @@ class Replay:
         shown = self._shown[1]
         self.findings.shown += shown is not None
         self.findings.unshown += shown is None
-        if shown is not None and shown != signed.shown:
+        if shown not in (None, signed.shown):
             people = "People, features, scores, pairs or guidelines are"
             self.differ("signature", f"{people} not those that {signed.member!r} signed", "those")
 
     def _check_order(self, body: kinds.Body) -> None:
-        """The docket opens once, time never goes back, and what is expected comes at once."""
+        """Check that the docket opens once, time never goes back, and what is expected follows."""
         record = self.record
         if (self.projection.spec is None) != isinstance(body, kinds.DocketOpened):
             self.differ("order", f"It is {record.kind!r}", "docket-opened first, and once")
@@ -408,7 +400,7 @@ class Replay:
             self.differ("order", f"It is {record.kind!r}", f"{due[0]!r} of round {due[1]}")
 
     def _seat(self, body: kinds.Body, round_: Round | None) -> None:
-        """Follow the reviews that are asked for and end; after a fault nobody can any more."""
+        """Follow the reviews that begin and end; after a fault that is no longer possible."""
         if self.seating is None:
             return
         try:
@@ -452,16 +444,15 @@ class Replay:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
 
     def _check_payloads(self) -> None:
-        """Treat a payload that was changed as none; its record says so."""
+        """Treat a payload that was changed as missing; the check of its record reports it."""
         for digest, payload in (self.evidence.payloads or {}).items():
-            if payload.digest == digest:
-                self.findings.payloads += 1
-            else:
-                self.contents.pop(digest, None)
+            if payload.digest != digest:
+                del self.contents[digest]
                 self._changed.add(digest)
+        self.findings.payloads = len(self.contents)
 
     def _check_end(self) -> None:
-        """Nothing is expected, objections have their reasons, and an export's receipt fits."""
+        """Check that nothing is still expected, words are there, and an export's receipt fits."""
         for round_ in self.projection.history():
             if round_.id not in self.reasonless:
                 self._check_reasons(round_)
@@ -490,7 +481,7 @@ class Replay:
                     self.payload(objection.reason, "The words of a reason")
 
     def _check_words(self, round_: Round) -> None:
-        """Appeals and notices have their words, unless the person was erased."""
+        """Check that appeals and notices have their words, unless the person was erased."""
         people = {appeal.person for appeal in round_.appeals.values()} | round_.notices.keys()
         for person in sorted(people):
             for digest in round_.words_for(person):
@@ -506,7 +497,7 @@ class Replay:
 
 
 class Recorded(Attention):
-    """Asks as a record says, where nobody can know what the attention had learnt."""
+    """Asks as a record says, where what the attention had learnt cannot be known."""
 
     name = "recorded"
     summary = "as the record says"
