@@ -1,7 +1,5 @@
 """The group of the studies' commands."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 python -m studies.elicitation      # writes its rows and its table
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The choosing worlds are ``admissions`` and a market for loans that is not the RE
 ones ``loans``, the worlds that drift and react, and the judgements of real people.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

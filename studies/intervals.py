@@ -3,8 +3,6 @@
 python -m studies.intervals      # writes its rows and its table, in a quarter of an hour
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -6,8 +6,6 @@ logistic function of the bureau's score; a steeper one has twice the share of re
     python -m studies.monitoring      # writes its rows and its tables
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path

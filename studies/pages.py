@@ -1,7 +1,5 @@
 """Tables on pages: what stands between two marks of a document is made of stored rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Worlds of lending before a panel that is not steady: it turns strict, or members err or toss."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The paper of ``docs/paper``: its figures, its tables and its numbers, from stored rows alone."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence

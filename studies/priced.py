@@ -1,7 +1,5 @@
 """The best fixed policies in hindsight at a price of violations: a frontier to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

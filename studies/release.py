@@ -4,8 +4,6 @@ Packages are built twice, and each carries the list of what it consists of (Cycl
 ``python -m studies.release --lists`` writes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

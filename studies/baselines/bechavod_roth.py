@@ -6,8 +6,6 @@ alpha, the estimated policy deployed and a decision drawn from it. Inferred: the
 Exp2, exponential weights on the same estimated losses, C = T^(1/5) is quoted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

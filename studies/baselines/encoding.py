@@ -8,8 +8,6 @@ chosen is estimated: the loss of approving by J·1[ŷ = 1], that of rejecting by
 and J′ are numbers of redraws until somebody is approved, or rejected. The copies are estimated too.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace

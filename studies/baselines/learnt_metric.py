@@ -12,8 +12,6 @@ program of Dwork et al. (2012) on the round. r̂ = 2·π(x) − 1 for exponentia
 alone, over the same class as ours. Nothing is proved of it before such a panel.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

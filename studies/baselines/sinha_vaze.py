@@ -12,8 +12,6 @@ alpha for the reported pair; 0 in a quiet round. It is not cut off at 0 for ever
 the bounds, which need losses of at least 0, do not cover it here.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """One figure of the benchmark: our time, the reference's, their ratio, and what was asked."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """Rounds: deploy and learn beside a plain loop of the same sums, and what time does to a state."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``admissions``: a college whose applicants are made up; for choosing defaults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

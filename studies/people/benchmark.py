@@ -5,8 +5,6 @@
 ``docs/research/results.md`` says what the columns are.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Approved is who is released; the label is 1 for those who were not charged again
 ``docs/research/worlds.md`` says whose ratings these are, and who is left out.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

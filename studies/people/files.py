@@ -4,8 +4,6 @@ None of these files is part of this project. Judgements are read from a given fo
 one that the environment variable ``LIKEWISE_PANELS`` names.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from abc import abstractmethod

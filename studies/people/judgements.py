@@ -6,8 +6,6 @@ said of a subject, perhaps again in a later sitting. The files lie in the folder
 this project, and nothing of theirs is kept but counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple

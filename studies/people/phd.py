@@ -5,8 +5,6 @@ There is no outcome in the files; the label is 1 for those whose three scores, o
 as the least, and so does a grade that is out of its scale.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -6,8 +6,6 @@ judged all 50 of theirs is fitted on what they were shown. Approved is who is re
 decile is in the file, and respondents did not see it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

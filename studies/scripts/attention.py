@@ -3,12 +3,10 @@
 python -m studies.scripts.attention      # writes its rows and its tables
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Watched(FoldedLearner):
         super().__init__(learner)
         self.unseen, self.held = 0, True
 
-    def fresh(self) -> Watched:
+    def fresh(self) -> Self:
         """The same before its first round, which a game then plays: it is this one."""
         return self
 

@@ -8,8 +8,6 @@ plays some of them by the program's fold. ``drift``, ``one-sided``, ``erring`` a
 with ten seeds.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -8,8 +8,6 @@ With ``--kills`` the whole server is killed (SIGKILL) at random moments and star
 send again what was not acknowledged. With ``--turns 1`` members are asked one after another.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -12,8 +12,6 @@ Everybody learns from two rows of three, with their own remedy, and is judged on
 of the chances, difference of the mean chance between groups, pairs that the panel would report.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.metadata
 import json

@@ -6,8 +6,6 @@ does not. So the accurate policy is always reported, and only the constants are 
     python -m studies.scripts.multipliers      # writes its rows and its table
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

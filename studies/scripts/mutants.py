@@ -7,8 +7,6 @@ its own imports that module so changed, and runs tests until one fails, those na
 Rows are stored as they come; a mutant that is stored is not run again.
 """
 
-from __future__ import annotations
-
 import importlib.abc
 import importlib.util
 import json

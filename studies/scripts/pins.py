@@ -3,8 +3,6 @@
 python studies/scripts/pins.py requirements.lock numpy rich > pins.txt. It needs no library.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -7,8 +7,6 @@ beforehand: for each round the sets of members whose words settle it, mixed so t
 more than 1.3 times the mean (a linear program).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

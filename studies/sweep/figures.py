@@ -4,8 +4,6 @@ A line is a learner over its settings, or a kappa, where one learner is played o
 and kappa. A mark is filled where no other beats it on error, violations and reports together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 

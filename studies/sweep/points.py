@@ -1,7 +1,5 @@
 """The points of a sweep: every learner in every scenario, over its seeds, and who beats whom."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One run of a sweep: a game, counted at every horizon beside the best fixed policies."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """A sweep as data: every scenario with every learner and seed, and what becomes of it."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -209,6 +207,10 @@ class Sweep:
         return [Run(entry, seed, *rules) for seed in self.seeds]
 
 
+LearnerFields = tuple[str, dict[str, Any], list[str] | None]
+"""A title, fields of a game, and the scenarios that it is restricted to."""
+
+
 def _entries(
     scenarios: Mapping[str, Game], learners: Sequence[LearnerFields], prices: Sequence[float]
 ) -> Iterator[Entry]:
@@ -238,8 +240,6 @@ def all_different(name: str, values: Sequence[object]) -> None:
 _RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "attention", "report", "label")
 _SWEEP = ("about", "evaluation_draws", "prices", "comparators", "learners", "document", "figure")
 _REMEDY = "See docs/research/sweeps.md."
-LearnerFields = tuple[str, dict[str, Any], list[str] | None]
-"""A title, fields of a game, and the scenarios that it is restricted to."""
 
 
 def shipped_sweeps() -> dict[str, Path]:

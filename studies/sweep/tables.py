@@ -1,7 +1,5 @@
 """The results of a sweep as Markdown tables, and the sentences that follow from them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
