@@ -13,10 +13,10 @@ register(
         "erring": "studies.panels_that_change:ErringLoans",
         "careless": "studies.panels_that_change:CarelessLoans",
         "admissions": "studies.people.admissions:Admissions",
-        "compas-judged": "studies.people.compas:CompasJudged",
-        "compas-fitted": "studies.people.compas:CompasFitted",
-        "phd-admissions": "studies.people.phd:PhdAdmissions",
-        "recidivism-fitted": "studies.people.recidivism:RecidivismFitted",
+        "compas-judged": "studies.people.worlds:CompasJudged",
+        "compas-fitted": "studies.people.worlds:CompasFitted",
+        "phd-admissions": "studies.people.worlds:PhdAdmissions",
+        "recidivism-fitted": "studies.people.worlds:RecidivismFitted",
     },
 )
 register(

@@ -21,8 +21,7 @@ from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
 from likewise.simulate.world import MissingDataError
 from studies.pages import keep, table
-from studies.people.compas import CompasJudged
-from studies.people.phd import PhdAdmissions
+from studies.people.worlds import CompasJudged, PhdAdmissions
 
 ALPHA, SITTING = 0.2, 25
 TEXTS = ("case", "needed")

@@ -14,10 +14,8 @@ import numpy as np
 
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.cells import parse_number
-from studies.people.compas import CompasJudged
-from studies.people.files import Rated, panel_file, read_columns
-from studies.people.phd import PhdAdmissions
-from studies.people.recidivism import DEFENDANT, predictions, vignettes
+from studies.people import worlds
+from studies.people.worlds import panel_file, read_columns
 
 PAIRS = 2000
 """So many pairs of people are drawn where single people were rated."""
@@ -62,7 +60,7 @@ def encoded(rows: Sequence[Mapping[str, str]], names: Iterable[str]) -> FloatArr
     return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
 
 
-def rated(world: type[Rated], question: str) -> Judged:
+def rated(world: type[worlds.Rated], question: str) -> Judged:
     """Pairs drawn at random, and whether each respondent's ratings call them alike."""
     made, rng = world(1), np.random.default_rng(1)
     people = made.everybody[0]
@@ -176,18 +174,18 @@ def recidivism(survey: str) -> Judged:
 
     Vignettes of the last two surveys are not public: nothing is known of these defendants.
     """
-    said = [Judgement(*who, percent > 50) for who, percent in predictions(survey).items()]
+    said = [Judgement(*who, percent > 50) for who, percent in worlds.predictions(survey).items()]
     inputs: dict[str, FloatArray] = {}
     if survey.startswith("df"):
-        people = vignettes()
-        x = encoded(people, DEFENDANT)
+        people = worlds.vignettes()
+        x = encoded(people, worlds.DEFENDANT)
         inputs = {row["id"]: v for row, v in zip(people, x, strict=True)}
     return Judged("will this defendant offend again?", said, inputs, _alone(inputs))
 
 
 SETS: dict[str, Callable[[], Judged]] = {
-    "compas-judged": partial(rated, CompasJudged, "are two defendants alike?"),
-    "phd-admissions": partial(rated, PhdAdmissions, "are two applicants alike?"),
+    "compas-judged": partial(rated, worlds.CompasJudged, "are two defendants alike?"),
+    "phd-admissions": partial(rated, worlds.PhdAdmissions, "are two applicants alike?"),
     "effi_user_study1": partial(loans, "1"),
     "effi_user_study2": partial(loans, "2"),
     "fairness_perceptions_aies": perceptions,
