@@ -22,10 +22,10 @@ register(
 register(
     "baselines",
     {
-        "fixed-trade-off": "studies.baselines.bechavod_roth:fixed_trade_off",
-        "bechavod-jung-wu": "studies.baselines.bechavod_roth:bechavod_jung_wu",
-        "bechavod-roth": "studies.baselines.bechavod_roth:bechavod_roth",
-        "exp2": "studies.baselines.bechavod_roth:exp2",
+        "fixed-trade-off": "studies.baselines.encoding:fixed_trade_off",
+        "bechavod-jung-wu": "studies.baselines.encoding:bechavod_jung_wu",
+        "bechavod-roth": "studies.baselines.encoding:bechavod_roth",
+        "exp2": "studies.baselines.encoding:exp2",
         "gillen": "studies.baselines.gillen:gillen",
         "sinha-vaze": "studies.baselines.sinha_vaze:sinha_vaze",
         "learnt-metric": "studies.baselines.learnt_metric:learnt_metric",

@@ -16,14 +16,16 @@ from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Delay, Loans
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import play, start
-from studies.baselines.bechavod_roth import (
+from studies.baselines.encoding import (
+    Copies,
     PerturbedPredecessor,
+    Predecessor,
     bechavod_jung_wu,
     bechavod_roth,
     exp2,
     fixed_trade_off,
+    power_of,
 )
-from studies.baselines.encoding import Copies, Predecessor, power_of
 from studies.baselines.gillen import Ellipsoid, Linear, fair_choice, gillen, squared_features
 from studies.baselines.learnt_metric import (
     LearntMetric,
