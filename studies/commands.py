@@ -7,7 +7,7 @@ import click
 
 from likewise.cli.main import CONTEXT, Group, is_pipe, note, progress_bar, write_text
 from likewise.cli.options import JOBS, OutputFile
-from studies.pages import as_json, keep, write_between_marks
+from studies.pages import RESEARCH, RESULTS, as_json, keep, write_between_marks
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
@@ -15,10 +15,10 @@ def main() -> None:
     """Studies of learners: many games side by side, their tables, and what everything costs."""
 
 
-PAGE = Path("docs/research/performance.md")
-FIGURES = Path("studies/results/performance.json")
+PAGE = RESEARCH / "performance.md"
+FIGURES = RESULTS / "performance.json"
 # Written by `benchmark gpu --json`, on a machine that has a GPU.
-GPU_FIGURES = Path("studies/results/performance-gpu.json")
+GPU_FIGURES = RESULTS / "performance-gpu.json"
 
 
 @main.command(short_help="Measure the speed of this machine (minutes).")

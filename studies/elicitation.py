@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,12 @@ from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
 from likewise.simulate.world import MissingDataError
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 from studies.people.worlds import CompasJudged, PhdAdmissions
 
 ALPHA, SITTING = 0.2, 25
 TEXTS = ("case", "needed")
-ROWS, PAGE = Path("studies/results/elicitation.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "elicitation.json", RESEARCH / "results.md"
 
 
 @dataclass(frozen=True, eq=False)

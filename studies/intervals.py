@@ -6,7 +6,6 @@ python -m studies.intervals      # writes its rows and its table, in a quarter o
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits.comparison import rate_of_pairs
 from likewise.numerics.intervals import Interval, share
 from likewise.panel import WeightedL1
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/intervals.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "intervals.json", RESEARCH / "results.md"
 SHARES = (0.5, 0.01, 0.999)
 REPEATS = 1000
 Coverage = tuple[bool, float]  # whether an interval covers the truth, and how wide it is

@@ -7,8 +7,8 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 
-RESULTS = Path("studies/results")
-"""The rows behind the tables of the documentation, in the project's folder."""
+RESULTS, RESEARCH = Path("studies/results"), Path("docs/research")
+"""The rows behind the tables of the documentation, and its pages, in the project's folder."""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

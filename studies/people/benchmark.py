@@ -18,11 +18,11 @@ from likewise.learner.attention import SCALE, VARIANCE
 from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 from studies.people.judgements import SETS, Judged, Judgement
 from studies.sweep.runs import Row, read_rows
 
-ROWS, PAGE = Path("studies/results/judgements.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "judgements.json", RESEARCH / "results.md"
 GAMES = ("rivals-people", "predecessors-people", "people", "people-fitted")
 PLAYED: Mapping[str, str] = {
     "compas-judged": "compas-judged",
@@ -139,7 +139,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def markdown(rows: Sequence[dict[str, Any]], results: Path = ROWS.parent) -> str:
+def markdown(rows: Sequence[dict[str, Any]], results: Path = RESULTS) -> str:
     """The tables: of people, of the games that there are, and of learners before them."""
     heads = (
         "set", "question", "people who judge", "judgements", "said again", "alpha",

@@ -5,7 +5,6 @@ python -m studies.scripts.attention      # writes its rows and its tables
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +18,10 @@ from likewise.simulate.counts import MemberLooks
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import FoldedLearner, Moment, play, shown_pairs
 from likewise.simulate.world import Encounter
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 from studies.panels_that_change import CarelessLoans
 
-ROWS, PAGE = Path("studies/results/attention-studies.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "attention-studies.json", RESEARCH / "results.md"
 MINUTES_A_PAIR = 4 / 60
 # Often surprised, and soon sure again: there is something to miss in a short game.
 HASTY = PanelModel(least=0.1, patience=2.0)

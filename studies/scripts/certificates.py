@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -35,9 +34,9 @@ from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import exceeding_pairs
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/certificates.json"), Path("docs/research/theory.md")
+ROWS, PAGE = RESULTS / "certificates.json", RESEARCH / "theory.md"
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
 DELTA, REPAID = 0.05, 0.45
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])

@@ -9,7 +9,6 @@ does not. So the accurate policy is always reported, and only the constants are 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from likewise import Learner, Pool
 from likewise.learner import SelfTuned, State, deploy, learn
 from likewise.learner.bounds import theorem_e_geometric
 from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/multipliers.json"), Path("docs/research/theory.md")
+ROWS, PAGE = RESULTS / "multipliers.json", RESEARCH / "theory.md"
 ETA = 0.25
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,9 @@ from likewise.panel.turns import Turns, ask_in_turn, settled
 from likewise.simulate.counts import votes_on
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import Moment
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/turns.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "turns.json", RESEARCH / "results.md"
 FAIR = 1.3
 # The share of rounds that a docket puts before all members at once, by default.
 TOGETHER = 0.05

@@ -12,7 +12,8 @@ from matplotlib.ticker import NullLocator
 
 from likewise.simulate import canvas
 from likewise.simulate.canvas import BLUE, INK, SOFT, VERMILION, WIDTH, Axes, Figure
-from studies.sweep.points import (
+from studies.sweep.spec import fraction, setting_title
+from studies.sweep.tables import (
     Point,
     by_scenario,
     fixed_of,
@@ -20,7 +21,6 @@ from studies.sweep.points import (
     kappas_of,
     on_the_frontier,
 )
-from studies.sweep.spec import fraction, setting_title
 
 # Shapes tell lines apart without colour.
 SHAPES = ("s", "o", "^", "D", "h", "P", "X", "v", "*", "<", ">", "p", "d")
