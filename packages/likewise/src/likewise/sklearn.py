@@ -5,8 +5,6 @@
 learnt. Both are functions of the seed and of what was learnt, on every machine.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,22 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import errors
-from likewise.hypotheses.base import HypothesisClass
+from likewise.hypotheses import HypothesisClass, Stumps
 from likewise.hypotheses.pool import quantiles
-from likewise.hypotheses.trees import Stumps
+from likewise.learner import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
 from likewise.learner.fold import current_scores, upcoming
-from likewise.learner.rounds import deploy, learn
-from likewise.learner.schedules import SelfTuned
-from likewise.learner.settings import Learner
-from likewise.learner.state import State
-from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE
 from likewise.panel.panels import Panel
+from likewise.people import Feature, FeatureSchema, People
 from likewise.people.columns import checked_ids, id_text, is_missing, is_table
-from likewise.people.features import Feature
 from likewise.people.frames import as_frame, check_frame, frame_columns, only_flags, origin_of
 from likewise.people.proposals import NOT_STATED
-from likewise.people.schema import FeatureSchema, People
 from likewise.validation import choice, instance, integer
 
 try:
@@ -325,7 +317,7 @@ class Preparation:
     others: str
 
     @classmethod
-    def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Preparation:
+    def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Self:
         """The preparation that the first rows ask for; an array's columns have ``names``."""
         choice("unseen", unseen, UNSEEN, "It is the rule for levels that fit has not seen.")
         if schema is not None:

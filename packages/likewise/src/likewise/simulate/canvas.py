@@ -4,8 +4,6 @@ A learner has the same colour everywhere, from the palette of Okabe and Ito, whi
 colours differently can tell apart.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import re

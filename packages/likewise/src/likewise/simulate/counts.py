@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from likewise.learner import Learner, SelfTuned
 from likewise.learner.attention import BoolArray, Possible
 from likewise.learner.bounds import Bound, bounds
 from likewise.learner.certificate import (
@@ -18,8 +19,6 @@ from likewise.learner.certificate import (
     unseen_reports,
 )
 from likewise.learner.events import Person
-from likewise.learner.schedules import SelfTuned
-from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel.turns import Turns, ask_in_turn
 from likewise.simulate.rounds import Algorithm, Moment, Transcript, shown_pairs

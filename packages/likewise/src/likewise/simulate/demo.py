@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise.learner import Certificate, Learner
 from likewise.learner.bounds import Bound
-from likewise.learner.certificate import Certificate
 from likewise.learner.costs import report_cost
-from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
 from likewise.registry import WORLDS

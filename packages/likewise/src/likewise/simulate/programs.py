@@ -9,12 +9,10 @@ enter as columns in the same way (:class:`~likewise.simulate.programs.Columns`):
 price the points, and the oracle finds the hypothesis of least reduced cost.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -177,7 +175,7 @@ class Members(Form):
     bits: Bits
 
     @classmethod
-    def of(cls, people: Bits) -> tuple[Members, IntArray]:
+    def of(cls, people: Bits) -> tuple[Self, IntArray]:
         """Merge people on whom all members agree; return the form and everybody's point."""
         bits = np.ascontiguousarray(people, dtype=np.uint8)
         packed = np.ascontiguousarray(np.packbits(bits, axis=1))

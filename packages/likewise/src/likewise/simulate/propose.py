@@ -5,8 +5,6 @@ violations, and how often the panel has to look. Whoever knows how many rounds o
 can look at, and how many violations are bearable, need not know eta and kappa.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

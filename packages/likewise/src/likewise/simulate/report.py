@@ -3,8 +3,6 @@
 Sentences and layout are in ``templates/report.html``, the look in ``templates/report.css``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -5,8 +5,6 @@ them and reads them from the command line. The settings of any other class are t
 constructor.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -19,12 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.pool import Cut, Pool
+from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.panels import Panel
-from likewise.panel.reports import Pivots
+from likewise.panel import Panel, Pivots
 from likewise.people.schema import FeatureSchema, People
 from likewise.validation import choice, flag, integer, real, require, text, within
 
