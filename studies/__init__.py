@@ -22,12 +22,12 @@ register(
 register(
     "baselines",
     {
-        "fixed-trade-off": "studies.baselines.encoding:fixed_trade_off",
-        "bechavod-jung-wu": "studies.baselines.encoding:bechavod_jung_wu",
-        "bechavod-roth": "studies.baselines.encoding:bechavod_roth",
-        "exp2": "studies.baselines.encoding:exp2",
+        "fixed-trade-off": "studies.baselines.predecessors:fixed_trade_off",
+        "bechavod-jung-wu": "studies.baselines.predecessors:bechavod_jung_wu",
+        "bechavod-roth": "studies.baselines.predecessors:bechavod_roth",
+        "exp2": "studies.baselines.predecessors:exp2",
         "gillen": "studies.baselines.gillen:gillen",
-        "sinha-vaze": "studies.baselines.sinha_vaze:sinha_vaze",
+        "sinha-vaze": "studies.baselines.predecessors:sinha_vaze",
         "learnt-metric": "studies.baselines.learnt_metric:learnt_metric",
     },
 )

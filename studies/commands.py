@@ -28,11 +28,7 @@ GPU_FIGURES = RESULTS / "performance-gpu.json"
     "--json", "json_path", metavar="FILE", type=OutputFile("-"),
     help="Write one JSON object; - for standard output.",
 )  # fmt: skip
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Put the figures of all rows into the documentation.",
-)
+@click.option("--write", is_flag=True, help="Put the figures of all rows into the documentation.")
 def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write: bool) -> None:
     """Measure draws, rounds and games, each with its reference in the same run.
 
@@ -87,28 +83,26 @@ def sweep(
     finished are kept, whatever happens; the same command goes on with the others.
     """
     from likewise.simulate.parallel import Processes
-    from studies.sweep.runs import run_sweep
-    from studies.sweep.spec import read_sweep, shipped_sweeps
-    from studies.sweep.tables import sweep_markdown, write_documents
+    from studies.sweep import runs, spec, tables
 
     if file == "list":
-        for name in shipped_sweeps():
-            click.echo(f"{name:<20}  {read_sweep(name).title}")
+        for name in spec.shipped_sweeps():
+            click.echo(f"{name:<20}  {spec.read_sweep(name).title}")
         return
-    spec, name = read_sweep(file), Path(file).stem
+    games, name = spec.read_sweep(file), Path(file).stem
     if write:
-        for document in spec.documents:
+        for document in games.documents:
             _check_here(Path(document.file))
-        if not spec.documents:
+        if not games.documents:
             raise click.UsageError("--write needs a [[document]] in the file, and there is none.")
     target = folder or Path("runs") / name
-    with progress_bar(sum(1 for _ in spec.runs())) as progress:
-        rows = run_sweep(spec, target, Processes(jobs), progress=progress)
+    with progress_bar(sum(1 for _ in games.runs())) as progress:
+        rows = runs.run_sweep(games, target, Processes(jobs), progress=progress)
     note(f"the rows are in {target / 'results.csv'}.")
     for kind in table:
-        click.echo(sweep_markdown(spec, rows, kind))
+        click.echo(tables.sweep_markdown(games, rows, kind))
     if write:
-        write_documents(spec, name, rows)
+        tables.write_documents(games, name, rows)
 
 
 def _check_here(page: Path) -> None:

@@ -28,7 +28,7 @@ from likewise.people import Feature, FeatureSchema, People
 from likewise.simulate import Encounter, Steady, baseline
 from likewise.simulate.rounds import Feedback
 from likewise.simulate.world import numbered, setting
-from studies.baselines.encoding import Decisions, Predecessor
+from studies.baselines.predecessors import Decisions, Predecessor
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ from likewise.panel.reports import LargestGap
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from studies.baselines.encoding import Decisions, Predecessor, exact_weights
+from studies.baselines.predecessors import Decisions, Predecessor, exact_weights
 
 # M begins as START times the unit matrix: with none, gaps that tell nothing are all it would play.
 START, SHARPNESS = 0.05, 10.0

@@ -15,7 +15,7 @@ from likewise.learner.schedules import KAPPA_SHARE
 from likewise.numerics.intervals import Interval
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.simulate.counts import NEAR_CONSTANT, Outcome, beats, frontier, more, remedies
-from studies.baselines.encoding import Predecessor
+from studies.baselines.predecessors import Predecessor
 from studies.pages import RESULTS, table, write_between_marks
 from studies.sweep.runs import Row, write_rows
 from studies.sweep.spec import IGNORING, Entry, Sweep, setting_title

@@ -57,9 +57,9 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         seed: of everything random.
         schema: the features of a frame, whose other columns are left out; proposed from the first
             rows where none is given.
-        unseen: the rule for a level that the first rows did not have, and for a missing value where
-            they had none: ``missing``, with a warning (a level counts as a missing value, and a
-            missing value as the median), or ``refuse``.
+        unseen: what to do with a level that the first rows did not have, or a missing value where
+            they had none: ``missing`` counts the level as a missing value and a missing value as
+            the median, with a warning; ``refuse`` refuses them.
         favourable: the class that is a favourable decision; needed where classes are not 0 and 1,
             and a panel or reports say who is favoured.
 
@@ -114,7 +114,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Any:
-        """Two labels; and no promise to be accurate, which the panel may not allow."""
+        """Two labels, and no promise of accuracy, which the panel may not allow."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
@@ -123,8 +123,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, and learn from rows in their order, k a round."""
         for name in ("state_", "schema_", "classes_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         return self._learn(X, y, None, None, first=True)
 
     def partial_fit(
@@ -261,22 +260,22 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
-        check_is_fitted(self, "state_")
-        people = self._preparation.people(self._rows(X, first=False))
-        chances = current_scores(self.state_, people) / ONE
+        chances = current_scores(self.state_, self._people(X)) / ONE
         columns = [1 - chances, chances]
         return np.column_stack(columns if self._favourable_place else columns[::-1])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The decisions of one draw h ~ π, a function of the seed and of the rounds seen."""
-        check_is_fitted(self, "state_")
-        people = self._preparation.people(self._rows(X, first=False))
+        people, place = self._people(X), self._favourable_place
         learner = self.state_.learner
         points = learner.hypotheses.locate(people)
         decided = learner.primal.decide(learner.hypotheses, upcoming(self.state_), points, 0)
         favourable = np.asarray(decided, dtype=np.bool_)
-        place = self._favourable_place
         return np.asarray(self.classes_[np.where(favourable, place, 1 - place)])
+
+    def _people(self, X: Any) -> People:
+        check_is_fitted(self, "state_")
+        return self._preparation.people(self._rows(X, first=False))
 
 
 def _is_named_frame(rows: Any) -> bool:
@@ -336,10 +335,8 @@ class Preparation:
         levels = tuple((f.name, v) for f in chosen if f.kind == "category" for v in f.levels)
         others = "refuse" if schema is None else "ignore"
         first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen, others)
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", errors.LikewiseWarning
-            )  # said when they are read to learn
+        with warnings.catch_warnings():  # given when the rows are read to learn
+            warnings.simplefilter("ignore", errors.LikewiseWarning)
             people = first._read(rows)
         columns = {f.name: (f, people.column(f.name)) for f in chosen}
         gaps = [

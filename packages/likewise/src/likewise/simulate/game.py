@@ -184,7 +184,7 @@ class PreparedGame:
         return compare_with_fixed(self.learner, self.hypotheses, faced)
 
     def caveats(self) -> Iterator[str]:
-        """Sentences that whoever reads the counts should know."""
+        """Sentences that readers of the counts should know."""
         rounds, delays = self.game.rounds, self.game.delays
         if caveat := self.world.caveat(rounds):
             yield caveat

@@ -44,7 +44,7 @@ Bar = float | Callable[[IntArray], FloatArray]
 """The soundness at which half of the applicants repay, or that soundness by region."""
 _BAR = 0.57
 _WORDS = 16
-# Applicants that are made at a time, of rounds that follow each other.
+# How many applicants of consecutive rounds are made at a time.
 _AT_ONCE = 512
 
 

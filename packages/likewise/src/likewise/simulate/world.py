@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Panel, Pivots
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import choice, flag, integer, real, require, text, within
+from likewise.validation import assign, choice, flag, integer, real, require, text, within
 
 Approved = npt.NDArray[np.bool_]
 _FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -90,13 +91,9 @@ class Setting:
 
 
 def setting(
-    default: Any,
-    about: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
+    default: Any, about: str, *, low: float | None = None, high: float | None = None,
     beyond: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """A field of a world that is a dataclass; numbers are checked to be in [low, high].
 
     >>> from dataclasses import dataclass
@@ -119,20 +116,19 @@ def setting(
 
 def settings_of(world: type) -> dict[str, Setting]:
     """Return the settings of a world by name: all of its parameters but the seed."""
-    declared: dict[str, Mapping[str, Any]] = {}
-    if is_dataclass(world):
-        declared = {f.name: f.metadata.get("setting", {}) for f in fields(world)}
+    listed = fields(world) if is_dataclass(world) else ()
+    declared = {f.name: f.metadata.get("setting", {}) for f in listed}
     settings = settings_of_function(world, declared)
     settings.pop("seed", None)
     return settings
 
 
 def settings_of_function(
-    function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] | None = None
+    function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 ) -> dict[str, Setting]:
     """Return the parameters of a function by name, as settings."""
     return {
-        p.name: _setting_of(p, (declared or {}).get(p.name, {}))
+        p.name: _setting_of(p, declared.get(p.name, {}))
         for p in inspect.signature(function).parameters.values()
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
@@ -153,10 +149,9 @@ def check_settings(world: Any) -> None:
 
     A rule is checked against the world's ``panel``, if it has one: it may name members only.
     """
-    seed = integer("seed", world.seed, 0, 1 << 64, "Take any such number.")
-    object.__setattr__(world, "seed", seed)
+    assign(world, seed=integer("seed", world.seed, 0, 1 << 64, "Take any such number."))
     for name, declared in settings_of(type(world)).items():
-        object.__setattr__(world, name, declared.check(getattr(world, name)))
+        assign(world, **{name: declared.check(getattr(world, name))})
     panel = getattr(world, "panel", None)
     if panel is not None:
         panel.rule.check(panel.members)
