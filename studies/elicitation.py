@@ -110,7 +110,6 @@ def f1(truth: Any, guess: Any) -> float:
 
 
 def sittings(name: str, seed: int) -> Iterator[dict[str, Any]]:
-    """A row after every sitting."""
     case, rng = CASES[name](seed), np.random.default_rng(seed)
     truth, pivots = reported(case, case.panel)
     names = [f.name for f in case.judged.schema.features if f.visible]

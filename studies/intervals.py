@@ -48,7 +48,7 @@ def of_draws(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Cove
 
 
 def of_people(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Coverage]:
-    """The share of 2,000 people touched, from some who are drawn without being put back."""
+    """The share of 2,000 people touched, from a sample without replacement."""
     touched = round(p * 2000)
     drawn = int(rng.hypergeometric(touched, 2000 - touched, n))
     return _both(drawn, n, touched / 2000)
@@ -61,7 +61,6 @@ def of_scores(rng: np.random.Generator, p: float, n: int, strength: float) -> tu
 
 
 def of_change(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, None]:
-    """The change of a rate between two groups of people."""
     before, after = (share(int(rng.binomial(n, p)), n) for _ in range(2))
     return coverage(after.minus(before), 0.0), None
 

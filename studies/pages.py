@@ -12,7 +12,6 @@ RESULTS, RESEARCH = Path("studies/results"), Path("docs/research")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
     above, *below = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
     return "\n".join([above, "|---" * len(heads) + "|", *below])
 

@@ -41,7 +41,6 @@ FLAT, PRIOR = (
 
 @cache
 def stored(name: str) -> Any:
-    """The rows of a study's JSON file."""
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
@@ -68,7 +67,6 @@ def cell(name: str, scenario: str, configuration: str) -> str:
 
 
 def reports_table() -> str:
-    """Reports by horizon, for each rule of the multiplier."""
     study = stored("multipliers.json")
     horizons = (f"T = {rounds:,}" for rounds in study["rounds"])
     head = ("rule of the multiplier", *horizons, "exponent")

@@ -122,7 +122,6 @@ class Gillen(Predecessor):
         return x, fair_choice(x @ theta + widths, guesses), guesses
 
     def chances(self, people: People) -> IntArray:
-        """The p that would be played."""
         return np.rint(self._solved(people)[1] * ONE).astype(np.int64)
 
     def play(self, people: People) -> tuple[IntArray, Decisions]:
@@ -204,7 +203,6 @@ class Linear(Steady):
     schema = SCHEMA
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Linear classifiers by ten intercepts."""
         self.class_name(name)
         return LinearByIntercepts(SCHEMA, SCHEMA.names, INTERCEPTS, flips=False)
 

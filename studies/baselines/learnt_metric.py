@@ -130,7 +130,6 @@ class LearntMetric(Predecessor):
         return to_units(self.alpha - self.kappa_share * self.eps)
 
     def chances(self, people: People) -> IntArray:
-        """The fair choice for these people in the next round, by what is known now."""
         return self._fair(people, self.number + 1)
 
     def _fair(self, people: People, number: int) -> IntArray:
@@ -148,7 +147,6 @@ class LearntMetric(Predecessor):
         return np.sqrt(np.maximum(0.0, self._squared(self._differences(people))))
 
     def _differences(self, people: People) -> FloatArray:
-        """All v."""
         features = features_of(people.schema, people.x, self._names)
         return features[:, None] - features
 
@@ -157,7 +155,6 @@ class LearntMetric(Predecessor):
         return squares
 
     def play(self, people: People) -> tuple[IntArray, Decisions]:
-        """The fair choice, and everybody's own draw of it."""
         scores = self._fair(people, self.number)
         uniforms = Stream(self.seed, Purpose.DECIDE, self.number).uniforms(0, len(people), 1)[:, 0]
         self._apart = self._differences(people)

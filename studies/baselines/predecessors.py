@@ -67,7 +67,6 @@ class Predecessor(Algorithm):
 
     @property
     def horizon(self) -> int:
-        """T, which its constants need."""
         if self.rounds is None:
             rule = f"must be given for {self.name}"
             raise ParameterError("rounds", rule, None, "Its constants need T.")
@@ -83,7 +82,6 @@ class Predecessor(Algorithm):
             within(name, getattr(self, name), 0, 1, "It is a share.")
 
     def begin(self) -> None:
-        """Nothing has been charged yet."""
         self.costs = self.hypotheses.no_costs()
         self.number = 0
         self.points: Points = np.zeros(0)
@@ -91,11 +89,9 @@ class Predecessor(Algorithm):
         self.scores: IntArray = np.zeros(0, dtype=np.int64)
 
     def fresh(self) -> Self:
-        """The same settings, before the first round."""
         return replace(self)
 
     def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
-        """None, whatever the horizon."""
         return 0.0
 
     def settings(self) -> dict[str, Any]:
@@ -109,7 +105,6 @@ class Predecessor(Algorithm):
         """Scores and decisions of the round ``number``, from what was heard so far."""
 
     def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
-        """Decide, and remember who came."""
         self.number += 1
         self.points = self.hypotheses.locate(people)
         self.places = {name: place for place, name in enumerate(people.ids)}
@@ -130,7 +125,6 @@ class Predecessor(Algorithm):
         self.charge(self.places[event.person], (1 - 2 * int(event.label)) * ONE // self.k)
 
     def pairs_of(self, event: Audited) -> list[tuple[int, int]]:
-        """The places of those who were reported."""
         return [(self.places[over], self.places[under]) for over, under in event.pairs]
 
     def charge_pairs(self, pairs: Sequence[tuple[int, int]], price: int) -> None:
@@ -199,7 +193,6 @@ class EncodedPredecessor(Predecessor):
         return deployment
 
     def hear(self, event: Feedback) -> None:
-        """Charge a report as its copies, and a label."""
         if isinstance(event, Audited):
             for pair in event.pairs:
                 for y, place in enumerate(self.places[person] for person in pair):
@@ -233,7 +226,6 @@ class WeightedPredecessor(EncodedPredecessor):
         return scores_of(weights), approved
 
     def chances(self, people: People) -> IntArray:
-        """Exactly."""
         return scores_of(self.weigh().approval(self.hypotheses.locate(people)))
 
 
@@ -257,7 +249,6 @@ class PerturbedPredecessor(EncodedPredecessor):
 
     @property
     def calls(self) -> int:
-        """Hypotheses that were asked for."""
         return self._calls
 
     @property

@@ -150,7 +150,6 @@ class PlainList(PlainRound):
         self.costs: FloatArray = np.zeros(len(columns))
 
     def deploy(self, x: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Weights of those that approve each person."""
         return self.decide((x[:, self.columns] >= self.levels).astype(np.float64))
 
     def decide(self, predictions: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:

@@ -59,7 +59,7 @@ def row_of(name: str, judged: Judged) -> dict[str, Any]:
 
 
 def _repeats(said: Sequence[Judgement]) -> dict[str, Any]:
-    """Of two judgements of a subject by the same person, how many are the same."""
+    """How often two judgements of a subject by the same person agree."""
     again: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for judgement in said:
         again[judgement.respondent, judgement.subject].append(judgement.value)
@@ -76,7 +76,7 @@ def _alpha(said: Sequence[Judgement]) -> float | None:
 
 
 def _predicted(judged: Judged) -> dict[str, Any]:
-    """The shares of judgements predicted, and the log loss, on subjects of people not seen."""
+    """The shares of judgements predicted, and the log loss, on subjects of unseen people."""
     said = [j for j in judged.judgements if j.subject in judged.inputs]
     names = ("base", "nearest", "model", "base_loss", "model_loss")
     if not said:

@@ -1,7 +1,7 @@
 """Every stored set of judgements by real people, each in its authors' layout, as yes or no.
 
-A subject is a person or two people, with inputs that describe them; a judgement is what somebody
-said of a subject, perhaps again in a later sitting. The files lie in the folder that
+A subject is one person or two, described by inputs; a judgement is what somebody said of a subject,
+perhaps again in a later sitting. The files lie in the folder that
 ``LIKEWISE_PANELS`` names, a clone of each repository beside the others. None of them is part of
 this project, and nothing of theirs is kept but counts.
 """
@@ -18,7 +18,7 @@ from studies.people import worlds
 from studies.people.worlds import panel_file, read_columns
 
 PAIRS = 2000
-"""So many pairs of people are drawn where single people were rated."""
+"""How many pairs of people are drawn where single people were rated."""
 ALIKE = 0.25
 """Ratings within [0, 1] that are no farther apart call two people alike."""
 MOST_LEVELS = 12

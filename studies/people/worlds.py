@@ -94,11 +94,9 @@ class Rated(Steady):
         return Panel(auditors, self.rule)
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k different people."""
         return self.drawn(t, *self.everybody)
 
     def drawn(self, t: int, people: People, labels: IntArray) -> Encounter:
-        """Draw k different people of some."""
         positions = draw_round(self.seed, t, len(people), self.k)
         return encounter_of(t, people, labels, positions, self.panel)
 
@@ -244,7 +242,6 @@ class CompasFitted(_Compas):
     summary = "all defendants as they arrived, before 20 fitted respondents; needs their files"
 
     def caveat(self, rounds: int) -> str | None:
-        """Say that respondents are fitted, and when the file begins again."""
         most = len(self.defendants.ids) // self.k
         again = f", and after {most:,} rounds the file begins again" if rounds > most else ""
         return (
@@ -253,7 +250,6 @@ class CompasFitted(_Compas):
 
     @cached_property
     def everybody(self) -> tuple[People, IntArray]:
-        """All defendants, with the ratings that the models predict."""
         positions, ratings = self.judged
         predicted = fitted(self.defendants.x[positions], ratings, self.defendants.x)
         x = np.concatenate([self.defendants.x, predicted], axis=1)
@@ -348,7 +344,6 @@ class PhdAdmissions(Rated):
         return pool_of_cuts(self.schema, self.everybody[0].x, columns, 25)
 
     def encounter(self, t: int) -> Encounter:
-        """Draw k different people of the year."""
         return self.drawn(t, *self.years[int(t > self.turn)])
 
 
@@ -430,7 +425,6 @@ class RecidivismFitted(Rated):
 
     @cached_property
     def everybody(self) -> tuple[People, IntArray]:
-        """All defendants with their labels, and with the ratings that the models predict."""
         rows = self._defendants
         shown = np.array([[float(row[name]) for name in DEFENDANT] for row in rows])
         safety = np.array([10 - float(row["compas_decile_score"]) for row in rows])
@@ -457,6 +451,5 @@ class RecidivismFitted(Rated):
         return np.array([1 - int(value) for value in charged.values()], dtype=np.int64)
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Cuts on safety, age and earlier convictions."""
         self.class_name(name)
         return pool_of_cuts(self.schema, self.everybody[0].x, ("safety", "age", "spotless"))

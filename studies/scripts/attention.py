@@ -150,7 +150,6 @@ def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def as_tables(report: Mapping[str, Any]) -> str:
-    """The tables of what was measured, as the page has them."""
     found, played = report["intervals"], report["careless"]
     names = ("everything", "possible", "possible, in turn", "model", "model, in turn")
     hours = ((row["world"], *(f"{row[name]:,.0f}" for name in names)) for row in report["hours"])

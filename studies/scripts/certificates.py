@@ -128,8 +128,8 @@ def unseen_fails(seed: int) -> bool:
 def all_draws_fail(games: int) -> tuple[int, int]:
     """In how many games, all at once, are there ever more errors than the limit allows for?
 
-    Four of one kind come with one label: draws err together, as much as they can. Counted are
-    errors of all rounds, and of any interval between two looks.
+    Four of one kind come with one label, so that draws err together as much as they can. Errors are
+    counted over all rounds, and over every interval between two looks.
     """
     learner = draws_learner(0)
     rng, eta, x = np.random.default_rng(0), charged_eta(learner), learner.x
@@ -323,7 +323,6 @@ class Erring:
     def judge(
         self, units: IntArray, exceeded: BoolArray, sensitivity: int
     ) -> tuple[int, int] | None:
-        """The pair that it reports."""
         gaps, slips = units[:, None] - units, self.rng.random() < self.share
         if exceeded.any():
             # one wrong report in ten is one for every nine that are right
@@ -389,7 +388,6 @@ def failures(covered: Mapping[str, int]) -> str:
 
 
 def as_tables(stored: Mapping[str, Any]) -> str:
-    """The stored rows as the page shows them."""
     one = stored["one-sided"]
     parts = []
     for n in range(8):

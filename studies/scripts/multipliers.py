@@ -62,7 +62,6 @@ DUALS: Mapping[str, Dual | None] = {
 
 
 def measured(horizons: Sequence[int]) -> dict[str, Any]:
-    """Every dual player's reports and their growth."""
     report = {}
     for name, dual in DUALS.items():
         learner = learner_with(dual, max(horizons))

@@ -75,7 +75,7 @@ def in_turn(rounds: Sequence[Shown], *, features: bool = True) -> Counter[str]:
 
 
 def fewest(rounds: Sequence[Shown], fair: float = FAIR) -> float:
-    """The fewest members a round of anybody who knows all votes and is that fair, in the mean."""
+    """The mean number of members a round that somebody as fair, who knew all votes, would ask."""
     kinds = Counter(_settling(shown) for shown in rounds)
     chosen = [(kind, group) for kind, groups in enumerate(kinds) for group in groups]
     sizes = np.array([len(group) for _, group in chosen], dtype=np.float64)

@@ -77,7 +77,6 @@ def refuse_early(sweep: Sweep) -> None:
 
 
 def _check_entry(entry: Entry, world: World) -> None:
-    """Refuse a learner that cannot play there."""
     if entry.price is not None:
         if not isinstance(world, Steady):
             raise ParameterError(
@@ -120,12 +119,10 @@ class _Stage:
 
     @cached_property
     def faced(self) -> list[Faced]:
-        """All rounds of a steady world."""
         world = cast(Recorded, self.world)
         return faced_rounds(map(world.encounter, self._rounds), self.hypotheses)
 
     def best(self, rounds: int, slack: float) -> float:
-        """The error of the best fixed policy by then."""
         if (rounds, slack) not in self._errors:
             policy = hindsight.best_fair_policy(self.hypotheses, self.faced[:rounds], slack)
             self._errors[rounds, slack] = policy.error
@@ -136,7 +133,7 @@ class _Stage:
 def _shared_stage(
     world: str, settings: str, hypotheses: str | None, seed: int, rounds: int
 ) -> _Stage:
-    """The same for all games that differ in the learner and in the rules alone."""
+    """The stage of all games that differ in nothing but the learner and the rules."""
     chosen = json.loads(settings)
     return _Stage(Game(world, "auto", rounds, seed, hypotheses=hypotheses, world_settings=chosen))
 
@@ -249,7 +246,7 @@ def _value(name: str, cell: str) -> Any:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write a file anew; whatever happens meanwhile, either the old or the new one is there."""
+    """Replace a file in one step: after an interruption the old one is still there."""
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -47,7 +47,6 @@ def setting_title(name: str, value: Any) -> str:
 
 
 def learner_title(learner: str, settings: Mapping[str, Any]) -> str:
-    """A learner with its settings."""
     return ", ".join([learner, *(setting_title(*pair) for pair in settings.items())])
 
 
@@ -157,7 +156,7 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """A name for it, made of all that its results depend on."""
+        """A name made of everything that its results depend on."""
         key = [
             ALGORITHM, *self.entry.key, self.seed, self.horizons, self.evaluation_draws,
             self.comparators,
@@ -202,7 +201,6 @@ class Sweep:
             yield from by_seed
 
     def runs_of(self, entry: Entry) -> list[Run]:
-        """Its games, one for each seed."""
         rules = (self.horizons, self.evaluation_draws, self.comparators)
         return [Run(entry, seed, *rules) for seed in self.seeds]
 
@@ -214,7 +212,7 @@ LearnerFields = tuple[str, dict[str, Any], list[str] | None]
 def _entries(
     scenarios: Mapping[str, Game], learners: Sequence[LearnerFields], prices: Sequence[float]
 ) -> Iterator[Entry]:
-    """Every learner in every scenario that it is not kept from, and a policy for every price."""
+    """Every learner in every scenario that it may play in, and a policy for every price."""
     all_different("learners", [title for title, _, _ in learners])
     for name in (name for _, _, only in learners for name in only or ()):
         if name not in scenarios:

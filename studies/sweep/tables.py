@@ -72,7 +72,6 @@ def points_of(sweep: Sweep, rows: Sequence[Row]) -> list[Point]:
 
 
 def by_scenario(points: Sequence[Point]) -> dict[str, list[Point]]:
-    """The points of every scenario, in order, by its title."""
     grouped: dict[str, list[Point]] = {}
     for point in points:
         grouped.setdefault(point.scenario, []).append(point)
@@ -112,7 +111,6 @@ class Fixed:
     faced_by: str | None
 
     def rates(self, kappas: Sequence[str]) -> tuple[str, str, str]:
-        """The three as tables have them."""
         middle = (self.at_alpha_less_kappa.get(word) for word in kappas)
         words = _listed(["–" if rate is None else f"{rate:.3f}" for rate in middle])
         return f"{self.at_alpha_less_eps:.3f}", words, f"{self.at_alpha:.3f}"
@@ -128,7 +126,6 @@ def kappas_of(points: Sequence[Point]) -> tuple[str, ...]:
 
 
 def kappas_listed(kappas: Sequence[str]) -> str:
-    """All of them in one phrase."""
     return _listed([kappas[0], *(word.removeprefix("kappa = ") for word in kappas[1:])])
 
 
@@ -315,7 +312,6 @@ def _rates(point: Point) -> list[str]:
 
 
 def _exponent(fit: Interval) -> str:
-    """An exponent with its interval."""
     if math.isnan(fit.value):
         return "–"
     if math.isnan(fit.low):

@@ -260,7 +260,8 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
-        chances = current_scores(self.state_, self._people(X)) / ONE
+        people = self._people(X)
+        chances = current_scores(self.state_, people) / ONE
         columns = [1 - chances, chances]
         return np.column_stack(columns if self._favourable_place else columns[::-1])
 
