@@ -80,7 +80,7 @@ def judgements(
     """Every member's responses, as their distances say; of a tie between two nobody can say."""
     places = {name: place for place, name in enumerate(case.judged.ids)}
     distances = np.round(case.panel.distances(case.judged) / ONE, 5)  # 0.2 is 0.2
-    said = []
+    responses = []
     for member, d in zip(case.panel.members, distances, strict=True):
         for person, other, *third in asked:
             near = d[places[person], places[other]]
@@ -88,11 +88,11 @@ def judgements(
                 step = int(np.digitize(near, LIMITS)) + int(
                     (rng.random() < case.slips) * rng.choice((-1, 1))
                 )
-                said.append(Judgement(member, person, other, RESPONSES[min(2, max(0, step))]))
+                responses.append(Judgement(member, person, other, RESPONSES[min(2, max(0, step))]))
             elif near != (far := d[places[person], places[third[0]]]):
                 closer = other if (near < far) != (rng.random() < case.slips) else third[0]
-                said.append(Judgement(member, person, other, closer, third[0]))
-    return said
+                responses.append(Judgement(member, person, other, closer, third[0]))
+    return responses
 
 
 def reported(case: Case, panel: Panel) -> Any:
@@ -115,11 +115,11 @@ def sittings(name: str, seed: int) -> Iterator[dict[str, Any]]:
     names = [f.name for f in case.judged.schema.features if f.visible]
     even = WeightedL1({name: 1 / len(names) for name in names})
     alike = reported(case, Panel([MetricAuditor("even", even)], "any"))[0]
-    said: list[Judgement] = []
+    responses: list[Judgement] = []
     fitted: Elicited | None = None
     for number in (1, 2):
-        said += judgements(case, questions(case.judged, SITTING, fitted, seed), rng)
-        fitted = elicit(case.judged, said, case.panel.rule, seed)
+        responses += judgements(case, questions(case.judged, SITTING, fitted, seed), rng)
+        fitted = elicit(case.judged, responses, case.panel.rule, seed)
         guess, fitted_pivots = reported(case, fitted.panel)
         off = np.abs(pivots - fitted_pivots)[fitted_pivots < 1]
         yield {

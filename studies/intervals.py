@@ -86,11 +86,11 @@ def of_audits(p: float, band: bool, k: int = 2000) -> Trial:
     total = truth.pairs
 
     def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        found = _audited(scores, alpha, int(rng.integers(1 << 40)), k - 1, alphas)
+        audited = _audited(scores, alpha, int(rng.integers(1 << 40)), k - 1, alphas)
         if not band:
-            drawn = round(found.share.value * found.looked_at)
-            return _both(drawn, found.looked_at, truth.share.value)
-        points = zip(found.curve, truth.curve, strict=True)
+            drawn = round(audited.share.value * audited.looked_at)
+            return _both(drawn, audited.looked_at, truth.share.value)
+        points = zip(audited.curve, truth.curve, strict=True)
         whole = [coverage(a.pairs.times(1 / total), b.pairs.value / total) for a, b in points]
         return (all(inside for inside, _ in whole), max(width for _, width in whole)), None
 

@@ -61,8 +61,8 @@ class Ellipsoid:
         return type(self)(centre, shape * (n * n / (n * n - 1.0)))
 
 
-def _dot(one: FloatArray, other: FloatArray) -> float:
-    return math.fsum((one * other).tolist())
+def _dot(left: FloatArray, right: FloatArray) -> float:
+    return math.fsum((left * right).tolist())
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:

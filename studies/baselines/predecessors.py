@@ -168,8 +168,8 @@ class Copies:
 
     def report(self, y: int, approved: bool, weight: int) -> int:
         """The cost of one of a reported pair: copies of label 0 of the favoured, else of 1."""
-        known = approved or not self.one_sided
-        return self.count * (self.label(y, weight) if known else self.rejected(weight))
+        heard = approved or not self.one_sided
+        return self.count * (self.label(y, weight) if heard else self.rejected(weight))
 
 
 @dataclass(eq=False)

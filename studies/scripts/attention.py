@@ -61,9 +61,9 @@ def interval_game(seed: int, rounds: int) -> dict[str, float]:
     learner: Any = prepared.learner
     watched = Watched(replace(learner, attention=HASTY))
     play(prepared.world, watched, rounds, progress=watched.see)
-    found = unseen_reports(watched.state)
-    return {"missed": not watched.held, "unseen": watched.unseen, "estimate": found.estimate,
-            "width": found.high - found.low}  # fmt: skip
+    interval = unseen_reports(watched.state)
+    return {"missed": not watched.held, "unseen": watched.unseen, "estimate": interval.estimate,
+            "width": interval.high - interval.low}  # fmt: skip
 
 
 def intervals(games: int, rounds: int = 80) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def as_tables(report: Mapping[str, Any]) -> str:
-    found, played = report["intervals"], report["careless"]
+    unseen, played = report["intervals"], report["careless"]
     names = ("everything", "possible", "possible, in turn", "model", "model, in turn")
     hours = ((row["world"], *(f"{row[name]:,.0f}" for name in names)) for row in report["hours"])
     panels = (
@@ -163,9 +163,9 @@ def as_tables(report: Mapping[str, Any]) -> str:
         for name, row in report["repeats"].items()
     )
     return "\n\n".join([
-        f"95 % intervals for unseen reports, {found['games']} games of {found['rounds']} rounds: "
-        f"{found['missed']} missed at any time; unseen {found['unseen']:.1f}, estimated "
-        f"{found['estimate']:.1f}, width of the interval {found['width']:.0f}, in the mean.",
+        f"95 % intervals for unseen reports, {unseen['games']} games of {unseen['rounds']} rounds: "
+        f"{unseen['missed']} missed at any time; unseen {unseen['unseen']:.1f}, estimated "
+        f"{unseen['estimate']:.1f}, width of the interval {unseen['width']:.0f}, in the mean.",
         table(("minutes of a member in 1,000 rounds", *names), hours),
         f"T = {played['rounds']:,}, means of {played['seeds']} seeds.",
         table(("panel", "asked", "error", "violations", "reports", "rounds looked at"), panels),

@@ -388,7 +388,7 @@ def failures(covered: Mapping[str, int]) -> str:
 
 
 def as_tables(stored: Mapping[str, Any]) -> str:
-    one = stored["one-sided"]
+    games = stored["one-sided"]
     parts = []
     for n in range(8):
         rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in stored["drift"]]
@@ -405,10 +405,10 @@ def as_tables(stored: Mapping[str, Any]) -> str:
         failures(stored["coverage"]),
         table(("drift, parts", "certificate", "regret", "of trivial"), parts),
         table(("panel", "error", *counts), panels),
-        f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in one):,.0f} in "
-        f"{len(one)} games, regret {_mean(one, 'regret'):,.0f} in the mean, any learner "
-        f"{one[0]['trivial']:,}; below half of any learner's in all of them from T = "
-        f"{max(row['below half from'] for row in one):,} on.",
+        f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in games):,.0f} in "
+        f"{len(games)} games, regret {_mean(games, 'regret'):,.0f} in the mean, any learner "
+        f"{games[0]['trivial']:,}; below half of any learner's in all of them from T = "
+        f"{max(row['below half from'] for row in games):,} on.",
     ])  # fmt: skip
 
 

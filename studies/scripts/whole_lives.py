@@ -91,10 +91,10 @@ class Docket:
 
     def __init__(self, server: Server) -> None:
         self.port, self.end, self.tokens = server.port, "", dict[str, str]()
-        found = re.search(rb"lw_operator_[A-Za-z0-9_-]{43}", server.output())
-        if found is None:
+        printed = re.search(rb"lw_operator_[A-Za-z0-9_-]{43}", server.output())
+        if printed is None:
             raise RuntimeError("no token was printed")
-        self.operator = found[0].decode()
+        self.operator = printed[0].decode()
         self.begun: set[str] = set()
 
     async def furnish(self) -> None:
