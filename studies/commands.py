@@ -1,13 +1,12 @@
 """The group of the studies' commands."""
 
-import json
 from pathlib import Path
 
 import click
 
 from likewise.cli.main import CONTEXT, Group, is_pipe, note, progress_bar, write_text
 from likewise.cli.options import JOBS, OutputFile
-from studies.pages import RESEARCH, RESULTS, as_json, keep, write_between_marks
+from studies.pages import RESEARCH, RESULTS, as_json, keep, stored, write_between_marks
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
@@ -53,7 +52,7 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         click.echo(markdown(report))
     if write:
         keep(report, FIGURES, PAGE, "benchmark", markdown(report))
-        write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
+        write_between_marks(PAGE, "gpu", markdown(stored(GPU_FIGURES)))
 
 
 TABLES = ("points", "summary", "frontier", "rates", "calls")

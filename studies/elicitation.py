@@ -3,7 +3,6 @@
 python -m studies.elicitation      # writes its rows and its table
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
 from likewise.simulate.world import MissingDataError
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import RESEARCH, RESULTS, keep, stored, table
 from studies.people.worlds import CompasJudged, PhdAdmissions
 
 ALPHA, SITTING = 0.2, 25
@@ -178,14 +177,13 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, and store rows and table; of people whose files are not here, the rows stay."""
-    stored = json.loads(ROWS.read_text())
     rows = []
     for case in CASES:
         try:
             rows += [row for seed in range(1, 11) for row in sittings(case, seed)]
         except MissingDataError as error:
             print(f"{case} is skipped: {error}")
-            rows += [row for row in stored if row["case"] == case]
+            rows += [row for row in stored(ROWS) if row["case"] == case]
     keep(rows, ROWS, PAGE, "elicitation", markdown(rows))
 
 

@@ -20,9 +20,14 @@ def as_json(rows: Any) -> str:
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
-def keep(rows: Any, stored: Path, page: Path, mark: str, text: str) -> None:
+def stored(path: Path) -> Any:
+    """The rows of a study's JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def keep(rows: Any, path: Path, page: Path, mark: str, text: str) -> None:
     """Store rows, and put the table that is made of them into its page."""
-    stored.write_text(as_json(rows), encoding="utf-8")
+    path.write_text(as_json(rows), encoding="utf-8")
     write_between_marks(page, mark, text)
 
 

@@ -5,7 +5,6 @@
 ``docs/research/results.md`` says what the columns are.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -18,7 +17,7 @@ from likewise.learner.attention import SCALE, VARIANCE
 from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import RESEARCH, RESULTS, keep, stored, table
 from studies.people.judgements import SETS, Judged, Judgement
 from studies.sweep.runs import Row, read_rows
 
@@ -185,6 +184,6 @@ def _games(worlds: Collection[str], results: Path) -> Iterator[Sequence[str]]:
 
 def write(rows: Sequence[dict[str, Any]]) -> None:
     """Store the rows, in place of earlier ones of the same sets, and show all."""
-    stored = {row["set"]: row for row in (*json.loads(ROWS.read_text(encoding="utf-8")), *rows)}
-    ordered = [stored[name] for name in SETS if name in stored]
+    by_set = {row["set"]: row for row in (*stored(ROWS), *rows)}
+    ordered = [by_set[name] for name in SETS if name in by_set]
     keep(ordered, ROWS, PAGE, "judgements", markdown(ordered))

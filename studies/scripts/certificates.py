@@ -8,7 +8,6 @@ plays some of them by the program's fold. ``drift``, ``one-sided``, ``erring`` a
 with ten seeds.
 """
 
-import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -19,22 +18,29 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from likewise import Learner, Pool
-from likewise.hypotheses import Segments
-from likewise.learner import Deployment, SelfTuned, State, apply, certificate, deploy
+from likewise import (
+    Feature,
+    FeatureSchema,
+    Learner,
+    Pool,
+    Segments,
+    SelfTuned,
+    State,
+    apply,
+    deploy,
+)
+from likewise.learner import Deployment, certificate, fold
 from likewise.learner.attention import BoolArray, PanelModel
 from likewise.learner.bounds import charged_eta
 from likewise.learner.certificate import overlooked_reports, score_deviation, unseen_reports
 from likewise.learner.costs import Additive
 from likewise.learner.events import Audited, Closed
 from likewise.learner.evidence import GAMMAS, Evidence
-from likewise.learner.fold import label
 from likewise.learner.state import Looks, OpenRound, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import exceeding_pairs
-from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import RESEARCH, RESULTS, keep, stored, table
 
 ROWS, PAGE = RESULTS / "certificates.json", RESEARCH / "theory.md"
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
@@ -48,7 +54,7 @@ def heard(
     """The state after a round's feedback, and the round as evidence."""
     name = deployment.round
     state = apply(state, Audited(name, "report" if pairs else "quiet", pairs))
-    state = label(state, name, labels)
+    state = fold.label(state, name, labels)
     return apply(state, Closed(name)), state.open[name]
 
 
@@ -387,22 +393,22 @@ def failures(covered: Mapping[str, int]) -> str:
     return table(("certificate", "games", "failed", "beside it"), rows)
 
 
-def as_tables(stored: Mapping[str, Any]) -> str:
-    games = stored["one-sided"]
+def as_tables(figures: Mapping[str, Any]) -> str:
+    games = figures["one-sided"]
     parts = []
     for n in range(8):
-        rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in stored["drift"]]
+        rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in figures["drift"]]
         largest = max(row["certificate"] / row["trivial"] for row in rows)
         means = (f"{_mean(rows, name):,.0f}" for name in ("certificate", "regret"))
         parts.append((str(n + 1), *means, f"{largest:.1%}"))
     counts = ("violations", "reports", "wrong", "overlooked", "certificate", "robust", "regret")
     panels = (
-        (panel, f"{_mean(stored[panel], 'error'):.3f}",
-         *(f"{_mean(stored[panel], name):,.0f}" for name in counts))
+        (panel, f"{_mean(figures[panel], 'error'):.3f}",
+         *(f"{_mean(figures[panel], name):,.0f}" for name in counts))
         for panel in ("perfect", "erring")
     )  # fmt: skip
     return "\n\n".join([
-        failures(stored["coverage"]),
+        failures(figures["coverage"]),
         table(("drift, parts", "certificate", "regret", "of trivial"), parts),
         table(("panel", "error", *counts), panels),
         f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in games):,.0f} in "
@@ -436,7 +442,7 @@ BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 if __name__ == "__main__":
-    rows, what = json.loads(ROWS.read_text()), sys.argv[1]
+    rows, what = stored(ROWS), sys.argv[1]
     if what == "coverage":
         rows[what] = coverage(1000)
     else:

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise import Learner, Pool
-from likewise.learner import SelfTuned, State, deploy, learn
+from likewise import Learner, Pool, SelfTuned, State, deploy, learn
 from likewise.learner.bounds import theorem_e_geometric
 from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
 from studies.pages import RESEARCH, RESULTS, keep, table

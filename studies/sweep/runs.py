@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast, get_type_hints
 
 import numpy as np
-from scipy import sparse
 
 from likewise import Learner
 from likewise.errors import LikewiseError, ParameterError
@@ -325,6 +324,8 @@ def _best_policy(
     form: programs.Form, rounds: Sequence[programs.Constraints], price: float
 ) -> FloatArray:
     """Solve the program by cutting planes: the most violated pair of every round is added."""
+    from scipy import sparse
+
     left, right, bounds = (
         np.concatenate([getattr(pairs, name) for pairs in rounds])
         for name in ("left", "right", "bounds")
@@ -335,11 +336,12 @@ def _best_policy(
         [form.objective(np.sum([p.costs for p in rounds], axis=0)), np.full(width, price)]
     )
     order, total = form.order(), form.total()
-    rows = _with_excess(order, np.empty(0, dtype=np.int64), width)
+    no_round = np.empty(0, dtype=np.int64)
+    rows = _with_excess(order, no_round, width)
     limits = np.zeros(order.shape[0])
     added = np.zeros((2, len(bounds)), dtype=np.bool_)
     if total is not None:
-        total = _with_excess(total, np.empty(0, dtype=np.int64), width)
+        total = _with_excess(total, no_round, width)
     while True:
         solution = np.asarray(programs.solve_program(costs, rows, limits, total, form.upper).x)
         policy = form.settle(solution[: form.variables])
@@ -363,6 +365,8 @@ def _best_policy(
 
 def _with_excess(rows: programs.Rows, round_: IntArray, width: int) -> programs.Rows:
     """The rows with columns for e: −1 in the round of each row, where rows have one."""
+    from scipy import sparse
+
     entries = (np.full(len(round_), -1.0), (np.arange(len(round_)), round_))
     excess = sparse.csr_array(entries, shape=(rows.shape[0], width))
     return sparse.hstack([rows, excess], format="csr")

@@ -18,7 +18,6 @@ from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
 from likewise.registry import WORLDS
 from likewise.simulate import counts
-from likewise.simulate.counts import Summary
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Moment, Transcript, play
@@ -50,7 +49,7 @@ class Shown:
     name: str
     learner: Learner
     transcript: Transcript
-    summary: Summary
+    summary: counts.Summary
     near_constant: str | None
 
     @property

@@ -12,12 +12,11 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.registry import SELECTIONS, WORLDS
 
 if TYPE_CHECKING:
-    from likewise.hypotheses.base import HypothesisClass
-    from likewise.learner.settings import Learner
-    from likewise.panel.reports import Selection
-    from likewise.simulate.hindsight import Comparators
-    from likewise.simulate.rounds import Algorithm, Delays, Moment, Transcript
-    from likewise.simulate.world import World
+    from likewise.hypotheses import HypothesisClass
+    from likewise.learner import Learner
+    from likewise.panel import Selection
+    from likewise.simulate import Comparators, Delays, Moment, Transcript, World
+    from likewise.simulate.rounds import Algorithm
 
 
 # What makes a game needs numpy, and is imported where it is made: the options of the command line

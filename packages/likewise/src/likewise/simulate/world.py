@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -124,11 +123,11 @@ def settings_of(world: type) -> dict[str, Setting]:
 
 
 def settings_of_function(
-    function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Setting]:
     """Return the parameters of a function by name, as settings."""
     return {
-        p.name: _setting_of(p, declared.get(p.name, {}))
+        p.name: _setting_of(p, (declared or {}).get(p.name, {}))
         for p in inspect.signature(function).parameters.values()
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
