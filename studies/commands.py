@@ -1,15 +1,12 @@
 """The group of the studies' commands."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 
 import click
 
 from likewise.cli.main import CONTEXT, Group, is_pipe, note, progress_bar, write_text
 from likewise.cli.options import JOBS, OutputFile
-from studies.pages import as_json, keep, write_between_marks
+from studies.pages import RESEARCH, RESULTS, as_json, keep, stored, write_between_marks
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
@@ -17,10 +14,10 @@ def main() -> None:
     """Studies of learners: many games side by side, their tables, and what everything costs."""
 
 
-PAGE = Path("docs/research/performance.md")
-FIGURES = Path("studies/results/performance.json")
+PAGE = RESEARCH / "performance.md"
+FIGURES = RESULTS / "performance.json"
 # Written by `benchmark gpu --json`, on a machine that has a GPU.
-GPU_FIGURES = Path("studies/results/performance-gpu.json")
+GPU_FIGURES = RESULTS / "performance-gpu.json"
 
 
 @main.command(short_help="Measure the speed of this machine (minutes).")
@@ -30,11 +27,7 @@ GPU_FIGURES = Path("studies/results/performance-gpu.json")
     "--json", "json_path", metavar="FILE", type=OutputFile("-"),
     help="Write one JSON object; - for standard output.",
 )  # fmt: skip
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Put the figures of all rows into the documentation.",
-)
+@click.option("--write", is_flag=True, help="Put the figures of all rows into the documentation.")
 def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write: bool) -> None:
     """Measure draws, rounds and games, each with its reference in the same run.
 
@@ -59,7 +52,7 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         click.echo(markdown(report))
     if write:
         keep(report, FIGURES, PAGE, "benchmark", markdown(report))
-        write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
+        write_between_marks(PAGE, "gpu", markdown(stored(GPU_FIGURES)))
 
 
 TABLES = ("points", "summary", "frontier", "rates", "calls")
@@ -89,28 +82,26 @@ def sweep(
     finished are kept, whatever happens; the same command goes on with the others.
     """
     from likewise.simulate.parallel import Processes
-    from studies.sweep.runs import run_sweep
-    from studies.sweep.spec import read_sweep, shipped_sweeps
-    from studies.sweep.tables import sweep_markdown, write_documents
+    from studies.sweep import runs, spec, tables
 
     if file == "list":
-        for name in shipped_sweeps():
-            click.echo(f"{name:<20}  {read_sweep(name).title}")
+        for name in spec.shipped_sweeps():
+            click.echo(f"{name:<20}  {spec.read_sweep(name).title}")
         return
-    spec, name = read_sweep(file), Path(file).stem
+    games, name = spec.read_sweep(file), Path(file).stem
     if write:
-        for document in spec.documents:
+        for document in games.documents:
             _check_here(Path(document.file))
-        if not spec.documents:
+        if not games.documents:
             raise click.UsageError("--write needs a [[document]] in the file, and there is none.")
     target = folder or Path("runs") / name
-    with progress_bar(sum(1 for _ in spec.runs())) as progress:
-        rows = run_sweep(spec, target, Processes(jobs), progress=progress)
+    with progress_bar(sum(1 for _ in games.runs())) as progress:
+        rows = runs.run_sweep(games, target, Processes(jobs), progress=progress)
     note(f"the rows are in {target / 'results.csv'}.")
     for kind in table:
-        click.echo(sweep_markdown(spec, rows, kind))
+        click.echo(tables.sweep_markdown(games, rows, kind))
     if write:
-        write_documents(spec, name, rows)
+        tables.write_documents(games, name, rows)
 
 
 def _check_here(page: Path) -> None:

@@ -3,13 +3,9 @@
 python -m studies.elicitation      # writes its rows and its table
 """
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +18,12 @@ from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
 from likewise.simulate.world import MissingDataError
-from studies.pages import keep, table
-from studies.people.compas import CompasJudged
-from studies.people.phd import PhdAdmissions
+from studies.pages import RESEARCH, RESULTS, keep, stored, table
+from studies.people.worlds import CompasJudged, PhdAdmissions
 
 ALPHA, SITTING = 0.2, 25
 TEXTS = ("case", "needed")
-ROWS, PAGE = Path("studies/results/elicitation.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "elicitation.json", RESEARCH / "results.md"
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +79,7 @@ def judgements(
     """Every member's responses, as their distances say; of a tie between two nobody can say."""
     places = {name: place for place, name in enumerate(case.judged.ids)}
     distances = np.round(case.panel.distances(case.judged) / ONE, 5)  # 0.2 is 0.2
-    said = []
+    responses = []
     for member, d in zip(case.panel.members, distances, strict=True):
         for person, other, *third in asked:
             near = d[places[person], places[other]]
@@ -92,11 +87,11 @@ def judgements(
                 step = int(np.digitize(near, LIMITS)) + int(
                     (rng.random() < case.slips) * rng.choice((-1, 1))
                 )
-                said.append(Judgement(member, person, other, RESPONSES[min(2, max(0, step))]))
+                responses.append(Judgement(member, person, other, RESPONSES[min(2, max(0, step))]))
             elif near != (far := d[places[person], places[third[0]]]):
                 closer = other if (near < far) != (rng.random() < case.slips) else third[0]
-                said.append(Judgement(member, person, other, closer, third[0]))
-    return said
+                responses.append(Judgement(member, person, other, closer, third[0]))
+    return responses
 
 
 def reported(case: Case, panel: Panel) -> Any:
@@ -114,17 +109,16 @@ def f1(truth: Any, guess: Any) -> float:
 
 
 def sittings(name: str, seed: int) -> Iterator[dict[str, Any]]:
-    """A row after every sitting."""
     case, rng = CASES[name](seed), np.random.default_rng(seed)
     truth, pivots = reported(case, case.panel)
     names = [f.name for f in case.judged.schema.features if f.visible]
     even = WeightedL1({name: 1 / len(names) for name in names})
     alike = reported(case, Panel([MetricAuditor("even", even)], "any"))[0]
-    said: list[Judgement] = []
+    responses: list[Judgement] = []
     fitted: Elicited | None = None
     for number in (1, 2):
-        said += judgements(case, questions(case.judged, SITTING, fitted, seed), rng)
-        fitted = elicit(case.judged, said, case.panel.rule, seed)
+        responses += judgements(case, questions(case.judged, SITTING, fitted, seed), rng)
+        fitted = elicit(case.judged, responses, case.panel.rule, seed)
         guess, fitted_pivots = reported(case, fitted.panel)
         off = np.abs(pivots - fitted_pivots)[fitted_pivots < 1]
         yield {
@@ -183,14 +177,13 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure, and store rows and table; of people whose files are not here, the rows stay."""
-    stored = json.loads(ROWS.read_text())
     rows = []
     for case in CASES:
         try:
             rows += [row for seed in range(1, 11) for row in sittings(case, seed)]
         except MissingDataError as error:
             print(f"{case} is skipped: {error}")
-            rows += [row for row in stored if row["case"] == case]
+            rows += [row for row in stored(ROWS) if row["case"] == case]
     keep(rows, ROWS, PAGE, "elicitation", markdown(rows))
 
 

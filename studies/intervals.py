@@ -3,12 +3,9 @@
 python -m studies.intervals      # writes its rows and its table, in a quarter of an hour
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +14,9 @@ from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits.comparison import rate_of_pairs
 from likewise.numerics.intervals import Interval, share
 from likewise.panel import WeightedL1
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/intervals.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "intervals.json", RESEARCH / "results.md"
 SHARES = (0.5, 0.01, 0.999)
 REPEATS = 1000
 Coverage = tuple[bool, float]  # whether an interval covers the truth, and how wide it is
@@ -51,7 +48,7 @@ def of_draws(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Cove
 
 
 def of_people(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, Coverage]:
-    """The share of 2,000 people touched, from some who are drawn without being put back."""
+    """The share of 2,000 people touched, from a sample without replacement."""
     touched = round(p * 2000)
     drawn = int(rng.hypergeometric(touched, 2000 - touched, n))
     return _both(drawn, n, touched / 2000)
@@ -64,7 +61,6 @@ def of_scores(rng: np.random.Generator, p: float, n: int, strength: float) -> tu
 
 
 def of_change(rng: np.random.Generator, p: float, n: int) -> tuple[Coverage, None]:
-    """The change of a rate between two groups of people."""
     before, after = (share(int(rng.binomial(n, p)), n) for _ in range(2))
     return coverage(after.minus(before), 0.0), None
 
@@ -90,11 +86,11 @@ def of_audits(p: float, band: bool, k: int = 2000) -> Trial:
     total = truth.pairs
 
     def trial(rng: np.random.Generator) -> tuple[Coverage, Coverage | None]:
-        found = _audited(scores, alpha, int(rng.integers(1 << 40)), k - 1, alphas)
+        audited = _audited(scores, alpha, int(rng.integers(1 << 40)), k - 1, alphas)
         if not band:
-            drawn = round(found.share.value * found.looked_at)
-            return _both(drawn, found.looked_at, truth.share.value)
-        points = zip(found.curve, truth.curve, strict=True)
+            drawn = round(audited.share.value * audited.looked_at)
+            return _both(drawn, audited.looked_at, truth.share.value)
+        points = zip(audited.curve, truth.curve, strict=True)
         whole = [coverage(a.pairs.times(1 / total), b.pairs.value / total) for a, b in points]
         return (all(inside for inside, _ in whole), max(width for _, width in whole)), None
 

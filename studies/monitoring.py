@@ -6,11 +6,8 @@ logistic function of the bureau's score; a steeper one has twice the share of re
     python -m studies.monitoring      # writes its rows and its tables
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +17,11 @@ from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Panel
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
 ALPHA, FLAT = 0.2, 60.0
 PANEL = Panel(five_auditors(1.0), "majority")
-ROWS, PAGE = Path("studies/results/monitoring.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "monitoring.json", RESEARCH / "results.md"
 FIRST = (5, 15)
 NAIVE = "stated, all pairs as if independent"
 

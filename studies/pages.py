@@ -1,7 +1,5 @@
 """Tables on pages: what stands between two marks of a document is made of stored rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,12 +7,11 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 
-RESULTS = Path("studies/results")
-"""The rows behind the tables of the documentation, in the project's folder."""
+RESULTS, RESEARCH = Path("studies/results"), Path("docs/research")
+"""The rows behind the tables of the documentation, and its pages, in the project's folder."""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
     above, *below = (f"| {' | '.join(cells)} |" for cells in (heads, *rows))
     return "\n".join([above, "|---" * len(heads) + "|", *below])
 
@@ -23,9 +20,14 @@ def as_json(rows: Any) -> str:
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
-def keep(rows: Any, stored: Path, page: Path, mark: str, text: str) -> None:
+def stored(path: Path) -> Any:
+    """The rows of a study's JSON file."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def keep(rows: Any, path: Path, page: Path, mark: str, text: str) -> None:
     """Store rows, and put the table that is made of them into its page."""
-    stored.write_text(as_json(rows), encoding="utf-8")
+    path.write_text(as_json(rows), encoding="utf-8")
     write_between_marks(page, mark, text)
 
 

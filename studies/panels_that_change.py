@@ -1,7 +1,5 @@
 """Worlds of lending before a panel that is not steady: it turns strict, or members err or toss."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -27,7 +25,6 @@ class TurnsStrict(Loans):
     summary = "loans, before a panel that turns strict unannounced"
 
     def encounter(self, t: int) -> Encounter:
-        """The applicants of ``loans``, before the panel of the day."""
         encounter = super().encounter(t)
         if t <= self.turn:
             return encounter
@@ -60,7 +57,6 @@ class ErringLoans(Loans):
     summary = "loans, before auditors who misjudge every distance, anew every round"
 
     def encounter(self, t: int) -> Encounter:
-        """The applicants of ``loans``, before auditors who err."""
         encounter = super().encounter(t)
         people, labels, panel = encounter.people, encounter.labels, encounter.panel
         return Erring(people, labels, panel, Stream(self.seed, Purpose.WORLD, t), self.noise)
@@ -99,7 +95,6 @@ class CarelessLoans(Loans):
         return tuple(a.name for a in five_auditors(self.leniency)[5 - self.careless :])
 
     def encounter(self, t: int) -> Encounter:
-        """The applicants of ``loans``, before a panel with them or without."""
         encounter = super().encounter(t)
         people, labels, panel = encounter.people, encounter.labels, encounter.panel
         if not self.seated:

@@ -1,7 +1,5 @@
 """The paper of ``docs/paper``: its figures, its tables and its numbers, from stored rows alone."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +41,6 @@ FLAT, PRIOR = (
 
 @cache
 def stored(name: str) -> Any:
-    """The rows of a study's JSON file."""
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
@@ -70,7 +67,6 @@ def cell(name: str, scenario: str, configuration: str) -> str:
 
 
 def reports_table() -> str:
-    """Reports by horizon, for each rule of the multiplier."""
     study = stored("multipliers.json")
     horizons = (f"T = {rounds:,}" for rounds in study["rounds"])
     head = ("rule of the multiplier", *horizons, "exponent")

@@ -4,8 +4,6 @@ Packages are built twice, and each carries the list of what it consists of (Cycl
 ``python -m studies.release --lists`` writes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -28,7 +26,6 @@ DATED = re.compile(rf"^## {re.escape(__version__)} \(\d{{4}}-\d\d-\d\d\)$", re.M
 
 
 def project(name: str) -> dict[str, Any]:
-    """The table ``[project]`` of a package."""
     text = (ROOT / name / "pyproject.toml").read_text(encoding="utf-8")
     table: dict[str, Any] = tomllib.loads(text)["project"]
     return table
@@ -94,7 +91,6 @@ def build(name: str, out: Path) -> list[Path]:
 
 
 def expect(holds: object, otherwise: str) -> None:
-    """Stop with what has to be done."""
     if not holds:
         sys.exit(otherwise)
 

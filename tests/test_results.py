@@ -16,10 +16,9 @@ from likewise.simulate.world import MissingDataError
 from studies import intervals, paper
 from studies.pages import RESULTS
 from studies.sweep.figures import COMPARATORS
-from studies.sweep.points import Point, by_scenario, fixed_words, points_of
 from studies.sweep.runs import play_run, read_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
-from studies.sweep.tables import growth, sweep_markdown
+from studies.sweep.tables import Point, by_scenario, fixed_words, growth, points_of, sweep_markdown
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet

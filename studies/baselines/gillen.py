@@ -10,12 +10,11 @@ Quoted: all of the above; eps = 1/(k³T). A surrogate: the estimator of distance
 its own world alone, `linear`; there the panel is asked at 0, and names every pair.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -29,7 +28,7 @@ from likewise.people import Feature, FeatureSchema, People
 from likewise.simulate import Encounter, Steady, baseline
 from likewise.simulate.rounds import Feedback
 from likewise.simulate.world import numbered, setting
-from studies.baselines.encoding import Decisions, Predecessor
+from studies.baselines.predecessors import Decisions, Predecessor
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class Ellipsoid:
     shape: FloatArray
 
     @classmethod
-    def ball(cls, dimension: int, radius: float) -> Ellipsoid:
+    def ball(cls, dimension: int, radius: float) -> Self:
         return cls(np.zeros(dimension), np.eye(dimension) * radius * radius)
 
     def guess(self, features: FloatArray) -> float:
@@ -50,7 +49,7 @@ class Ellipsoid:
         """Half of the range of ⟨w, features⟩ over the ellipsoid."""
         return math.sqrt(max(0.0, _dot(features, _times(self.shape, features))))
 
-    def cut(self, features: FloatArray, *, smaller: bool) -> Ellipsoid:
+    def cut(self, features: FloatArray, *, smaller: bool) -> Self:
         """The least ellipsoid around the half in which ⟨w, features⟩ is at most the guess.
 
         With ``smaller`` false, at least the guess.
@@ -59,11 +58,11 @@ class Ellipsoid:
         step = _times(self.shape, features) / self.width(features)
         centre = self.centre - step / (n + 1) if smaller else self.centre + step / (n + 1)
         shape = self.shape - step[:, None] * step * (2.0 / (n + 1))
-        return Ellipsoid(centre, shape * (n * n / (n * n - 1.0)))
+        return type(self)(centre, shape * (n * n / (n * n - 1.0)))
 
 
-def _dot(one: FloatArray, other: FloatArray) -> float:
-    return math.fsum((one * other).tolist())
+def _dot(left: FloatArray, right: FloatArray) -> float:
+    return math.fsum((left * right).tolist())
 
 
 def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
@@ -123,7 +122,6 @@ class Gillen(Predecessor):
         return x, fair_choice(x @ theta + widths, guesses), guesses
 
     def chances(self, people: People) -> IntArray:
-        """The p that would be played."""
         return np.rint(self._solved(people)[1] * ONE).astype(np.int64)
 
     def play(self, people: People) -> tuple[IntArray, Decisions]:
@@ -205,7 +203,6 @@ class Linear(Steady):
     schema = SCHEMA
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Linear classifiers by ten intercepts."""
         self.class_name(name)
         return LinearByIntercepts(SCHEMA, SCHEMA.names, INTERCEPTS, flips=False)
 

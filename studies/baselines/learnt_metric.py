@@ -12,8 +12,6 @@ program of Dwork et al. (2012) on the round. r̂ = 2·π(x) − 1 for exponentia
 alone, over the same class as ours. Nothing is proved of it before such a panel.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +28,7 @@ from likewise.panel.reports import LargestGap
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.learners import baseline
 from likewise.simulate.rounds import Feedback
-from studies.baselines.encoding import Decisions, Predecessor, exact_weights
+from studies.baselines.predecessors import Decisions, Predecessor, exact_weights
 
 # M begins as START times the unit matrix: with none, gaps that tell nothing are all it would play.
 START, SHARPNESS = 0.05, 10.0
@@ -132,7 +130,6 @@ class LearntMetric(Predecessor):
         return to_units(self.alpha - self.kappa_share * self.eps)
 
     def chances(self, people: People) -> IntArray:
-        """The fair choice for these people in the next round, by what is known now."""
         return self._fair(people, self.number + 1)
 
     def _fair(self, people: People, number: int) -> IntArray:
@@ -150,7 +147,6 @@ class LearntMetric(Predecessor):
         return np.sqrt(np.maximum(0.0, self._squared(self._differences(people))))
 
     def _differences(self, people: People) -> FloatArray:
-        """All v."""
         features = features_of(people.schema, people.x, self._names)
         return features[:, None] - features
 
@@ -159,7 +155,6 @@ class LearntMetric(Predecessor):
         return squares
 
     def play(self, people: People) -> tuple[IntArray, Decisions]:
-        """The fair choice, and everybody's own draw of it."""
         scores = self._fair(people, self.number)
         uniforms = Stream(self.seed, Purpose.DECIDE, self.number).uniforms(0, len(people), 1)[:, 0]
         self._apart = self._differences(people)

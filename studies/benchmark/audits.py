@@ -3,8 +3,6 @@
 ``python -m studies.benchmark.audits`` measures all rows anew, each in a process of its own.
 """
 
-from __future__ import annotations
-
 import resource
 import tempfile
 import time

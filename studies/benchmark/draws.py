@@ -1,7 +1,5 @@
 """Draws: pools, staircases, segments and Boolean classes, each beside plain numpy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

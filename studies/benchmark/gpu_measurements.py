@@ -1,7 +1,5 @@
 """Measurements on a GPU: draws from lists, beside a reference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """One figure of the benchmark: our time, the reference's, their ratio, and what was asked."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -109,7 +107,6 @@ def _timed(function: Callable[[], object], clock: Callable[[], float]) -> float:
 
 
 def amount(seconds: float | None) -> str:
-    """A time with three digits."""
     if seconds is None:
         return "–"
     size, unit = next(u for u in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if seconds >= u[0])
@@ -117,7 +114,7 @@ def amount(seconds: float | None) -> str:
 
 
 def _limit(item: Mapping[str, Any]) -> str:
-    """The time that the machine needs at least by some measure, and our distance to it."""
+    """The least time that the machine could take, by some measure, and ours as a multiple of it."""
     limit = item["details"].get("limit_seconds")
     if limit is None:
         return "–"
@@ -177,7 +174,6 @@ class Table(Listed):
         self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
 
     def predictions(self, people: People) -> Bits:
-        """Refuse: nobody arrives here."""
         raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
 
     def describe(self, code: IntArray) -> str:
@@ -188,7 +184,6 @@ class Table(Listed):
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:
-    """Different rows of 0s and 1s, at random."""
     rng = np.random.default_rng(seed)
     rows = np.zeros((0, points), dtype=np.uint8)
     while len(rows) < size:
@@ -214,7 +209,7 @@ def segments(count: int, bins: int) -> Segments:
 
 
 def pool_of_cuts(size: int) -> Pool:
-    """About so many cuts, half of them on a score and half on an income, and both constants."""
+    """A pool of about ``size``: cuts on a score and as many on an income, and both constants."""
     schema = FeatureSchema(
         (Feature("score", low=300, high=850), Feature("income", low=10, high=200))
     )

@@ -1,7 +1,5 @@
 """Rounds: deploy and learn beside a plain loop of the same sums, and what time does to a state."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess
@@ -24,16 +22,8 @@ from likewise.numerics.fixed_point import LN2, ONE, FloatArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.simulate import Encounter, Loans
 from likewise.simulate.game import Game
-from studies.benchmark.items import (
-    Asked,
-    Item,
-    Met,
-    customers,
-    pool_of_cuts,
-    race,
-    random_table,
-    seconds_of,
-)
+from studies.benchmark import items
+from studies.benchmark.items import Asked, Item, Met
 
 
 class PlainRound(ABC):
@@ -160,7 +150,6 @@ class PlainList(PlainRound):
         self.costs: FloatArray = np.zeros(len(columns))
 
     def deploy(self, x: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-        """Weights of those that approve each person."""
         return self.decide((x[:, self.columns] >= self.levels).astype(np.float64))
 
     def decide(self, predictions: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
@@ -225,26 +214,26 @@ def _contests(quick: bool) -> Iterator[Contest]:
         Learner(lender, world.k, 0.3, 0.3, 1), encounters,
         lambda: PlainSegments(world.k, cuts, columns_of, levels_of),
     )  # fmt: skip
-    pool = pool_of_cuts(60 if quick else 1000)
+    pool = items.pool_of_cuts(60 if quick else 1000)
     columns = np.array([pool.schema.place(cut.column) for cut in pool.cuts])
     levels = np.array([cut.at for cut in pool.cuts])
     yield (
         "pool-round", f"a pool of {pool.size:,} cuts", Learner(pool, world.k, 0.3, 0.3, 1),
-        customers(pool, count, world.k),
+        items.customers(pool, count, world.k),
         lambda: PlainList(world.k, columns, levels, pool.log_inverse),
     )  # fmt: skip
 
 
 def rounds(quick: bool) -> list[Item]:
     """A whole round of the library against the sums in it."""
-    items = []
+    figures = []
     for name, shape, learner, encounters, plain in _contests(quick):
         count = len(encounters)
-        seconds, reference = race(
+        seconds, reference = items.race(
             partial(_play, State.start(learner), encounters),
             partial(_play_plainly, plain, encounters), 5 if quick else 40, time.thread_time,
         )  # fmt: skip
-        items.append(
+        figures.append(
             Item(
                 name, "deploy and learn, a round", f"{shape}, k = {learner.k}, exact",
                 seconds / count, "numpy: a loop of the same sums", reference / count,
@@ -252,7 +241,7 @@ def rounds(quick: bool) -> list[Item]:
                 {"rounds_timed": count, "clock": "processor time of one thread"},
             )
         )  # fmt: skip
-    return items
+    return figures
 
 
 def state_growth(quick: bool) -> Item:
@@ -280,7 +269,7 @@ def state_growth(quick: bool) -> Item:
         return Oracle(lender).approvals(frozen.costs, noise, points, draws=2000)
 
     # A quarter of a millisecond each: of a few the least would be luck.
-    late, early = race(lambda: draws(late_t), lambda: draws(early_t), 15 if quick else 600)
+    late, early = items.race(lambda: draws(late_t), lambda: draws(early_t), 15 if quick else 600)
     bytes_ratio = after[late_t][1] / after[early_t][1]
     return Item(
         "state-growth", f"2,000 draws from the state after {late_t:,} rounds",
@@ -296,13 +285,13 @@ def copy_rate(size: int) -> float:
     """Bytes a second that numpy reads and writes when it copies as many costs."""
     numbers = np.zeros(size, dtype=np.int64)
     copy = np.empty_like(numbers)
-    return 2.0 * numbers.nbytes / seconds_of(lambda: np.copyto(copy, numbers), 20)
+    return 2.0 * numbers.nbytes / items.seconds_of(lambda: np.copyto(copy, numbers), 20)
 
 
 def exact_round(quick: bool) -> Item:
     """Exponential weights over a long list, the predictions given: scores, a draw, charges."""
     size, k = (1 << 12, 8) if quick else (1 << 20, 8)
-    table = random_table(size, 20 if quick else 24).with_prior("flat")
+    table = items.random_table(size, 20 if quick else 24).with_prior("flat")
     rng, engine, stream = (
         np.random.default_rng(6),
         load_engine("compiled"),
@@ -326,10 +315,10 @@ def exact_round(quick: bool) -> Item:
         plain.charge(slice(None), amounts / ONE)
 
     # Each after its like, as a game has them: in turns they would empty each other's caches.
-    seconds = seconds_of(ours, 3 if quick else 200)
-    reference = seconds_of(theirs, 3 if quick else 40)
+    seconds = items.seconds_of(ours, 3 if quick else 200)
+    reference = items.seconds_of(theirs, 3 if quick else 40)
     # The time of all threads together on their processors, without that of other programs.
-    processor = seconds_of(ours, 5, time.process_time)
+    processor = items.seconds_of(ours, 5, time.process_time)
     # Costs (8 bytes) and predictions (1) are read twice, costs written once.
     limit = size * (24.0 + 2.0 * k) / copy_rate(size)
     return Item(
@@ -347,14 +336,14 @@ def games(quick: bool) -> list[Item]:
     """Context-FTPL at R(r) with its evaluation draws, and the exact player, on ``loans``."""
     rounds = 50 if quick else 10_000
     limits = {"self-tuned": Asked("seconds", 30.0), "exact": Asked("seconds", 8.0)}
-    items = []
+    figures = []
     for learner, limit in limits.items():
         Game("loans", learner, 2).prepare().play()
         game = Game("loans", learner, rounds).prepare()
         began = time.perf_counter()
         played = game.play()
         seconds = time.perf_counter() - began
-        items.append(
+        figures.append(
             Item(
                 f"simulate-{learner}", "a game of likewise simulate, without the comparator",
                 f"loans, T = {rounds:,}", seconds, asked=limit,
@@ -362,7 +351,7 @@ def games(quick: bool) -> list[Item]:
                          "seconds_a_round": seconds / rounds},
             )
         )  # fmt: skip
-    return items
+    return figures
 
 
 _FIRST_DRAWS = """

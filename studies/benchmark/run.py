@@ -1,7 +1,5 @@
 """All rows of the benchmark in one run, as JSON."""
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Callable, Iterable, Mapping

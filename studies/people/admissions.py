@@ -1,7 +1,5 @@
 """``admissions``: a college whose applicants are made up; for choosing defaults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,7 +60,6 @@ class Admissions(Steady):
         )
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Every model with every cut, and both constants."""
         self.class_name(name)
         x, _ = self._applicants(Stream(0, Purpose.PROBE, 0), 3000)
         members = [Cut("model1", float("-inf")), Cut("model1", float("inf"))]
@@ -86,6 +83,5 @@ class Admissions(Steady):
         return x, (u[:, 6] < chance).astype(np.float64)
 
     def encounter(self, t: int) -> Encounter:
-        """k applicants drawn alike, whether they would graduate, and the committee."""
         x, labels = self._applicants(Stream(self.seed, Purpose.WORLD, t), self.k)
         return Encounter(numbered(t, x, SCHEMA), labels.astype(np.int64), self.panel)

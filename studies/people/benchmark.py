@@ -5,9 +5,6 @@
 ``docs/research/results.md`` says what the columns are.
 """
 
-from __future__ import annotations
-
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -20,11 +17,11 @@ from likewise.learner.attention import SCALE, VARIANCE
 from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, stored, table
 from studies.people.judgements import SETS, Judged, Judgement
 from studies.sweep.runs import Row, read_rows
 
-ROWS, PAGE = Path("studies/results/judgements.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "judgements.json", RESEARCH / "results.md"
 GAMES = ("rivals-people", "predecessors-people", "people", "people-fitted")
 PLAYED: Mapping[str, str] = {
     "compas-judged": "compas-judged",
@@ -51,47 +48,47 @@ FOLDS, MOST = 5, 10_000
 
 
 def row_of(name: str, judged: Judged) -> dict[str, Any]:
-    said = judged.judgements
+    judgements = judged.judgements
     return {
-        "set": name, "question": judged.question, "judgements": len(said),
-        "respondents": len({j.respondent for j in said}),
-        "subjects": len({j.subject for j in said}),
-        **_repeats(said), "alpha": _alpha(said), **_predicted(judged),
+        "set": name, "question": judged.question, "judgements": len(judgements),
+        "respondents": len({j.respondent for j in judgements}),
+        "subjects": len({j.subject for j in judgements}),
+        **_repeats(judgements), "alpha": _alpha(judgements), **_predicted(judged),
     }  # fmt: skip
 
 
-def _repeats(said: Sequence[Judgement]) -> dict[str, Any]:
-    """Of two judgements of a subject by the same person, how many are the same."""
+def _repeats(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """How often two judgements of a subject by the same person agree."""
     again: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for judgement in said:
+    for judgement in judgements:
         again[judgement.respondent, judgement.subject].append(judgement.value)
     pairs = [a == b for values in again.values() for a, b in combinations(values, 2)]
     return {"repeats": len(pairs), "same": sum(pairs) / len(pairs) if pairs else None}
 
 
-def _alpha(said: Sequence[Judgement]) -> float | None:
+def _alpha(judgements: Sequence[Judgement]) -> float | None:
     """Krippendorff's alpha of first judgements; None where nobody shares a subject."""
     units: dict[str, dict[str, bool]] = defaultdict(dict)
-    for judgement in said:
+    for judgement in judgements:
         units[judgement.subject].setdefault(judgement.respondent, judgement.value)
     return krippendorff_alpha([values for values in units.values() if len(values) > 1])
 
 
 def _predicted(judged: Judged) -> dict[str, Any]:
-    """The shares of judgements predicted, and the log loss, on subjects of people not seen."""
-    said = [j for j in judged.judgements if j.subject in judged.inputs]
+    """The shares of judgements predicted, and the log loss, on subjects of unseen people."""
+    judgements = [j for j in judged.judgements if j.subject in judged.inputs]
     names = ("base", "nearest", "model", "base_loss", "model_loss")
-    if not said:
+    if not judgements:
         return {"predicted": 0, **dict.fromkeys(names)}
     rng = np.random.default_rng(1)
-    said = [said[place] for place in rng.permutation(len(said))[:MOST]]
-    everybody = sorted({person for j in said for person in judged.people[j.subject]})
+    judgements = [judgements[place] for place in rng.permutation(len(judgements))[:MOST]]
+    everybody = sorted({person for j in judgements for person in judged.people[j.subject]})
     fold_of = dict(zip(everybody, rng.integers(0, FOLDS, len(everybody)).tolist(), strict=True))
     totals, count = np.zeros(len(names)), 0
     for fold in range(FOLDS):
-        folds = [{fold_of[person] for person in judged.people[j.subject]} for j in said]
-        train = [j for j, inside in zip(said, folds, strict=True) if fold not in inside]
-        test = [j for j, inside in zip(said, folds, strict=True) if inside == {fold}]
+        folds = [{fold_of[person] for person in judged.people[j.subject]} for j in judgements]
+        train = [j for j, inside in zip(judgements, folds, strict=True) if fold not in inside]
+        test = [j for j, inside in zip(judgements, folds, strict=True) if inside == {fold}]
         if train and test:
             totals += len(test) * np.array(_scores(judged, train, test))
             count += len(test)
@@ -115,8 +112,8 @@ def _scores(judged: Judged, train: list[Judgement], test: list[Judgement]) -> li
     ]
 
 
-def _inputs(judged: Judged, said: Sequence[Judgement]) -> FloatArray:
-    rows = np.stack([judged.inputs[j.subject] for j in said])
+def _inputs(judged: Judged, judgements: Sequence[Judgement]) -> FloatArray:
+    rows = np.stack([judged.inputs[j.subject] for j in judgements])
     return np.concatenate([SCALE * rows, np.ones((len(rows), 1))], axis=1)
 
 
@@ -141,7 +138,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def markdown(rows: Sequence[dict[str, Any]], results: Path = ROWS.parent) -> str:
+def markdown(rows: Sequence[dict[str, Any]], results: Path = RESULTS) -> str:
     """The tables: of people, of the games that there are, and of learners before them."""
     heads = (
         "set", "question", "people who judge", "judgements", "said again", "alpha",
@@ -187,6 +184,6 @@ def _games(worlds: Collection[str], results: Path) -> Iterator[Sequence[str]]:
 
 def write(rows: Sequence[dict[str, Any]]) -> None:
     """Store the rows, in place of earlier ones of the same sets, and show all."""
-    stored = {row["set"]: row for row in (*json.loads(ROWS.read_text(encoding="utf-8")), *rows)}
-    ordered = [stored[name] for name in SETS if name in stored]
+    by_set = {row["set"]: row for row in (*stored(ROWS), *rows)}
+    ordered = [by_set[name] for name in SETS if name in by_set]
     keep(ordered, ROWS, PAGE, "judgements", markdown(ordered))

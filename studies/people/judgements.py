@@ -1,12 +1,10 @@
 """Every stored set of judgements by real people, each in its authors' layout, as yes or no.
 
-A subject is a person or two people, with inputs that describe them; a judgement is what somebody
-said of a subject, perhaps again in a later sitting. The files lie in the folder that
+A subject is one person or two, described by inputs; a judgement is what somebody said of a subject,
+perhaps again in a later sitting. The files lie in the folder that
 ``LIKEWISE_PANELS`` names, a clone of each repository beside the others. None of them is part of
 this project, and nothing of theirs is kept but counts.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -16,13 +14,11 @@ import numpy as np
 
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.cells import parse_number
-from studies.people.compas import CompasJudged
-from studies.people.files import Rated, panel_file, read_columns
-from studies.people.phd import PhdAdmissions
-from studies.people.recidivism import DEFENDANT, predictions, vignettes
+from studies.people import worlds
+from studies.people.worlds import panel_file, read_columns
 
 PAIRS = 2000
-"""So many pairs of people are drawn where single people were rated."""
+"""How many pairs of people are drawn where single people were rated."""
 ALIKE = 0.25
 """Ratings within [0, 1] that are no farther apart call two people alike."""
 MOST_LEVELS = 12
@@ -64,7 +60,7 @@ def encoded(rows: Sequence[Mapping[str, str]], names: Iterable[str]) -> FloatArr
     return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
 
 
-def rated(world: type[Rated], question: str) -> Judged:
+def rated(world: type[worlds.Rated], question: str) -> Judged:
     """Pairs drawn at random, and whether each respondent's ratings call them alike."""
     made, rng = world(1), np.random.default_rng(1)
     people = made.everybody[0]
@@ -77,12 +73,12 @@ def rated(world: type[Rated], question: str) -> Judged:
     both = dict(zip(subjects, pairs, strict=True))
     apart = {name: np.abs(x[i] - x[j]) for name, (i, j) in both.items()}
     ratings = {name: people.column(f"rating of {name}") for name in made.respondents}
-    said = [
+    judgements = [
         Judgement(name, subject, bool(abs(rating[i] - rating[j]) <= ALIKE))
         for name, rating in ratings.items() for subject, (i, j) in both.items()
     ]  # fmt: skip
     who = {name: (people.ids[i], people.ids[j]) for name, (i, j) in both.items()}
-    return Judged(question, said, apart, who)
+    return Judged(question, judgements, apart, who)
 
 
 def loans(study: str) -> Judged:
@@ -96,15 +92,15 @@ def loans(study: str) -> Judged:
         for row in feedback
         if row["Attribute"] in ("fair", "unfair", "checked") and row["Function"] in DECIDED
     }
-    said = [Judgement(*who, value) for who, value in last.items()]
-    judged = {judgement.subject for judgement in said}
+    judgements = [Judgement(*who, value) for who, value in last.items()]
+    judged = {judgement.subject for judgement in judgements}
     rows = [
         row for row in read_columns(file, ["Application_id"]) if row["Application_id"] in judged
     ]
     values = [name for name in rows[0] if name.startswith("ft_value_")]
     x = encoded(rows, ["Predicted_decision", "Prediction_Confidence_Accepted", *values])
     inputs = {row["Application_id"]: v for row, v in zip(rows, x, strict=True)}
-    return Judged("is this decision on a loan fair?", said, inputs, _alone(inputs))
+    return Judged("is this decision on a loan fair?", judgements, inputs, _alone(inputs))
 
 
 LOAN_COLUMNS = ("ID", "App ID", "Function", "Attribute")
@@ -130,14 +126,14 @@ def perceptions() -> Judged:
     together: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
         together.setdefault((row["responseid"], row["question_index"]), []).append(place)
-    said, inputs = [], {}
+    judgements, inputs = [], {}
     for (respondent, number), places in together.items():
         responses = [rows[place]["answer"] for place in places]
         if sorted(responses) == ["0", "1"]:  # neither or both is no choice
             subject = f"{respondent} {number}"
-            said.append(Judgement(respondent, subject, responses[0] == "1"))
+            judgements.append(Judgement(respondent, subject, responses[0] == "1"))
             inputs[subject] = x[places[0]] - x[places[1]]
-    return Judged("which of two should be favoured?", said, inputs, _alone(inputs))
+    return Judged("which of two should be favoured?", judgements, inputs, _alone(inputs))
 
 
 KIDNEYS = {
@@ -163,14 +159,14 @@ def kidneys(study: str) -> Judged:
     sides = np.array([[float(row[n]) for n in names] for row in rows])
     left, right = sides[:, : len(features)], sides[:, len(features) :]
     spread = np.ptp(np.concatenate([left, right]), axis=0) + 1e-12
-    said, inputs = [], {}
+    judgements, inputs = [], {}
     for row, a, b in zip(rows, left, right, strict=True):
         swapped = tuple(a) > tuple(b)
         first, second = (b, a) if swapped else (a, b)
         subject = f"{first.tolist()} or {second.tolist()}"
-        said.append(Judgement(row[uid], subject, (row["chosen"] == "1") != swapped))
+        judgements.append(Judgement(row[uid], subject, (row["chosen"] == "1") != swapped))
         inputs[subject] = (first - second) / spread
-    return Judged("which of two patients gets a kidney?", said, inputs, _alone(inputs))
+    return Judged("which of two patients gets a kidney?", judgements, inputs, _alone(inputs))
 
 
 def recidivism(survey: str) -> Judged:
@@ -178,18 +174,20 @@ def recidivism(survey: str) -> Judged:
 
     Vignettes of the last two surveys are not public: nothing is known of these defendants.
     """
-    said = [Judgement(*who, percent > 50) for who, percent in predictions(survey).items()]
+    judgements = [
+        Judgement(*who, percent > 50) for who, percent in worlds.predictions(survey).items()
+    ]
     inputs: dict[str, FloatArray] = {}
     if survey.startswith("df"):
-        people = vignettes()
-        x = encoded(people, DEFENDANT)
+        people = worlds.vignettes()
+        x = encoded(people, worlds.DEFENDANT)
         inputs = {row["id"]: v for row, v in zip(people, x, strict=True)}
-    return Judged("will this defendant offend again?", said, inputs, _alone(inputs))
+    return Judged("will this defendant offend again?", judgements, inputs, _alone(inputs))
 
 
 SETS: dict[str, Callable[[], Judged]] = {
-    "compas-judged": partial(rated, CompasJudged, "are two defendants alike?"),
-    "phd-admissions": partial(rated, PhdAdmissions, "are two applicants alike?"),
+    "compas-judged": partial(rated, worlds.CompasJudged, "are two defendants alike?"),
+    "phd-admissions": partial(rated, worlds.PhdAdmissions, "are two applicants alike?"),
     "effi_user_study1": partial(loans, "1"),
     "effi_user_study2": partial(loans, "2"),
     "fairness_perceptions_aies": perceptions,

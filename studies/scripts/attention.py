@@ -3,12 +3,9 @@
 python -m studies.scripts.attention      # writes its rows and its tables
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,10 +18,10 @@ from likewise.simulate.counts import MemberLooks
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import FoldedLearner, Moment, play, shown_pairs
 from likewise.simulate.world import Encounter
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 from studies.panels_that_change import CarelessLoans
 
-ROWS, PAGE = Path("studies/results/attention-studies.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "attention-studies.json", RESEARCH / "results.md"
 MINUTES_A_PAIR = 4 / 60
 # Often surprised, and soon sure again: there is something to miss in a short game.
 HASTY = PanelModel(least=0.1, patience=2.0)
@@ -45,7 +42,7 @@ class Watched(FoldedLearner):
         super().__init__(learner)
         self.unseen, self.held = 0, True
 
-    def fresh(self) -> Watched:
+    def fresh(self) -> Self:
         """The same before its first round, which a game then plays: it is this one."""
         return self
 
@@ -64,9 +61,9 @@ def interval_game(seed: int, rounds: int) -> dict[str, float]:
     learner: Any = prepared.learner
     watched = Watched(replace(learner, attention=HASTY))
     play(prepared.world, watched, rounds, progress=watched.see)
-    found = unseen_reports(watched.state)
-    return {"missed": not watched.held, "unseen": watched.unseen, "estimate": found.estimate,
-            "width": found.high - found.low}  # fmt: skip
+    interval = unseen_reports(watched.state)
+    return {"missed": not watched.held, "unseen": watched.unseen, "estimate": interval.estimate,
+            "width": interval.high - interval.low}  # fmt: skip
 
 
 def intervals(games: int, rounds: int = 80) -> dict[str, Any]:
@@ -153,8 +150,7 @@ def _verdicts(encounter: Encounter) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def as_tables(report: Mapping[str, Any]) -> str:
-    """The tables of what was measured, as the page has them."""
-    found, played = report["intervals"], report["careless"]
+    unseen, played = report["intervals"], report["careless"]
     names = ("everything", "possible", "possible, in turn", "model", "model, in turn")
     hours = ((row["world"], *(f"{row[name]:,.0f}" for name in names)) for row in report["hours"])
     panels = (
@@ -167,9 +163,9 @@ def as_tables(report: Mapping[str, Any]) -> str:
         for name, row in report["repeats"].items()
     )
     return "\n\n".join([
-        f"95 % intervals for unseen reports, {found['games']} games of {found['rounds']} rounds: "
-        f"{found['missed']} missed at any time; unseen {found['unseen']:.1f}, estimated "
-        f"{found['estimate']:.1f}, width of the interval {found['width']:.0f}, in the mean.",
+        f"95 % intervals for unseen reports, {unseen['games']} games of {unseen['rounds']} rounds: "
+        f"{unseen['missed']} missed at any time; unseen {unseen['unseen']:.1f}, estimated "
+        f"{unseen['estimate']:.1f}, width of the interval {unseen['width']:.0f}, in the mean.",
         table(("minutes of a member in 1,000 rounds", *names), hours),
         f"T = {played['rounds']:,}, means of {played['seeds']} seeds.",
         table(("panel", "asked", "error", "violations", "reports", "rounds looked at"), panels),

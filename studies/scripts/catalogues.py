@@ -5,8 +5,6 @@
 New texts come without a translation, which the tests do not let pass; texts that are gone go.
 """
 
-from __future__ import annotations
-
 import io
 
 from babel.messages.catalog import Catalog

@@ -8,38 +8,41 @@ plays some of them by the program's fold. ``drift``, ``one-sided``, ``erring`` a
 with ten seeds.
 """
 
-from __future__ import annotations
-
-import json
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from likewise import Learner, Pool
-from likewise.hypotheses import Segments
-from likewise.learner import Deployment, SelfTuned, State, apply, certificate, deploy
+from likewise import (
+    Feature,
+    FeatureSchema,
+    Learner,
+    Pool,
+    Segments,
+    SelfTuned,
+    State,
+    apply,
+    deploy,
+)
+from likewise.learner import Deployment, certificate, fold
 from likewise.learner.attention import BoolArray, PanelModel
 from likewise.learner.bounds import charged_eta
 from likewise.learner.certificate import overlooked_reports, score_deviation, unseen_reports
 from likewise.learner.costs import Additive
 from likewise.learner.events import Audited, Closed
 from likewise.learner.evidence import GAMMAS, Evidence
-from likewise.learner.fold import label
 from likewise.learner.state import Looks, OpenRound, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import exceeding_pairs
-from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, stored, table
 
-ROWS, PAGE = Path("studies/results/certificates.json"), Path("docs/research/theory.md")
+ROWS, PAGE = RESULTS / "certificates.json", RESEARCH / "theory.md"
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
 DELTA, REPAID = 0.05, 0.45
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -51,7 +54,7 @@ def heard(
     """The state after a round's feedback, and the round as evidence."""
     name = deployment.round
     state = apply(state, Audited(name, "report" if pairs else "quiet", pairs))
-    state = label(state, name, labels)
+    state = fold.label(state, name, labels)
     return apply(state, Closed(name)), state.open[name]
 
 
@@ -131,8 +134,8 @@ def unseen_fails(seed: int) -> bool:
 def all_draws_fail(games: int) -> tuple[int, int]:
     """In how many games, all at once, are there ever more errors than the limit allows for?
 
-    Four of one kind come with one label: draws err together, as much as they can. Counted are
-    errors of all rounds, and of any interval between two looks.
+    Four of one kind come with one label, so that draws err together as much as they can. Errors are
+    counted over all rounds, and over every interval between two looks.
     """
     learner = draws_learner(0)
     rng, eta, x = np.random.default_rng(0), charged_eta(learner), learner.x
@@ -326,7 +329,6 @@ class Erring:
     def judge(
         self, units: IntArray, exceeded: BoolArray, sensitivity: int
     ) -> tuple[int, int] | None:
-        """The pair that it reports."""
         gaps, slips = units[:, None] - units, self.rng.random() < self.share
         if exceeded.any():
             # one wrong report in ten is one for every nine that are right
@@ -391,29 +393,28 @@ def failures(covered: Mapping[str, int]) -> str:
     return table(("certificate", "games", "failed", "beside it"), rows)
 
 
-def as_tables(stored: Mapping[str, Any]) -> str:
-    """The stored rows as the page shows them."""
-    one = stored["one-sided"]
+def as_tables(figures: Mapping[str, Any]) -> str:
+    games = figures["one-sided"]
     parts = []
     for n in range(8):
-        rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in stored["drift"]]
+        rows = [{**row["partitions"][n], "trivial": row["trivial"]} for row in figures["drift"]]
         largest = max(row["certificate"] / row["trivial"] for row in rows)
         means = (f"{_mean(rows, name):,.0f}" for name in ("certificate", "regret"))
         parts.append((str(n + 1), *means, f"{largest:.1%}"))
     counts = ("violations", "reports", "wrong", "overlooked", "certificate", "robust", "regret")
     panels = (
-        (panel, f"{_mean(stored[panel], 'error'):.3f}",
-         *(f"{_mean(stored[panel], name):,.0f}" for name in counts))
+        (panel, f"{_mean(figures[panel], 'error'):.3f}",
+         *(f"{_mean(figures[panel], name):,.0f}" for name in counts))
         for panel in ("perfect", "erring")
     )  # fmt: skip
     return "\n\n".join([
-        failures(stored["coverage"]),
+        failures(figures["coverage"]),
         table(("drift, parts", "certificate", "regret", "of trivial"), parts),
         table(("panel", "error", *counts), panels),
-        f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in one):,.0f} in "
-        f"{len(one)} games, regret {_mean(one, 'regret'):,.0f} in the mean, any learner "
-        f"{one[0]['trivial']:,}; below half of any learner's in all of them from T = "
-        f"{max(row['below half from'] for row in one):,} on.",
+        f"One-sided, loans, T = 4,000: at most {max(row['certificate'] for row in games):,.0f} in "
+        f"{len(games)} games, regret {_mean(games, 'regret'):,.0f} in the mean, any learner "
+        f"{games[0]['trivial']:,}; below half of any learner's in all of them from T = "
+        f"{max(row['below half from'] for row in games):,} on.",
     ])  # fmt: skip
 
 
@@ -441,7 +442,7 @@ BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
 
 
 if __name__ == "__main__":
-    rows, what = json.loads(ROWS.read_text()), sys.argv[1]
+    rows, what = stored(ROWS), sys.argv[1]
     if what == "coverage":
         rows[what] = coverage(1000)
     else:

@@ -3,8 +3,6 @@
 ``--count 10000`` takes an hour. Every tenth is played on PostgreSQL, the others on SQLite.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import multiprocessing

@@ -8,8 +8,6 @@ With ``--kills`` the whole server is killed (SIGKILL) at random moments and star
 send again what was not acknowledged. With ``--turns 1`` members are asked one after another.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -250,7 +248,7 @@ def _checked(url: str, rounds: int, receipts: list[str]) -> dict[str, Any]:
     """Nothing lost, nothing twice, the chain intact, every decision the same again."""
     store = Store.open(url)
     records = store.records(DOCKET)
-    log, given = Log.of(record.entry for record in records), map(Checkpoint.parse, receipts)
+    log, acknowledged = Log.of(record.entry for record in records), map(Checkpoint.parse, receipts)
     kinds = Counter(record.kind for record in records)
     people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
     began = time.monotonic()
@@ -262,7 +260,7 @@ def _checked(url: str, rounds: int, receipts: list[str]) -> dict[str, Any]:
     return {
         "records": len(records),
         "acknowledged_but_lost":
-            sum(r.size > log.size or log.tree(r.size).root != r.root for r in given),
+            sum(r.size > log.size or log.tree(r.size).root != r.root for r in acknowledged),
         "lost_or_twice": not complete or kinds["labelled"] != 3 * rounds
         or len(people) != 3 * rounds or set(people.values()) != {1},
         "replay_holds": replay.holds, "replay_seconds": round(time.monotonic() - began, 1),

@@ -12,8 +12,6 @@ Everybody learns from two rows of three, with their own remedy, and is judged on
 of the chances, difference of the mean chance between groups, pairs that the panel would report.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib.metadata
 import json
@@ -82,6 +80,12 @@ class Data:
         self.train = ~self.test
 
 
+def frame_of(cells, columns=None):
+    import pandas as pd
+
+    return pd.DataFrame(cells, columns=columns)
+
+
 def logistic(data: Data, weights=None) -> np.ndarray:
     from sklearn.linear_model import LogisticRegression
 
@@ -104,7 +108,6 @@ def fairlearn(data: Data):
 
 
 def aif360(data: Data):
-    import pandas as pd
     from aif360.algorithms.preprocessing import Reweighing
     from aif360.datasets import BinaryLabelDataset
     from aif360.metrics import BinaryLabelDatasetMetric
@@ -112,7 +115,7 @@ def aif360(data: Data):
     groups = {"unprivileged_groups": [{"white": 0}], "privileged_groups": [{"white": 1}]}
 
     def dataset(rows, labels):
-        frame = pd.DataFrame(data.x[rows], columns=data.features).assign(
+        frame = frame_of(data.x[rows], columns=data.features).assign(
             white=data.white[rows], y=labels
         )
         return BinaryLabelDataset(df=frame, label_names=["y"], protected_attribute_names=["white"])
@@ -140,11 +143,10 @@ def holisticai(data: Data):
 
 
 def aequitas(data: Data):
-    import pandas as pd
     from aequitas.group import Group
 
     decided = (logistic(data) >= data.y.mean()).astype(int)
-    frame = pd.DataFrame({"score": decided, "label_value": data.y[data.test]})
+    frame = frame_of({"score": decided, "label_value": data.y[data.test]})
     frame["white"] = data.white[data.test].astype(str)
     table, _ = Group().get_crosstabs(frame, attr_cols=["white"])
     rates = (table["pp"] / table["group_size"]).tolist()
@@ -180,11 +182,9 @@ def infairness(data: Data):
 
 
 def likewise(data: Data):
-    import pandas as pd
-
     from likewise import LikewiseClassifier
 
-    frame = pd.DataFrame(data.raw, columns=data.features)
+    frame = frame_of(data.raw, columns=data.features)
     model = LikewiseClassifier(panel=_panel(data), k=8, alpha=ALPHA, eps=ALPHA, seed=1)
     passes = np.tile(np.flatnonzero(data.train), 4)  # people are met in rounds, so several times
     model.fit(frame.iloc[passes], data.y[passes])
@@ -192,8 +192,7 @@ def likewise(data: Data):
 
 
 def _panel(data: Data):
-    from likewise import MetricAuditor, Panel
-    from likewise.panel import WeightedL1
+    from likewise.panel import MetricAuditor, Panel, WeightedL1
 
     scales = dict(zip(data.features, np.ptp(data.raw, axis=0).tolist(), strict=True))
     views = next(views for key, views in VIEWS.items() if key in data.features)
@@ -224,12 +223,10 @@ HEADS = ("", "error of its chances", "mean chance, larger group less the other",
 
 
 def table(path: str, files: list[str]) -> None:
-    import pandas as pd
-
     from likewise import FeatureSchema
 
     data = Data(path)
-    frame = pd.DataFrame(data.raw[data.test], columns=data.features)
+    frame = frame_of(data.raw[data.test], columns=data.features)
     crowd = FeatureSchema.from_frame(frame).people(frame)
     print(*(f"| {' | '.join(cells)} |" for cells in (HEADS, ["---"] * len(HEADS))), sep="\n")
     rows = {row["library"]: row for row in (json.loads(Path(f).read_text()) for f in files)}

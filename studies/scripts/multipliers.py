@@ -6,23 +6,19 @@ does not. So the accurate policy is always reported, and only the constants are 
     python -m studies.scripts.multipliers      # writes its rows and its table
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise import Learner, Pool
-from likewise.learner import SelfTuned, State, deploy, learn
+from likewise import Learner, Pool, SelfTuned, State, deploy, learn
 from likewise.learner.bounds import theorem_e_geometric
 from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/multipliers.json"), Path("docs/research/theory.md")
+ROWS, PAGE = RESULTS / "multipliers.json", RESEARCH / "theory.md"
 ETA = 0.25
 
 
@@ -65,7 +61,6 @@ DUALS: Mapping[str, Dual | None] = {
 
 
 def measured(horizons: Sequence[int]) -> dict[str, Any]:
-    """Every dual player's reports and their growth."""
     report = {}
     for name, dual in DUALS.items():
         learner = learner_with(dual, max(horizons))

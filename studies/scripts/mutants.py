@@ -7,8 +7,6 @@ its own imports that module so changed, and runs tests until one fails, those na
 Rows are stored as they come; a mutant that is stored is not run again.
 """
 
-from __future__ import annotations
-
 import importlib.abc
 import importlib.util
 import json
@@ -57,7 +55,6 @@ class Mutant(NamedTuple):
 
 
 def _mutants() -> Iterator[Mutant]:
-    """All that ``mutants.toml`` lists."""
     listed = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     for module, changes in listed.items():
         for tests, some in changes.items():
@@ -75,7 +72,6 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The module's spec, if it is the one."""
         del path, target
         if fullname != self.name:
             return None

@@ -3,15 +3,13 @@
 python studies/scripts/pins.py requirements.lock numpy rich > pins.txt. It needs no library.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
 
 
 def pins(lock: str, roots: set[str]) -> str:
-    """The entries of the roots, and of every package that is there on account of one of them."""
+    """The entries of the roots and of everything that they require."""
     # A package may have two entries, for different versions of Python.
     entries: dict[str, str] = {}
     for entry in re.findall(r"^\w.*?(?=^\w|\Z)", lock, re.M | re.S):

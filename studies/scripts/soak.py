@@ -5,8 +5,6 @@
 The memory at the end is compared with what it was after a first part, to warm up.
 """
 
-from __future__ import annotations
-
 import random
 import tempfile
 import threading

@@ -7,13 +7,10 @@ beforehand: for each round the sets of members whose words settle it, mixed so t
 more than 1.3 times the mean (a linear program).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,9 +23,9 @@ from likewise.panel.turns import Turns, ask_in_turn, settled
 from likewise.simulate.counts import votes_on
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import Moment
-from studies.pages import keep, table
+from studies.pages import RESEARCH, RESULTS, keep, table
 
-ROWS, PAGE = Path("studies/results/turns.json"), Path("docs/research/results.md")
+ROWS, PAGE = RESULTS / "turns.json", RESEARCH / "results.md"
 FAIR = 1.3
 # The share of rounds that a docket puts before all members at once, by default.
 TOGETHER = 0.05
@@ -78,7 +75,7 @@ def in_turn(rounds: Sequence[Shown], *, features: bool = True) -> Counter[str]:
 
 
 def fewest(rounds: Sequence[Shown], fair: float = FAIR) -> float:
-    """The fewest members a round of anybody who knows all votes and is that fair, in the mean."""
+    """The mean number of members a round that somebody as fair, who knew all votes, would ask."""
     kinds = Counter(_settling(shown) for shown in rounds)
     chosen = [(kind, group) for kind, groups in enumerate(kinds) for group in groups]
     sizes = np.array([len(group) for _, group in chosen], dtype=np.float64)

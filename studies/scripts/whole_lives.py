@@ -7,8 +7,6 @@
 that they take little of the machine. Processor time is what neighbours change least.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json
@@ -20,7 +18,7 @@ import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from studies.pages import keep, table
 from studies.scripts.http_load import Server, postgresql
@@ -48,7 +46,7 @@ class Caller:
     def __init__(self, port: int, token: str) -> None:
         self.port, self.token = port, token
 
-    async def __aenter__(self) -> Caller:
+    async def __aenter__(self) -> Self:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
         return self
 
@@ -93,10 +91,10 @@ class Docket:
 
     def __init__(self, server: Server) -> None:
         self.port, self.end, self.tokens = server.port, "", dict[str, str]()
-        found = re.search(rb"lw_operator_[A-Za-z0-9_-]{43}", server.output())
-        if found is None:
+        printed = re.search(rb"lw_operator_[A-Za-z0-9_-]{43}", server.output())
+        if printed is None:
             raise RuntimeError("no token was printed")
-        self.operator = found[0].decode()
+        self.operator = printed[0].decode()
         self.begun: set[str] = set()
 
     async def furnish(self) -> None:

@@ -4,8 +4,6 @@ A line is a learner over its settings, or a kappa, where one learner is played o
 and kappa. A mark is filled where no other beats it on error, violations and reports together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
@@ -14,15 +12,9 @@ from matplotlib.ticker import NullLocator
 
 from likewise.simulate import canvas
 from likewise.simulate.canvas import BLUE, INK, SOFT, VERMILION, WIDTH, Axes, Figure
-from studies.sweep.points import (
-    Point,
-    by_scenario,
-    fixed_of,
-    fixed_words,
-    kappas_of,
-    on_the_frontier,
-)
+from studies.sweep import tables
 from studies.sweep.spec import fraction, setting_title
+from studies.sweep.tables import Point
 
 # Shapes tell lines apart without colour.
 SHAPES = ("s", "o", "^", "D", "h", "P", "X", "v", "*", "<", ">", "p", "d")
@@ -46,8 +38,8 @@ def figure_svg(points: Sequence[Point]) -> str:
     """The figure as a file, with all of its points in words for those who cannot see it."""
     fig = draw_points(points)
     words = " ".join(
-        f"{scenario}{fixed_words(together)}; {'; '.join(map(_words, together))}."
-        for scenario, together in by_scenario(points).items()
+        f"{scenario}{tables.fixed_words(together)}; {'; '.join(map(_words, together))}."
+        for scenario, together in tables.by_scenario(points).items()
     )
     svg = canvas.finish(fig, "points", f"Rounds in violation and reports against error. {words}")
     wide, high = (round(SHOWN * 72 * inches) for inches in fig.get_size_inches())
@@ -63,7 +55,7 @@ def _words(point: Point) -> str:
 
 def draw_points(points: Sequence[Point]) -> Figure:
     """Both views of every scenario at the longest horizon, beside each other."""
-    scenarios, looks = by_scenario(points), _looks(points)
+    scenarios, looks = tables.by_scenario(points), _looks(points)
     handles = _legend(points, looks)
     height = 60 + 20 * -(-len(handles) // 3) + 215 * len(scenarios)
     fig = Figure(figsize=(WIDTH / 72, height / 72), dpi=72, layout="constrained")
@@ -89,7 +81,7 @@ def _legend(points: Sequence[Point], looks: Looks) -> list[Line2D]:
     lines: list[tuple[str, str, str, Style]]
     lines = [(name, colour, shape, "-") for name, (colour, shape) in looks.items()]
     lines.append(("fixed, in hindsight", SOFT, ".", canvas.DASHED))
-    if fixed_words(points):
+    if tables.fixed_words(points):
         lines += [(name, INK, "", style) for name, style in COMPARATORS.items()]
     return [
         Line2D([], [], color=colour, marker=shape, ms=6, lw=1.2, ls=style, label=name)
@@ -126,7 +118,7 @@ def _line_of(point: Point, looks: Looks) -> str:
 
 def _view(axes: Axes, points: Sequence[Point], count: str, looks: Looks) -> None:
     """One count against error; nobody audits a fixed policy in hindsight, so it has no reports."""
-    best = on_the_frontier(points)
+    best = tables.on_the_frontier(points)
     for name, (colour, shape) in looks.items():
         line = [point for point in points if _line_of(point, looks) == name]
         places = [_place(point, count) for point in line]
@@ -148,7 +140,7 @@ def _place(point: Point, count: str) -> tuple[float, float]:
 def _comparators(axes: Axes, points: Sequence[Point], looks: Looks) -> None:
     """Upright lines at the best fixed policies; where lines are learners, of our least kappa."""
     own = [name for name in looks if name.startswith("kappa")]
-    fixed = fixed_of(points, own or kappas_of(points))
+    fixed = tables.fixed_of(points, own or tables.kappas_of(points))
     if fixed is None:
         return
     at_alpha, less_kappa, less_eps = COMPARATORS.values()

@@ -1,7 +1,5 @@
 """One run of a sweep: a game, counted at every horizon beside the best fixed policies."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -9,24 +7,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, NamedTuple, cast, get_type_hints
 
+import numpy as np
+
+from likewise import Learner
 from likewise.errors import LikewiseError, ParameterError
-from likewise.learner.settings import Learner
+from likewise.hypotheses import HypothesisClass
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.simulate import hindsight, programs
 from likewise.simulate.counts import Summary, summarise
 from likewise.simulate.game import Game
-from likewise.simulate.hindsight import (
-    Comparators,
-    Faced,
-    best_fair_policy,
-    compare_with_fixed,
-    faced_rounds,
-    slacks_of,
-)
+from likewise.simulate.hindsight import Comparators, Faced, faced_rounds
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Algorithm, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
-from studies.priced import priced_policy
+from likewise.validation import within
 from studies.sweep.spec import Entry, Run, Sweep
 
 
@@ -80,7 +76,6 @@ def refuse_early(sweep: Sweep) -> None:
 
 
 def _check_entry(entry: Entry, world: World) -> None:
-    """Refuse a learner that cannot play there."""
     if entry.price is not None:
         if not isinstance(world, Steady):
             raise ParameterError(
@@ -123,14 +118,12 @@ class _Stage:
 
     @cached_property
     def faced(self) -> list[Faced]:
-        """All rounds of a steady world."""
         world = cast(Recorded, self.world)
         return faced_rounds(map(world.encounter, self._rounds), self.hypotheses)
 
     def best(self, rounds: int, slack: float) -> float:
-        """The error of the best fixed policy by then."""
         if (rounds, slack) not in self._errors:
-            policy = best_fair_policy(self.hypotheses, self.faced[:rounds], slack)
+            policy = hindsight.best_fair_policy(self.hypotheses, self.faced[:rounds], slack)
             self._errors[rounds, slack] = policy.error
         return self._errors[rounds, slack]
 
@@ -139,7 +132,7 @@ class _Stage:
 def _shared_stage(
     world: str, settings: str, hypotheses: str | None, seed: int, rounds: int
 ) -> _Stage:
-    """The same for all games that differ in the learner and in the rules alone."""
+    """The stage of all games that differ in nothing but the learner and the rules."""
     chosen = json.loads(settings)
     return _Stage(Game(world, "auto", rounds, seed, hypotheses=hypotheses, world_settings=chosen))
 
@@ -191,9 +184,11 @@ def _comparators(
     if not run.comparators:
         return None
     if stage.steady:
-        return Comparators(*(stage.best(played.rounds, slack) for slack in slacks_of(learner)))
+        return Comparators(
+            *(stage.best(played.rounds, slack) for slack in hindsight.slacks_of(learner))
+        )
     faced = faced_rounds(played.encounters, stage.hypotheses)
-    return compare_with_fixed(learner, stage.hypotheses, faced)
+    return hindsight.compare_with_fixed(learner, stage.hypotheses, faced)
 
 
 def _row(run: Run, summary: Summary) -> Row:
@@ -250,7 +245,7 @@ def _value(name: str, cell: str) -> Any:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write a file anew; whatever happens meanwhile, either the old or the new one is there."""
+    """Replace a file in one step: after an interruption the old one is still there."""
     part = path.with_suffix(".part")
     with part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -287,3 +282,91 @@ def run_sweep(
     ]
     write_rows(folder / "results.csv", rows)
     return rows
+
+
+COUNTED = 1e-7
+"""An excess above this is a violation; the solver's own tolerance is far below."""
+
+
+class PricedPolicy(NamedTuple):
+    """A fixed policy that is best at a price: its errors, rounds in violation, and their excess."""
+
+    error: float
+    violations: int
+    excess: float
+
+
+def priced_policy(
+    hypotheses: HypothesisClass, rounds: Sequence[Faced], alpha: float, price: float
+) -> PricedPolicy:
+    """Find the best fixed policy at a price of violations.
+
+    A learner has some violations; here a fixed policy pays for the largest excess of every round,
+
+        min_π  Σ_t Error^t(π) + price·Σ_t e_t,
+        e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
+
+    over ΔH. Over the prices, its error and its rounds in violation draw a frontier.
+    """
+    alpha = within("alpha", alpha, 0, 1, "It is the size of a violation.")
+    price = within("price", price, 0, 1e9, "0 charges nothing.", ends="[)")
+    form, place = hindsight.form_of(hypotheses, [faced.points for faced in rounds])
+    ends = np.cumsum([len(faced.labels) for faced in rounds])[:-1]
+    pairs = [
+        hindsight.all_pairs(form.points, people, [faced], alpha)
+        for people, faced in zip(np.split(place, ends), rounds, strict=True)
+    ]
+    error, excess = hindsight.replayed(_best_policy(form, pairs, price), rounds, alpha)
+    return PricedPolicy(error, int((excess > COUNTED).sum()), float(sum(excess)))
+
+
+def _best_policy(
+    form: programs.Form, rounds: Sequence[programs.Constraints], price: float
+) -> FloatArray:
+    """Solve the program by cutting planes: the most violated pair of every round is added."""
+    from scipy import sparse
+
+    left, right, bounds = (
+        np.concatenate([getattr(pairs, name) for pairs in rounds])
+        for name in ("left", "right", "bounds")
+    )
+    round_ = np.repeat(np.arange(len(rounds)), [len(pairs.bounds) for pairs in rounds])
+    width = int(round_.max(initial=-1)) + 1  # an e for every round up to the last with a pair
+    costs = np.concatenate(
+        [form.objective(np.sum([p.costs for p in rounds], axis=0)), np.full(width, price)]
+    )
+    order, total = form.order(), form.total()
+    no_round = np.empty(0, dtype=np.int64)
+    rows = _with_excess(order, no_round, width)
+    limits = np.zeros(order.shape[0])
+    added = np.zeros((2, len(bounds)), dtype=np.bool_)
+    if total is not None:
+        total = _with_excess(total, no_round, width)
+    while True:
+        solution = np.asarray(programs.solve_program(costs, rows, limits, total, form.upper).x)
+        policy = form.settle(solution[: form.variables])
+        scores = form.scores(policy)
+        gaps = scores[left] - scores[right]
+        sides = (gaps < 0).astype(np.int64)
+        beyond = np.abs(gaps) - bounds - solution[form.variables :][round_]
+        new = ~added[sides, np.arange(len(gaps))]
+        pairs = np.flatnonzero((beyond > programs.VIOLATED_BY) & new)
+        if not len(pairs):
+            return policy
+        worst = pairs[np.lexsort((-beyond[pairs], round_[pairs]))]
+        pairs = worst[np.unique(round_[worst], return_index=True)[1]]
+        added[sides[pairs], pairs] = True
+        upper = np.where(sides[pairs] == 0, left[pairs], right[pairs])
+        lower = np.where(sides[pairs] == 0, right[pairs], left[pairs])
+        differences = _with_excess(form.differences(upper, lower), round_[pairs], width)
+        rows = sparse.vstack([rows, differences], format="csr")
+        limits = np.concatenate([limits, bounds[pairs]])
+
+
+def _with_excess(rows: programs.Rows, round_: IntArray, width: int) -> programs.Rows:
+    """The rows with columns for e: −1 in the round of each row, where rows have one."""
+    from scipy import sparse
+
+    entries = (np.full(len(round_), -1.0), (np.arange(len(round_)), round_))
+    excess = sparse.csr_array(entries, shape=(rows.shape[0], width))
+    return sparse.hstack([rows, excess], format="csr")

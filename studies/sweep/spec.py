@@ -1,7 +1,5 @@
 """A sweep as data: every scenario with every learner and seed, and what becomes of it."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json
@@ -17,11 +15,11 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.learner.attention import attention_named
 from likewise.learner.schedules import KAPPA_SHARE, SelfTuned
 from likewise.learner.settings import ALGORITHM
+from likewise.registry import WORLDS
 from likewise.simulate.game import Game
 from likewise.simulate.learners import OURS, checked_settings
 from likewise.simulate.rounds import EVALUATION_DRAWS, Delay, Delays
 from likewise.validation import flag, integer, items, members, real, reals, text
-from studies.environments import environments
 
 
 def fraction(value: float) -> str:
@@ -49,7 +47,6 @@ def setting_title(name: str, value: Any) -> str:
 
 
 def learner_title(learner: str, settings: Mapping[str, Any]) -> str:
-    """A learner with its settings."""
     return ", ".join([learner, *(setting_title(*pair) for pair in settings.items())])
 
 
@@ -159,7 +156,7 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """A name for it, made of all that its results depend on."""
+        """A name made of everything that its results depend on."""
         key = [
             ALGORITHM, *self.entry.key, self.seed, self.horizons, self.evaluation_draws,
             self.comparators,
@@ -204,15 +201,18 @@ class Sweep:
             yield from by_seed
 
     def runs_of(self, entry: Entry) -> list[Run]:
-        """Its games, one for each seed."""
         rules = (self.horizons, self.evaluation_draws, self.comparators)
         return [Run(entry, seed, *rules) for seed in self.seeds]
+
+
+LearnerFields = tuple[str, dict[str, Any], list[str] | None]
+"""A title, fields of a game, and the scenarios that it is restricted to."""
 
 
 def _entries(
     scenarios: Mapping[str, Game], learners: Sequence[LearnerFields], prices: Sequence[float]
 ) -> Iterator[Entry]:
-    """Every learner in every scenario that it is not kept from, and a policy for every price."""
+    """Every learner in every scenario that it may play in, and a policy for every price."""
     all_different("learners", [title for title, _, _ in learners])
     for name in (name for _, _, only in learners for name in only or ()):
         if name not in scenarios:
@@ -234,12 +234,80 @@ def all_different(name: str, values: Sequence[object]) -> None:
             raise ParameterError(name, "must all be different", value, remedy)
 
 
+# Worlds by purpose: judging learners, or choosing their defaults. None does both. The choosing ones
+# are ``admissions`` and a market for loans that is not the README's; the judging ones ``loans``,
+# the worlds that drift and react, and the judgements of real people.
+Fields = Mapping[str, Any]
+_LATE = {f"{rounds} late": str(rounds) for rounds in (10, 50, 200)} | {
+    f"labels {rounds} late": f"audits:0,labels:{rounds}" for rounds in (200, 1000)
+}
+_MARKET: Fields = {"k": 4, "luck": 0.35, "harshness": 0.0, "leniency": 0.7}
+
+
+def _fields(world: str, settings: Fields | None = None, **rules: Any) -> Fields:
+    return {"world": world, "world_settings": settings or {}, **rules}
+
+
+def _family(name: str, **settings: Any) -> dict[str, Fields]:
+    """A market for loans as it is, with other panels, other rounds, and late feedback."""
+    rule_any = {**settings, "rule": "any"}
+    family = {
+        name: _fields("loans", settings),
+        f"{name}, any": _fields("loans", rule_any),
+        f"{name}, strict": _fields("loans", {**settings, "leniency": 0.01}),
+        f"{name}, lenient": _fields("loans", {**settings, "leniency": 2.0}),
+        f"{name}, alpha .1": _fields("loans", settings, alpha=0.1),
+        f"{name}, k 2": _fields("loans", {**settings, "k": 2}),
+        f"{name}, k 16": _fields("loans", {**settings, "k": 16}),
+        f"{name}, panels change": _fields("turnover", settings),
+    }
+    for late, delay in _LATE.items():
+        family[f"{name}, {late}"] = _fields("loans", settings, delay=delay)
+        family[f"{name}, any, {late}"] = _fields("loans", rule_any, delay=delay)
+    return family
+
+
+CHOOSING: Mapping[str, Fields] = {
+    "admissions": _fields("admissions"),
+    "admissions, any": _fields("admissions", {"rule": "any"}),
+    "admissions, alpha .1": _fields("admissions", alpha=0.1),
+    "admissions, k 2": _fields("admissions", {"k": 2}),
+    "admissions, k 16": _fields("admissions", {"k": 16}),
+    **{f"admissions, {late}": _fields("admissions", delay=delay) for late, delay in _LATE.items()},
+    **_family("market", **_MARKET),
+}
+PEOPLE: Mapping[str, Fields] = {
+    "compas-judged": _fields("compas-judged"),
+    "compas-judged, 80%": _fields("compas-judged", {"rule": "at_least(80%)"}),
+    "compas-judged, any": _fields("compas-judged", {"rule": "any"}),
+    "compas-fitted": _fields("compas-fitted"),
+    "phd-admissions": _fields("phd-admissions"),
+}
+JUDGING: Mapping[str, Fields] = {
+    **_family("loans"),
+    **{name: _fields(name) for name in ("drift", "strategic", "adaptive", "adversarial")},
+    **PEOPLE,
+}
+PURPOSES = {"choosing": CHOOSING, "judging": JUDGING, "people": PEOPLE}
+
+
+def environments(name: str) -> Mapping[str, Fields]:
+    """All environments for a purpose, or the one of that name, or any world as it is."""
+    every = {**JUDGING, **CHOOSING}
+    if name in PURPOSES:
+        return PURPOSES[name]
+    if name not in every and name not in WORLDS:
+        raise ParameterError(
+            "use", f"must be a purpose ({', '.join(PURPOSES)}), an environment or a world "
+            f"({', '.join(WORLDS)})", name, "Check the spelling.",
+        )  # fmt: skip
+    return {name: every[name] if name in every else _fields(name)}
+
+
 # The fields of a Game that a scenario may set, by their names in a file.
 _RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "attention", "report", "label")
 _SWEEP = ("about", "evaluation_draws", "prices", "comparators", "learners", "document", "figure")
 _REMEDY = "See docs/research/sweeps.md."
-LearnerFields = tuple[str, dict[str, Any], list[str] | None]
-"""A title, fields of a game, and the scenarios that it is restricted to."""
 
 
 def shipped_sweeps() -> dict[str, Path]:

@@ -14,7 +14,7 @@ from likewise.learner import Learner, SelfTuned
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Comparators, Faced, compare_with_fixed, slacks_of
 from likewise.simulate.counts import NEAR_CONSTANT, Outcome, Summary, beats, frontier, near_constant
-from studies.priced import priced_policy
+from studies.sweep.runs import priced_policy
 from studies.sweep.tables import growth
 
 TABLE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
@@ -135,5 +135,5 @@ def test_what_a_solver_leaves_is_no_violation(
     pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     pair = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
     weights = np.array([1.0 - excess, excess, 0.0])
-    monkeypatch.setattr("studies.priced._best_policy", lambda *_: weights)
+    monkeypatch.setattr("studies.sweep.runs._best_policy", lambda *_: weights)
     assert priced_policy(pool, [pair], 0.0, 1.0).violations == violations

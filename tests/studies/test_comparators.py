@@ -15,7 +15,9 @@ from likewise.simulate.canvas import STYLE
 from likewise.simulate.game import Game
 from studies.pages import RESULTS
 from studies.sweep.figures import VIEWS, draw_points
-from studies.sweep.points import (
+from studies.sweep.runs import Row, read_rows
+from studies.sweep.spec import HINDSIGHT, IGNORING, read_sweep
+from studies.sweep.tables import (
     Point,
     by_scenario,
     fixed_of,
@@ -23,10 +25,8 @@ from studies.sweep.points import (
     kappas_of,
     near_constant_line,
     points_of,
+    sweep_markdown,
 )
-from studies.sweep.runs import Row, read_rows
-from studies.sweep.spec import HINDSIGHT, IGNORING, read_sweep
-from studies.sweep.tables import sweep_markdown
 
 ROOT = Path(__file__).parents[2]
 POOL = Pool.from_table([[0, 0], [0, 1], [1, 1]])

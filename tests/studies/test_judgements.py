@@ -16,8 +16,8 @@ from likewise.simulate import MissingDataError
 from studies.commands import main
 from studies.people import benchmark
 from studies.people.benchmark import row_of
-from studies.people.files import FOLDER
 from studies.people.judgements import KIDNEYS, PERCEPTIONS, SETS, Judged, Judgement
+from studies.people.worlds import FOLDER
 
 ROOT = Path(__file__).parents[2]
 

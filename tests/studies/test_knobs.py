@@ -11,9 +11,9 @@ import pytest
 
 from studies.pages import RESULTS
 from studies.sweep.figures import draw_points, of_knobs
-from studies.sweep.points import Point, by_scenario, on_the_frontier, points_of
 from studies.sweep.runs import read_rows
 from studies.sweep.spec import read_sweep
+from studies.sweep.tables import Point, by_scenario, on_the_frontier, points_of
 
 ROOT = Path(__file__).parents[2]
 

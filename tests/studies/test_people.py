@@ -11,17 +11,17 @@ from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import MissingDataError
 from likewise.testing import check_world
-from studies.people.compas import (
+from studies.people.worlds import (
+    FOLDER,
     JUDGEMENTS,
     LAST,
     CompasFitted,
     CompasJudged,
+    PhdAdmissions,
+    RecidivismFitted,
     fitted,
     read_compas,
 )
-from studies.people.files import FOLDER
-from studies.people.phd import PhdAdmissions
-from studies.people.recidivism import RecidivismFitted
 from tests.files_of_people import HERE
 
 HEADER = (

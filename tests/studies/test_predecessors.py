@@ -16,14 +16,6 @@ from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Delay, Loans
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import play, start
-from studies.baselines.bechavod_roth import (
-    PerturbedPredecessor,
-    bechavod_jung_wu,
-    bechavod_roth,
-    exp2,
-    fixed_trade_off,
-)
-from studies.baselines.encoding import Copies, Predecessor, power_of
 from studies.baselines.gillen import Ellipsoid, Linear, fair_choice, gillen, squared_features
 from studies.baselines.learnt_metric import (
     LearntMetric,
@@ -31,7 +23,19 @@ from studies.baselines.learnt_metric import (
     features_of,
     learnt_metric,
 )
-from studies.baselines.sinha_vaze import LARGEST_EXPONENT, SinhaVaze, sinha_vaze
+from studies.baselines.predecessors import (
+    LARGEST_EXPONENT,
+    Copies,
+    PerturbedPredecessor,
+    Predecessor,
+    SinhaVaze,
+    bechavod_jung_wu,
+    bechavod_roth,
+    exp2,
+    fixed_trade_off,
+    power_of,
+    sinha_vaze,
+)
 
 PEOPLE = 3
 FUNCTIONS = list(itertools.product((0, 1), repeat=PEOPLE))

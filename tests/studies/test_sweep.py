@@ -24,13 +24,19 @@ from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes
 from likewise.simulate.rounds import play
 from studies.commands import main
-from studies.environments import CHOOSING, JUDGING
 from studies.pages import write_between_marks
 from studies.sweep import spec
-from studies.sweep.points import points_of
 from studies.sweep.runs import play_run, read_rows, run_sweep
-from studies.sweep.spec import Entry, Sweep, read_sweep, shipped_sweeps, sweep_from_data
-from studies.sweep.tables import TABLES, sweep_markdown
+from studies.sweep.spec import (
+    CHOOSING,
+    JUDGING,
+    Entry,
+    Sweep,
+    read_sweep,
+    shipped_sweeps,
+    sweep_from_data,
+)
+from studies.sweep.tables import TABLES, points_of, sweep_markdown
 
 TINY: dict[str, Any] = {
     "title": "tiny",

@@ -40,22 +40,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-# Names are looked up when they are first used, so that the command line starts at once.
-_HOMES = {
-    "audits": ("Audit", "Survey", "audit"),
-    "hypotheses": ("Pool", "Segments"),
-    "learner": (
-        "Learner", "Paper", "SelfTuned", "State", "apply", "decide", "deploy", "learn",
-        "load_state", "save_state",
-    ),
-    "panel": (
-        "MetricAuditor", "Objections", "Panel", "Report", "at_least", "parse_rule", "report",
-        "veto",
-    ),
-    "people": ("Feature", "FeatureSchema", "People"),
-    "sklearn": ("LikewiseClassifier",),
-}  # fmt: skip
-
 # A library says nothing unless its user asks for it: logging.getLogger("likewise").
 logging.getLogger("likewise").addHandler(logging.NullHandler())
 
@@ -64,9 +48,10 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"likewise.{home}"), name)
+    # Looked up when they are first used, so that the command line starts at once.
+    for room in ("people", "hypotheses", "learner", "panel", "audits", "sklearn"):
+        if name in __all__ and hasattr(home := import_module(f"likewise.{room}"), name):
+            return getattr(home, name)
     raise AttributeError(f"module 'likewise' has no attribute {name!r}")
 
 

@@ -1,16 +1,13 @@
 """MLflow: an audit is logged to a run, and a learner's policy is a model that others can load."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from likewise.audits.result import Audit
 from likewise.errors import missing
+from likewise.learner import State, load_state, save_state
 from likewise.learner.fold import current_scores
-from likewise.learner.state import State
-from likewise.learner.state_files import load_state, save_state
 from likewise.numerics.fixed_point import ONE
 from likewise.validation import instance
 

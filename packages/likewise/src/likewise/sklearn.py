@@ -5,8 +5,6 @@
 learnt. Both are functions of the seed and of what was learnt, on every machine.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,22 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import errors
-from likewise.hypotheses.base import HypothesisClass
+from likewise.hypotheses import HypothesisClass, Stumps
 from likewise.hypotheses.pool import quantiles
-from likewise.hypotheses.trees import Stumps
+from likewise.learner import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
 from likewise.learner.fold import current_scores, upcoming
-from likewise.learner.rounds import deploy, learn
-from likewise.learner.schedules import SelfTuned
-from likewise.learner.settings import Learner
-from likewise.learner.state import State
-from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE
 from likewise.panel.panels import Panel
+from likewise.people import Feature, FeatureSchema, People
 from likewise.people.columns import checked_ids, id_text, is_missing, is_table
-from likewise.people.features import Feature
 from likewise.people.frames import as_frame, check_frame, frame_columns, only_flags, origin_of
 from likewise.people.proposals import NOT_STATED
-from likewise.people.schema import FeatureSchema, People
 from likewise.validation import choice, instance, integer
 
 try:
@@ -65,9 +57,9 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         seed: of everything random.
         schema: the features of a frame, whose other columns are left out; proposed from the first
             rows where none is given.
-        unseen: the rule for a level that the first rows did not have, and for a missing value where
-            they had none: ``missing``, with a warning (a level counts as a missing value, and a
-            missing value as the median), or ``refuse``.
+        unseen: what to do with a level that the first rows did not have, or a missing value where
+            they had none: ``missing`` counts the level as a missing value and a missing value as
+            the median, with a warning; ``refuse`` refuses them.
         favourable: the class that is a favourable decision; needed where classes are not 0 and 1,
             and a panel or reports say who is favoured.
 
@@ -122,7 +114,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Any:
-        """Two labels; and no promise to be accurate, which the panel may not allow."""
+        """Two labels, and no promise of accuracy, which the panel may not allow."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True
@@ -131,8 +123,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     def fit(self, X: Any, y: Any) -> Self:
         """Forget everything, and learn from rows in their order, k a round."""
         for name in ("state_", "schema_", "classes_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         return self._learn(X, y, None, None, first=True)
 
     def partial_fit(
@@ -269,22 +260,23 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
-        check_is_fitted(self, "state_")
-        people = self._preparation.people(self._rows(X, first=False))
+        people = self._people(X)
         chances = current_scores(self.state_, people) / ONE
         columns = [1 - chances, chances]
         return np.column_stack(columns if self._favourable_place else columns[::-1])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The decisions of one draw h ~ π, a function of the seed and of the rounds seen."""
-        check_is_fitted(self, "state_")
-        people = self._preparation.people(self._rows(X, first=False))
+        people, place = self._people(X), self._favourable_place
         learner = self.state_.learner
         points = learner.hypotheses.locate(people)
         decided = learner.primal.decide(learner.hypotheses, upcoming(self.state_), points, 0)
         favourable = np.asarray(decided, dtype=np.bool_)
-        place = self._favourable_place
         return np.asarray(self.classes_[np.where(favourable, place, 1 - place)])
+
+    def _people(self, X: Any) -> People:
+        check_is_fitted(self, "state_")
+        return self._preparation.people(self._rows(X, first=False))
 
 
 def _is_named_frame(rows: Any) -> bool:
@@ -325,7 +317,7 @@ class Preparation:
     others: str
 
     @classmethod
-    def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Preparation:
+    def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Self:
         """The preparation that the first rows ask for; an array's columns have ``names``."""
         choice("unseen", unseen, UNSEEN, "It is the rule for levels that fit has not seen.")
         if schema is not None:
@@ -344,10 +336,8 @@ class Preparation:
         levels = tuple((f.name, v) for f in chosen if f.kind == "category" for v in f.levels)
         others = "refuse" if schema is None else "ignore"
         first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen, others)
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", errors.LikewiseWarning
-            )  # said when they are read to learn
+        with warnings.catch_warnings():  # given when the rows are read to learn
+            warnings.simplefilter("ignore", errors.LikewiseWarning)
             people = first._read(rows)
         columns = {f.name: (f, people.column(f.name)) for f in chosen}
         gaps = [

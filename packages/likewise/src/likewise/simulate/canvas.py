@@ -4,8 +4,6 @@ A learner has the same colour everywhere, from the palette of Okabe and Ito, whi
 colours differently can tell apart.
 """
 
-from __future__ import annotations
-
 import html
 import io
 import re
@@ -24,7 +22,6 @@ try:
     import matplotlib.style
     import matplotlib.ticker
     from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.ticker import StrMethodFormatter
 except ImportError as error:
     raise missing("Drawing", "matplotlib", "study", error) from error
 
@@ -58,7 +55,7 @@ STYLE = matplotlib.style.context([
     },
 ])  # fmt: skip
 DASHED = (0, (4, 3))
-PERCENT = StrMethodFormatter("{x:g}\u00a0%")
+PERCENT = matplotlib.ticker.StrMethodFormatter("{x:g}\u00a0%")
 
 
 def canvas(height: int) -> Figure:

@@ -9,17 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from likewise.learner import Certificate, Learner, SelfTuned, certificate
 from likewise.learner.attention import BoolArray, Possible
 from likewise.learner.bounds import Bound, bounds
-from likewise.learner.certificate import (
-    Certificate,
-    certificate,
-    overlooked_reports,
-    unseen_reports,
-)
+from likewise.learner.certificate import overlooked_reports, unseen_reports
 from likewise.learner.events import Person
-from likewise.learner.schedules import SelfTuned
-from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel.turns import Turns, ask_in_turn
 from likewise.simulate.rounds import Algorithm, Moment, Transcript, shown_pairs
@@ -191,25 +185,24 @@ def certificate_of(transcript: Transcript) -> Certificate | None:
     return certificate(state, delay=transcript.delay.longest)
 
 
-# A share of reports that are wrong, or overlooked, which people may well reach.
+# The share of reports that are wrong, or overlooked; people may well reach it.
 ERRING = 0.1
 
 
 def certificates_of(transcript: Transcript, run: Certificate) -> dict[str, Any] | None:
     """Return certificates from the rounds of a run; None where these were not recorded.
 
-    ``changing`` has those against policies that change, ``one_sided`` that of one-sided labels with
-    high probability, ``wrong`` and ``overlooked`` what the run's own says if so many reports were
-    wrong, or may have been overlooked.
+    ``changing`` has those against policies that change, and ``one_sided`` that of one-sided labels
+    with high probability. ``wrong`` and ``overlooked`` have what the run's own certificate says if
+    a share :data:`ERRING` of reports was wrong, or was overlooked.
     """
     evidence = transcript.evidence
     if evidence is None:
         return None
-    full, wrong = not evidence.learner.pricing.one_sided, math.ceil(ERRING * run.reports)
-    one_sided = evidence.one_sided()
-    changing = [part.to_json() for part in evidence.partitions()[1:]] if full else []
+    wrong, one_sided = math.ceil(ERRING * run.reports), evidence.one_sided()
+    changing = () if evidence.learner.pricing.one_sided else evidence.partitions()[1:]
     return {
-        "changing": changing,
+        "changing": [part.to_json() for part in changing],
         "one_sided": None if one_sided is None else one_sided.to_json(),
         "wrong": {"reports": wrong, "regret": run.regret + evidence.wrong_reports(wrong)},
         "overlooked": {"share": ERRING, **overlooked_reports(run.reports, ERRING).to_json()},
@@ -305,7 +298,7 @@ def remedies(
 
 
 class Outcome(NamedTuple):
-    """A point in three dimensions, of which less is better in each."""
+    """A point in three dimensions; less is better in each."""
 
     error: float
     violations: float

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise.learner import Certificate, Learner
 from likewise.learner.bounds import Bound
-from likewise.learner.certificate import Certificate
 from likewise.learner.costs import report_cost
-from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
 from likewise.registry import WORLDS
 from likewise.simulate import counts
-from likewise.simulate.counts import Summary
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Moment, Transcript, play
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
 # The paper's learner has fewer draws than its own, for time.
 _SETTINGS: Mapping[str, Mapping[str, Any]] = {"paper": {"draws": "r", "noise": "repeated"}}
-# Those that draw take longest, and begin: nobody waits for them then.
+# Those that draw take longest, so they begin.
 _FIRST = ("paper", "self-tuned")
 
 
@@ -51,7 +49,7 @@ class Shown:
     name: str
     learner: Learner
     transcript: Transcript
-    summary: Summary
+    summary: counts.Summary
     near_constant: str | None
 
     @property
@@ -124,7 +122,7 @@ def _world(seed: int, rounds: int) -> Steady:
 
 
 def _comparators(world: Steady, games: Mapping[str, Transcript]) -> dict[str, Comparators]:
-    """The three best fixed policies for every learner; a slack that they share is looked up."""
+    """The three best fixed policies for every learner; each slack is solved once."""
     from likewise.simulate.hindsight import Comparators, best_fair_policy, faced_rounds, slacks_of
 
     hypotheses = world.hypotheses()
@@ -147,7 +145,7 @@ def _shown(name: str, played: Transcript, fixed: Comparators | None) -> Shown:
 
 
 def _play(game: Game) -> tuple[str, Transcript]:
-    """One game, of which every moment of the second half is kept."""
+    """Play a game, and keep every moment of its second half."""
     world = _world(game.seed, game.rounds)
     learner = game.make_learner(world.hypotheses(), world.k)
     played = play(world, learner, game.rounds, keep=lambda t: t >= game.rounds // 2)

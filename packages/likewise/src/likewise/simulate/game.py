@@ -12,12 +12,11 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.registry import SELECTIONS, WORLDS
 
 if TYPE_CHECKING:
-    from likewise.hypotheses.base import HypothesisClass
-    from likewise.learner.settings import Learner
-    from likewise.panel.reports import Selection
-    from likewise.simulate.hindsight import Comparators
-    from likewise.simulate.rounds import Algorithm, Delays, Moment, Transcript
-    from likewise.simulate.world import World
+    from likewise.hypotheses import HypothesisClass
+    from likewise.learner import Learner
+    from likewise.panel import Selection
+    from likewise.simulate import Comparators, Delays, Moment, Transcript, World
+    from likewise.simulate.rounds import Algorithm
 
 
 # What makes a game needs numpy, and is imported where it is made: the options of the command line
@@ -184,7 +183,7 @@ class PreparedGame:
         return compare_with_fixed(self.learner, self.hypotheses, faced)
 
     def caveats(self) -> Iterator[str]:
-        """Sentences that whoever reads the counts should know."""
+        """Sentences that readers of the counts should know."""
         rounds, delays = self.game.rounds, self.game.delays
         if caveat := self.world.caveat(rounds):
             yield caveat

@@ -5,24 +5,19 @@ them; one linear program finds the policy (:mod:`likewise.simulate.programs`); a
 checked against every round as it was, so that a wrong solution is an error and not a figure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache, partial
+from typing import Self
 
 import numpy as np
 
 from likewise.errors import HypothesisError, PeopleError
-from likewise.hypotheses.base import Bits, HypothesisClass, Points
-from likewise.hypotheses.lists import Listed
-from likewise.hypotheses.segments import Segments
-from likewise.hypotheses.staircases import Staircases
+from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments, Staircases
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel.metrics import Sides
-from likewise.panel.panels import Panel
+from likewise.panel import Panel, Sides
 from likewise.people.schema import People
 from likewise.simulate import programs
 from likewise.simulate.programs import ComparatorError, Constraints, Form, Search
@@ -321,8 +316,8 @@ class Comparators:
             value = real(field.name, getattr(self, field.name), "It is a number of errors.")
             assign(self, **{field.name: value})
 
-    def rates(self, people: int) -> Comparators:
-        return Comparators(**{name: value / people for name, value in asdict(self).items()})
+    def rates(self, people: int) -> Self:
+        return type(self)(**{name: value / people for name, value in asdict(self).items()})
 
 
 def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:

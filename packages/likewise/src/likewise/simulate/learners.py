@@ -8,8 +8,6 @@ plainest baselines are here; a package adds one with an entry point of the group
 ``likewise.baselines``.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -20,8 +18,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from likewise.errors import HypothesisError, LikewiseError, ParameterError
-from likewise.hypotheses.base import ExactWeights, HypothesisClass
-from likewise.hypotheses.pool import Cut, Pool
+from likewise.hypotheses import Cut, ExactWeights, HypothesisClass, Pool
 from likewise.learner.costs import DUALS, Dual
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner, player_named

@@ -8,25 +8,17 @@ reasons, and none of them is the bureau's score.
 Everything is made from raw random words by basic operations, so that it is the same everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.pool import Pool
-from likewise.hypotheses.segments import Segments
-from likewise.hypotheses.trees import Trees
+from likewise.hypotheses import HypothesisClass, Pool, Segments, Trees
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.metrics import Mahalanobis, Masked, Ratings, WeightedL1
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.rules import Rule
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+from likewise.panel import Mahalanobis, Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
+from likewise.people import Feature, FeatureSchema, People
 from likewise.simulate import world
 from likewise.simulate.world import Encounter, Memoryless, Steady, View, setting
 
@@ -52,7 +44,7 @@ Bar = float | Callable[[IntArray], FloatArray]
 """The soundness at which half of the applicants repay, or that soundness by region."""
 _BAR = 0.57
 _WORDS = 16
-# Applicants that are made at a time, of rounds that follow each other.
+# How many applicants of consecutive rounds are made at a time.
 _AT_ONCE = 512
 
 

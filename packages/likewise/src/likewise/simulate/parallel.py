@@ -1,7 +1,5 @@
 """Work in several processes, with the same results for any number of them."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import warnings

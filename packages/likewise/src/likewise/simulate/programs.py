@@ -9,12 +9,10 @@ enter as columns in the same way (:class:`~likewise.simulate.programs.Columns`):
 price the points, and the oracle finds the hypothesis of least reduced cost.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -177,7 +175,7 @@ class Members(Form):
     bits: Bits
 
     @classmethod
-    def of(cls, people: Bits) -> tuple[Members, IntArray]:
+    def of(cls, people: Bits) -> tuple[Self, IntArray]:
         """Merge people on whom all members agree; return the form and everybody's point."""
         bits = np.ascontiguousarray(people, dtype=np.uint8)
         packed = np.ascontiguousarray(np.packbits(bits, axis=1))
@@ -297,30 +295,19 @@ def solve(form: Form, constraints: Constraints) -> Solution:
     """Solve the program, adding rows and columns until none is missing."""
     master = _Master(form, constraints)
     for _ in range(MOST_ITERATIONS):
-        point = master.solve()
-        pairs, sides = master.violated(point.policy)
-        reduced = master.reduced_costs(point.multipliers)
-        generated = form.generate(reduced, point.level)
+        policy, value, multipliers, level = master.solve()
+        pairs, sides = master.violated(policy)
+        reduced = master.reduced_costs(multipliers)
+        generated = form.generate(reduced, level)
         if not generated and not len(pairs):
-            dual = form.least(reduced) - float(point.multipliers @ master.bounds)
-            ones = constraints.ones
-            return Solution(point.policy, ones + point.value, ones + dual)
+            dual = form.least(reduced) - float(multipliers @ master.bounds)
+            return Solution(policy, constraints.ones + value, constraints.ones + dual)
         if generated:
             master.rebuild()
         master.add(pairs, sides)
     raise ComparatorError(
         f"The best fair policy was not found in {MOST_ITERATIONS} rounds of columns and rows."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Point:
-    """A solution of the master program; ``level`` is the multiplier of the total."""
-
-    policy: FloatArray
-    value: float
-    multipliers: FloatArray
-    level: float
 
 
 class _Master:
@@ -373,7 +360,8 @@ class _Master:
         np.add.at(costs, lower, -multipliers)
         return costs
 
-    def solve(self) -> _Point:
+    def solve(self) -> tuple[FloatArray, float, FloatArray, float]:
+        """Return the policy, its value, the multipliers of the rows, and that of the total."""
         order, total = self.form.order(), self.form.total()
         rows = sp.vstack([order, self.rows], format="csr")
         limits = np.concatenate([np.zeros(order.shape[0]), self.bounds])
@@ -381,11 +369,9 @@ class _Master:
         multipliers = np.empty(0)
         if len(self.pairs):
             multipliers = -np.asarray(result.ineqlin.marginals)[order.shape[0] :]
-        return _Point(
-            self.form.settle(np.asarray(result.x)), float(np.asarray(result.fun)),
-            np.maximum(multipliers, 0.0),
-            0.0 if total is None else float(np.asarray(result.eqlin.marginals)[0]),
-        )  # fmt: skip
+        level = 0.0 if total is None else float(np.asarray(result.eqlin.marginals)[0])
+        policy, value = self.form.settle(np.asarray(result.x)), float(np.asarray(result.fun))
+        return policy, value, np.maximum(multipliers, 0.0), level
 
 
 def solve_program(

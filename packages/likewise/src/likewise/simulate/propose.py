@@ -1,11 +1,9 @@
 """A proposal for eta and kappa, from a simulation on one's own people, class and panel.
 
 eta weighs errors against reports, kappa says how early the panel is asked; both move error,
-violations, and how often the panel has to look. Whoever knows how many rounds of a thousand a panel
-can look at, and how many violations are bearable, need not know eta and kappa.
+violations, and how often the panel has to look. You say how many rounds in a thousand a panel can
+look at, and how many violations are bearable, and need not know eta and kappa.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -37,7 +35,6 @@ class Trial:
 
     @property
     def counts(self) -> Outcome:
-        """Error, violations and looks."""
         return Outcome(self.error_rate, self.violations, self.looks)
 
 

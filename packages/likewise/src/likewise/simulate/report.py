@@ -3,8 +3,6 @@
 Sentences and layout are in ``templates/report.html``, the look in ``templates/report.css``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,7 +34,7 @@ def violation_figure(demo: Demo) -> str:
 
 
 def error_start(rounds: int) -> int:
-    """The round at which the lines of the error begin: before, a few decisions move them far."""
+    """The round at which the lines of the error begin: earlier, few decisions move them far."""
     return max(5, rounds // 20)
 
 
@@ -67,7 +65,7 @@ def error_figure(demo: Demo) -> str:
 
 @STYLE
 def round_figure(moment: Moment) -> str:
-    """The people of one round by their chances, and how far each auditor would let a gap go."""
+    """The people of one round by their chances, and the largest gap that each auditor accepts."""
     case = case_of(moment)
     scores, ids = 100 * moment.deployment.scores, moment.encounter.people.ids
     rows = len(case.distances)
@@ -111,7 +109,7 @@ def _people(axes: Axes, case: Case, scores: FloatArray, ids: Sequence[str], y: f
 
 
 def _tolerances(axes: Axes, case: Case, low: float) -> None:
-    """A bar for each auditor, from the lower chance as far as they would let the other one be."""
+    """Draw a bar for each auditor, from the lower chance up to the highest that they accept."""
     slack = 100 * case.sensitivity / ONE
     for row, name in enumerate(reversed(case.nearest_first)):
         distance, pivot = 100 * case.distances[name] / ONE, name == case.pivot

@@ -6,8 +6,6 @@ Partial Information": the labels of those who were rejected exist, and count, bu
 The learner is ours or any other :class:`Algorithm`.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -22,14 +20,12 @@ import numpy.typing as npt
 from likewise.errors import LikewiseError, ParameterError
 from likewise.html import described
 from likewise.hypotheses.base import HypothesisClass
-from likewise.learner import fold
+from likewise.learner import Deployment, Learner, State, deploy, fold
 from likewise.learner.attention import Asking
 from likewise.learner.events import Audited, Closed, Labelled, Outcome
 from likewise.learner.evidence import Evidence
 from likewise.learner.players import Frozen
-from likewise.learner.rounds import Deployment, deploy
-from likewise.learner.settings import Learner
-from likewise.learner.state import OpenRound, State
+from likewise.learner.state import OpenRound
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, log, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap, Selection, choose_report, exceeding_pairs
@@ -38,7 +34,7 @@ from likewise.people.schema import People
 from likewise.simulate.world import Course, Encounter, World
 from likewise.validation import assign, flag, instance, integer, require, within
 
-# No game is long enough to see a geometric delay beyond this.
+# No game is so long that it sees a geometric delay beyond this.
 LONGEST = 10**9
 
 
@@ -105,7 +101,6 @@ class Delays:
 
     @property
     def longest(self) -> int | None:
-        """The most rounds that anything is late by; None where there is no such number."""
         audits, labels = self.audits.longest, self.labels.longest
         return None if audits is None or labels is None else max(audits, labels)
 
@@ -175,9 +170,9 @@ VIEW_DRAWS = 1000
 class Algorithm(ABC):
     """An algorithm with its settings, and with what it has learnt in the game that it plays.
 
-    In every round the game asks for :meth:`chances` (only in worlds that react), then calls
-    :meth:`deploy`, :meth:`policy` and :meth:`asking`, and :meth:`hear_all` with all that has
-    become known. It plays a :meth:`fresh` copy, so that one object can play many games.
+    In every round the game asks for :meth:`chances` (only in worlds that react), calls
+    :meth:`deploy`, :meth:`policy` and :meth:`asking`, and tells :meth:`hear_all` what has become
+    known. It plays a :meth:`fresh` copy, so that one object can play many games.
 
     ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
     the size of a violation; it competes with policies that are fair at alpha − ``eps``.
@@ -227,7 +222,6 @@ class Algorithm(ABC):
         """Learn from an audit or a label, or that nothing more will be heard of a round."""
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
-        """Learn from all that has become known, in order."""
         for event in events:
             self.hear(event)
 
@@ -269,7 +263,7 @@ class FoldedLearner(Algorithm):
     def settings(self) -> dict[str, Any]:
         return self.learner.settings()
 
-    def fresh(self) -> FoldedLearner:
+    def fresh(self) -> "FoldedLearner":
         return FoldedLearner(self.learner)
 
     @property
@@ -470,19 +464,19 @@ def play(
     keep: Callable[[int], bool] = lambda t: False,  # noqa: ARG005
     progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
 ) -> Transcript:
-    """Play some rounds. ``delay`` says how late audits and labels come; ``keep`` which moments to
-    keep in full; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
-    look for the best fair policy in hindsight, and the evidence for certificates of intervals.
+    """Play some rounds. ``delay`` says how late audits and labels come, ``keep`` which moments to
+    keep in full; ``progress`` sees each of them; ``record`` keeps what the world did, to find the
+    best fair policy in hindsight, and the evidence for certificates of intervals.
 
-    Where the player knows π^t, violations are counted on it exactly; otherwise from
-    ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
-    calls of the learner. They are counted in every round, audited or not.
+    Violations are counted in every round, audited or not: on π^t where the player knows it, and
+    otherwise on an estimate from ``evaluation_draws`` draws a round, which have a random purpose of
+    their own and are not oracle calls of the learner.
     """
     rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
     record = flag("record", record, "Say which.")
     draws = integer("evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Try 1000.")
     delay = Delays(delay, delay) if isinstance(delay, Delay) else delay
-    algorithm = _check_game(world, learner, rounds, selection, delay, (keep, progress))
+    algorithm = _check_game(world, learner, rounds, selection, delay, keep, progress)
     folded = algorithm if isinstance(algorithm, FoldedLearner) else None
     if folded is not None:
         folded.records = record
@@ -514,9 +508,10 @@ def _check_game(
     rounds: int,
     selection: Selection | None,
     delay: Delays,
-    called: tuple[object, ...],
+    keep: object,
+    progress: object,
 ) -> Algorithm:
-    """Refuse what cannot be played, before anything is."""
+    """Refuse a game that cannot be played, before its first round."""
     instance("world", world, World, "Make one: Loans(seed=1).")
     algorithm, name = start(learner), type(learner).__name__
     if selection is not None:
@@ -525,7 +520,7 @@ def _check_game(
         remedy = "This algorithm says which pairs it needs to be told of."
         require(fits, "selection", rule, selection, remedy)
     instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
-    for parameter, function in zip(("keep", "progress"), called, strict=True):
+    for parameter, function in (("keep", keep), ("progress", progress)):
         rule, remedy = "must be a function", "Leave it out for none."
         require(callable(function), parameter, rule, function, remedy)
     fits, remedy = algorithm.late or delay == Delays(), "It is defined for feedback at once only."
@@ -575,7 +570,13 @@ class _Table:
         heard = asked.looked_at or asked.quiet
         limits = self._limits(encounter, asked, report.pairs) if algorithm.graded else ()
         audit = Audited(deployment.round, outcome if heard else "unaudited", report.pairs, limits)
-        self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
+        everybody = zip(people.ids, encounter.labels.tolist(), deployment.approved, strict=True)
+        labels = [
+            Labelled(deployment.round, person, label)
+            for person, label, approved in everybody
+            if approved or algorithm.feedback == "full"
+        ]
+        self.inbox.add(t, deployment.round, audit, labels)
         algorithm.hear_all(self.inbox.due(t))
         return Moment(
             t, encounter, deployment, policy, pivots.distance, pivots.auditor, asked,
@@ -589,13 +590,3 @@ class _Table:
         ids, distances = encounter.people.ids, encounter.pivots.distance
         places = [(ids.index(over), ids.index(under)) for over, under in pairs]
         return tuple(int(distances[place]) + asked.sensitivity for place in places)
-
-    def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
-        everybody = zip(
-            encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
-        )
-        return [
-            Labelled(deployment.round, person, label)
-            for person, label, approved in everybody
-            if approved or self.algorithm.feedback == "full"
-        ]

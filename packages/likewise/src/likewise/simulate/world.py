@@ -5,8 +5,6 @@ them and reads them from the command line. The settings of any other class are t
 constructor.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -19,14 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.pool import Cut, Pool
+from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.panels import Panel
-from likewise.panel.reports import Pivots
+from likewise.panel import Panel, Pivots
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import choice, flag, integer, real, require, text, within
+from likewise.validation import assign, choice, flag, integer, real, require, text, within
 
 Approved = npt.NDArray[np.bool_]
 _FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
@@ -94,13 +90,9 @@ class Setting:
 
 
 def setting(
-    default: Any,
-    about: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
+    default: Any, about: str, *, low: float | None = None, high: float | None = None,
     beyond: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """A field of a world that is a dataclass; numbers are checked to be in [low, high].
 
     >>> from dataclasses import dataclass
@@ -123,9 +115,8 @@ def setting(
 
 def settings_of(world: type) -> dict[str, Setting]:
     """Return the settings of a world by name: all of its parameters but the seed."""
-    declared: dict[str, Mapping[str, Any]] = {}
-    if is_dataclass(world):
-        declared = {f.name: f.metadata.get("setting", {}) for f in fields(world)}
+    listed = fields(world) if is_dataclass(world) else ()
+    declared = {f.name: f.metadata.get("setting", {}) for f in listed}
     settings = settings_of_function(world, declared)
     settings.pop("seed", None)
     return settings
@@ -157,10 +148,9 @@ def check_settings(world: Any) -> None:
 
     A rule is checked against the world's ``panel``, if it has one: it may name members only.
     """
-    seed = integer("seed", world.seed, 0, 1 << 64, "Take any such number.")
-    object.__setattr__(world, "seed", seed)
+    assign(world, seed=integer("seed", world.seed, 0, 1 << 64, "Take any such number."))
     for name, declared in settings_of(type(world)).items():
-        object.__setattr__(world, name, declared.check(getattr(world, name)))
+        assign(world, **{name: declared.check(getattr(world, name))})
     panel = getattr(world, "panel", None)
     if panel is not None:
         panel.rule.check(panel.members)

@@ -10,12 +10,7 @@ pytest. All that Likewise itself registers is checked by them too.
 
 from likewise.errors import ContractError
 from likewise.testing.contract import people_of
-from likewise.testing.learners import (
-    check_attention,
-    check_baseline,
-    check_player,
-    check_schedule,
-)
+from likewise.testing.learners import check_attention, check_baseline, check_player, check_schedule
 from likewise.testing.parts import check_hypotheses, check_metric, check_selection, check_world
 
 __all__ = [

@@ -1,7 +1,5 @@
 """The parts that all checks share: how they fail, people at random, and JSON read back."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import traceback
@@ -14,8 +12,7 @@ import numpy as np
 
 from likewise.errors import ContractError, LikewiseError
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+from likewise.people import Feature, FeatureSchema, People
 from likewise.validation import instance, integer
 
 T = TypeVar("T")

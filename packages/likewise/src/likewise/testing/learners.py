@@ -1,7 +1,5 @@
 """The contracts of a schedule, an attention, a player, a baseline, and of states with them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence
@@ -11,20 +9,15 @@ from typing import cast
 
 import numpy as np
 
-from likewise.hypotheses.base import HypothesisClass, Points
-from likewise.hypotheses.pool import Pool
-from likewise.learner import schedules
+from likewise.hypotheses import HypothesisClass, Points, Pool
+from likewise.learner import Learner, Player, State, asking, deploy, learn, schedules, state_files
 from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
 from likewise.learner.bounds import Lateness, proved
 from likewise.learner.events import Person
-from likewise.learner.fold import asking
 from likewise.learner.oracle import ENGINES
-from likewise.learner.players import Draws, Estimates, Frozen, Player, Term
-from likewise.learner.rounds import deploy, learn
-from likewise.learner.schedules import Paper, Schedule, SelfTuned
-from likewise.learner.settings import Learner
-from likewise.learner.state import State, Tuning
-from likewise.learner.state_files import dump_state, parse_state
+from likewise.learner.players import Draws, Estimates, Frozen, Term
+from likewise.learner.schedules import Schedule, SelfTuned
+from likewise.learner.state import Tuning
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.registry import ATTENTIONS, BASELINES, PLAYERS
 from likewise.simulate.learners import Baseline
@@ -45,7 +38,7 @@ def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> N
     for t in range(rounds):
         people = contracts.people_of(learner.hypotheses.schema, learner.k, seed + t)
         state, deployment = deploy(state, people)
-        loaded = parse_state(dump_state(state))
+        loaded = state_files.parse_state(state_files.dump_state(state))
         require(loaded == state, part, "a state that was saved and loaded is not the same.")
         same = dict(loaded.learner.spec()) == learner.spec()
         require(same, part, "a learner read from a file has other settings.")
@@ -99,7 +92,7 @@ def _check_proved(schedule: Schedule) -> None:
     """Compare what a schedule says to be proved with the constants that the theorems are about."""
     claims = proved(schedule)
     require(claims <= SETTINGS, schedule, f"proved must be some of {sorted(SETTINGS)}.")
-    if not claims or isinstance(schedule, Paper):
+    if not claims or isinstance(schedule, schedules.Paper):
         return  # of the paper's constants its own inequalities are computed, whatever they are
     rule = "no theorem is about it: proved is for kinds of SelfTuned."
     require(isinstance(schedule, SelfTuned), schedule, rule)

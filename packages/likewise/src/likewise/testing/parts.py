@@ -4,8 +4,6 @@ Of a class, brute force over all hypotheses is the referee; a world is the same 
 seed and decisions, of people who fit.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,26 +15,16 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import LikewiseError
-from likewise.hypotheses import class_from_spec
-from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
-from likewise.learner.settings import Learner
+from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points, class_from_spec
+from likewise.learner import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, read_only
 from likewise.numerics.randomness import Noise, Purpose, Stream
-from likewise.panel.metrics import Metric, Sides
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.reports import Selection
-from likewise.people.schema import FeatureSchema, People
+from likewise.panel import Metric, MetricAuditor, Panel, Selection, Sides
+from likewise.people import FeatureSchema, People
 from likewise.registry import HYPOTHESES, METRICS, SELECTIONS, WORLDS
-from likewise.simulate.rounds import play
-from likewise.simulate.world import Encounter, Steady, World
-from likewise.testing.contract import (
-    contract,
-    generator,
-    people_of,
-    require,
-    require_text,
-    same_as_json,
-)  # fmt: skip
+from likewise.simulate import Encounter, Steady, World, play
+from likewise.testing import contract as contracts
+from likewise.testing.contract import contract, require
 
 # Classes up to this size are enumerated, and compared with what brute force finds.
 SMALL = 1 << 13
@@ -60,7 +48,7 @@ def check_hypotheses(
     fits = isinstance(getattr(hypotheses, "schema", None), FeatureSchema)
     require(fits, hypotheses, "it must have a schema, a FeatureSchema.")
     if people is None:
-        people = people_of(hypotheses.schema, 40, seed)
+        people = contracts.people_of(hypotheses.schema, 40, seed)
     trial = _Trial(hypotheses, people, seed)
     for check in (trial.sizes, trial.points, trial.charging, trial.oracle, trial.constant):
         check()
@@ -90,7 +78,7 @@ class _Trial:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        return generator(self.seed)
+        return contracts.generator(self.seed)
 
     @cached_property
     def located(self) -> Points:
@@ -218,7 +206,7 @@ class _Trial:
 
     def json(self) -> None:
         h = self.hypotheses
-        copy = same_as_json(h, HYPOTHESES.write, class_from_spec)
+        copy = contracts.same_as_json(h, HYPOTHESES.write, class_from_spec)
         before = (h.size, h.separators, h.schema.digest)
         after = (copy.size, copy.separators, copy.schema.digest)
         self.require(before == after, f"read back from its JSON, {before} became {after}.")
@@ -333,7 +321,7 @@ def check_world(world: World, *, rounds: int = 12, seed: int = 1) -> None:
     >>> check_world(Loans(seed=1, k=3), rounds=4)
     """
     require(isinstance(world, World), world, "it is no World.")
-    require_text(world, "name", "summary")
+    contracts.require_text(world, "name", "summary")
     WORLDS.check_name(world.name, type(world))
     type(world).make(seed)  # by its name alone
     first, second = (list(_course(world, rounds, seed)) for _ in range(2))
@@ -350,7 +338,7 @@ def check_world(world: World, *, rounds: int = 12, seed: int = 1) -> None:
 
 
 def _course(world: World, rounds: int, seed: int) -> Iterator[Encounter]:
-    course, rng = world.course(), generator(seed)
+    course, rng = world.course(), contracts.generator(seed)
     for t in range(1, rounds + 1):
         encounter = course.meet(t, _View())
         require(isinstance(encounter, Encounter), world, f"meet must be an Encounter in {t}.")
@@ -427,7 +415,7 @@ def check_metric(metric: Metric, people: People) -> None:
     paired = auditor.between(Sides(first, second, paired=True))
     same = np.array_equal(paired, np.diagonal(blocks))
     require(same, metric, "between differs for single pairs.")
-    copy = same_as_json(metric, METRICS.write, METRICS.read)
+    copy = contracts.same_as_json(metric, METRICS.write, METRICS.read)
     same = np.array_equal(MetricAuditor("auditor", copy).distances(people), distances)
     require(same, metric, "read back from its JSON, it has other distances.")
 
@@ -440,11 +428,11 @@ def check_selection(selection: Selection, *, seed: int = 1) -> None:
     >>> check_selection(LargestGap())
     """
     require(isinstance(selection, Selection), selection, "it is no Selection.")
-    require_text(selection, "name", "summary")
-    copy = same_as_json(selection, SELECTIONS.write, SELECTIONS.read)
+    contracts.require_text(selection, "name", "summary")
+    copy = contracts.same_as_json(selection, SELECTIONS.write, SELECTIONS.read)
     same = type(type(selection).make(7)) is type(selection)
     require(same, selection, "make(seed) must make one of its class.")
-    rng = generator(seed)
+    rng = contracts.generator(seed)
     for pairs in (1, 1, 2, 3, 5, 8, 30):
         gaps = rng.integers(1, 6, pairs).astype(np.int64)
         before, t = gaps.copy(), int(rng.integers(1, 1000))
