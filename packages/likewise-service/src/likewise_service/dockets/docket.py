@@ -1,8 +1,8 @@
 """A docket at work: what its ledger says, the learner, and the turn to write.
 
 Every command takes the docket's turn in the database, catches up with what other processes wrote,
-checks itself against the projection and the fold, adds its records, and gives back a receipt. A
-command that is refused leaves no trace. Commands of a group share one transaction.
+checks itself against the projection and the fold, adds its records, and returns a receipt. A
+refused command leaves no trace. Commands of a group share one transaction.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class UnitOfWork:
         return asked is not None
 
     def _preface(self) -> None:
-        """Say that the ledger is ahead of the clock, if it does not yet; introduce the actor."""
+        """Record that the ledger is ahead of the clock, if it is not on record; name the actor."""
         governance = self.projection.governance
         if seconds_between(self.clock, self.at) > governance.ahead.by(self.at) + APART:
             self._append(kinds.ClockBehind(self.clock), kinds.SERVICE)
@@ -136,11 +136,11 @@ class UnitOfWork:
     def reason(self, words: str | None, salt: bytes | None = None) -> Payload | None:
         """Return the words of a reason, if any, with the salt that was signed or a new one."""
         limit = self.docket.reason_limit
-        if words is not None and len(words) > limit:
-            sentence = f"What you write may have {limit} characters; shorten it."
-            raise ServiceError("too-long", 422, sentence)
         if not words:
             return None
+        if len(words) > limit:
+            sentence = f"What you write may have {limit} characters; shorten it."
+            raise ServiceError("too-long", 422, sentence)
         if salt is None:
             return Payload.fresh({"text": words})
         payload = Payload(salt, {"text": words})
@@ -156,7 +156,7 @@ class UnitOfWork:
         return self.transaction.keep(payload)
 
     def close_if_done(self, round_id: str) -> None:
-        """A round of which nothing more can be heard is closed."""
+        """Close a round of which nothing more can be heard."""
         open_round = self.state.open.get(round_id)
         audited = open_round is not None and open_round.outcome is not None
         if audited and not awaited(self.state, round_id):
@@ -208,7 +208,7 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "missing_labels": state.missing,
         "lam": state.lam,
         "open_appeals": len(projection.appeals),
-        "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
+        "overdue_appeals": projection.overdue_appeals,
         "late_appeals": projection.counts["appeals_late"],
         **_anchored(projection),
         "unseen_reports": unseen.estimate,
@@ -218,7 +218,7 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
 
 
 def _anchored(projection: Projection) -> dict[str, float]:
-    """Return how far the ledger is anchored at every target and since when, and its own time."""
+    """Return how far and since when the ledger is anchored at every target, and its own time."""
     governance, states = projection.governance, projection.governance.anchors.values()
     anchored = min((state.seq for state in states), default=0)
     fixed = min((state.fixed for state in states), default="")
@@ -253,7 +253,7 @@ def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> An
 
 # The number of records that are read at once.
 PAGE = 2000
-# The most receipts in memory: somebody who does not see the panel gets the same one for a while.
+# The most receipts in memory: those who do not see the panel get the same one for a while.
 RECEIPTS = 64
 # The most actors whose last record is in memory.
 ACTORS = 4096
@@ -335,8 +335,8 @@ class Docket:
     def last_seen(self, actor: kinds.Actor) -> Shown | None:
         """Return the last record whose time and number somebody may know; None for any.
 
-        Who does not see the panel at work must not see it grow: their own records, and those that
-        are not about what members say, are all that they can tell.
+        Those who do not see the panel at work must not see it grow: they may know of their own
+        records, and of those that are not about what members say.
         """
         if actor.sees_panel or self._shown is None:
             return None
@@ -406,8 +406,7 @@ class Docket:
     def group(self, keys: Sequence[str] = ()) -> Iterator[None]:
         """Take the docket's turn; the units of work within the block share one transaction.
 
-        Nobody may be told of them before it ends. Requests with these ``keys`` are looked up at
-        once.
+        Nobody may be told of them before it ends. Requests with these ``keys`` are looked up first.
         """
         with self._turn, self._writing(keys):
             yield
@@ -419,7 +418,7 @@ class Docket:
 
     @contextmanager
     def _writing(self, keys: Sequence[str] = ()) -> Iterator[None]:
-        """Open a transaction; if it does not commit, memory forgets what it has taken in since."""
+        """Open a transaction; if it does not commit, forget what was taken in within it."""
         try:
             begun = self.store.transaction(self.name, keys)
             with begun as transaction, self._through(transaction):

@@ -23,9 +23,9 @@ class SnapshotCheck:
 class Recomputation(Docket):
     """A docket that is read from the first record on, without a snapshot, a few records at a time.
 
-    Every decision is taken again; ``differences`` are the records whose decisions, and those whose
-    snapshots and trees, are not what follows from the records. ``one_sided`` is the certificate of
-    the rounds that closed, where labels are.
+    Every decision is taken again; ``differences`` are the records whose decision, snapshot or tree
+    is not what follows from the records. ``one_sided`` is the certificate of the rounds that have
+    closed, where labels are one-sided.
     """
 
     def __init__(self, store: Store, name: str) -> None:
@@ -61,7 +61,7 @@ class Recomputation(Docket):
         return tuple(name for name in names if content.get(name) != derived.get(name))
 
     def _catch_up(self, view: LedgerView) -> None:
-        """Wait until it is told to read."""
+        """Read only what :meth:`advance` asks for."""
 
     def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
         """Return those of everybody who was erased by now: their features are gone."""

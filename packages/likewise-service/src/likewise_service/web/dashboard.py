@@ -188,12 +188,11 @@ async def appeals_page(
     """List the appeals that wait for somebody, or those that have ended."""
 
     def values(worker: Worker) -> dict[str, Any]:
+        projection = worker.docket.projection
         page = appeal_api.appeal_list(worker.docket, status=status, after=after, limit=APPEALS)
-        waiting = worker.docket.projection.appeals.values()
-        overdue = sum(appeal.overdue for appeal in waiting)
         return {
             "appeals": page.appeals, "following": page.next, "listed": status,
-            "count_open": len(waiting), "count_overdue": overdue,
+            "count_open": len(projection.appeals), "count_overdue": projection.overdue_appeals,
         }  # fmt: skip
 
     return await request.show("dashboard/appeals.html", values)
