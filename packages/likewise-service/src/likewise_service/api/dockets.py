@@ -10,13 +10,7 @@ from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.auth.tokens import (
-    Role,
-    check_member,
-    create_token,
-    list_tokens,
-    revoke_token,
-)
+from likewise_service.auth.tokens import Role, check_member, create_token, list_tokens, revoke_token
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.spec import DocketSpec

@@ -19,12 +19,7 @@ from starlette.types import Receive, Scope, Send
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import from_units
 from likewise.panel.objections import Pair
-from likewise_client.responses import (
-    CommentResponse,
-    ObjectionResponse,
-    ReceiptResponse,
-    Response,
-)
+from likewise_client.responses import CommentResponse, ObjectionResponse, ReceiptResponse, Response
 from likewise_service.auth.tokens import TooMany
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.round import Round

@@ -169,9 +169,7 @@ async def _export(
 
 
 @router.get(
-    "/ledger.jsonl",
-    response_class=StreamingResponse,
-    responses=_documented("application/jsonl"),
+    "/ledger.jsonl", response_class=StreamingResponse, responses=_documented("application/jsonl")
 )
 async def export_jsonl(access: deps.SupervisorAccess, after: After = 0) -> StreamingResponse:
     """Stream all records, one a line, exactly as they were hashed."""

@@ -33,14 +33,7 @@ from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, fo
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import (
-    Head,
-    LedgerBroken,
-    Payload,
-    Record,
-    consecutive,
-    sha256,
-)
+from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT

@@ -291,8 +291,7 @@ async def holds_page(request: deps.Supervisor, round: Place = "", person: Place 
     """List the legal holds in force, with a way to place one, on a person to begin with."""
     form = {"round": round, "person": person}
     return await request.show(
-        "dashboard/holds.html",
-        lambda w: {"holds": ledger.hold_list(w.docket).holds, "form": form},
+        "dashboard/holds.html", lambda w: {"holds": ledger.hold_list(w.docket).holds, "form": form}
     )
 
 
