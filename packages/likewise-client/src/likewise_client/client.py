@@ -144,7 +144,8 @@ class Client:
 
     def holds(self, docket: str) -> list[api.HoldResponse]:
         """List the legal holds that are in force."""
-        return self._get(list[api.HoldResponse], docket, "holds", field="holds")
+        target = path(docket, "holds")
+        return self._send(list[api.HoldResponse], "GET", target, field="holds")
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", docket, "holds", hold, again=False)
@@ -318,7 +319,8 @@ class Client:
         return receipt
 
     def member_keys(self, docket: str) -> list[api.MemberKeyResponse]:
-        return self._get(list[api.MemberKeyResponse], docket, "member-keys", field="keys")
+        target = path(docket, "member-keys")
+        return self._send(list[api.MemberKeyResponse], "GET", target, field="keys")
 
     def agree_to_key(self, docket: str, key_id: str, signed_by: MemberKey) -> Receipt:
         """Let a key that waits sign for you too, as one that does agrees."""
@@ -410,10 +412,8 @@ class Client:
     def revoke_token(self, token_id: str) -> api.TokenResponse:
         return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
-    def _get(
-        self, kind: type[api.T], docket: str, *parts: str, field: str | None = None, **query: Any
-    ) -> api.T:
-        return self._send(kind, "GET", path(docket, *parts), field=field, params=query)
+    def _get(self, kind: type[api.T], docket: str, *parts: str, **query: Any) -> api.T:
+        return self._send(kind, "GET", path(docket, *parts), params=query)
 
     def _post(self, kind: type[api.T], docket: str, *parts: str, **how: Any) -> api.T:
         return self._send(kind, "POST", path(docket, *parts), **how)

@@ -96,12 +96,13 @@ class UnitOfWork:
 
     def ask_next(self, round_id: str, sitting: Sequence[str] | None = None) -> bool:
         """Ask the member whose turn it is, if it is anybody's; ``sitting`` are on the panel."""
-        round_, projection = self.round(round_id), self.projection
+        round_ = self.round(round_id)
         if not round_.in_turn:
             return False
         inputs = round_.inputs(self.state)
-        asked = projection.next_asked(round_, self.turns, self.at, inputs, sitting)
-        self.add(*filter(None, [asked]))
+        asked = self.projection.next_asked(round_, self.turns, self.at, inputs, sitting)
+        if asked is not None:
+            self.add(asked)
         return asked is not None
 
     def _preface(self) -> None:
@@ -121,8 +122,8 @@ class UnitOfWork:
                 self.transaction.keep_policy(round_id, content)
 
     def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> Record:
-        by = (actor or self.actor).id
-        record = self.transaction.append(*kinds.write_body(body), self.at, by)
+        actor = actor or self.actor
+        record = self.transaction.append(*kinds.write_body(body), self.at, actor.id)
         self.added.append((record, body, self.state, self.transaction.tree))
         return record
 
@@ -192,7 +193,7 @@ _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Membe
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
-    """Return the numbers that are kept beside the ledger, for those who do not open the docket."""
+    """Return the numbers that are kept beside the ledger, to read without opening the docket."""
     unseen = unseen_reports(state)
     return {
         **{name: projection.counts[name] for name in COUNTED},
@@ -361,8 +362,7 @@ class Docket:
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
-        stored = [digest for digest in digests if digest is not None]
-        if not stored:
+        if not (stored := [digest for digest in digests if digest is not None]):
             return {}
         with self.looking() as view:
             return view.payloads(stored)
@@ -372,9 +372,9 @@ class Docket:
         """Yield the docket's rows: within the transaction under way, or at this moment."""
         if self._view is not None:
             yield self._view
-            return
-        with self.store.view(self.name) as view, self._through(view):
-            yield view
+        else:
+            with self.store.view(self.name) as view, self._through(view):
+                yield view
 
     @contextmanager
     def _through(self, view: LedgerView) -> Iterator[None]:
@@ -497,15 +497,13 @@ class Docket:
                 self._start(view)
             self._read(view)
         except BaseException:
-            # Half a record is worse than none.
-            self._forget()
+            self._forget()  # half a record is worse than none
             raise
         if view.head != self.projection.head:
-            raise LedgerBroken(
-                self.name, min(view.head.seq, self.projection.head.seq),
-                f"this process has read {self.projection.head.seq} records that the database no "
-                f"longer has. If a backup was restored, what was acknowledged since is lost.",
-            )  # fmt: skip
+            lost = f"this process has read {self.projection.head.seq} records that the database no"
+            remedy = "If a backup was restored, what was acknowledged since is lost."
+            seq = min(view.head.seq, self.projection.head.seq)
+            raise LedgerBroken(self.name, seq, f"{lost} longer has. {remedy}")
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
@@ -516,9 +514,9 @@ class Docket:
                 self._restore(view, tree, stored)
         except UNFIT as error:
             self._forget()
-            context = {"docket": self.name, "record": tree.size, "why": str(error)}
+            fields = {"docket": self.name, "record": tree.size, "why": str(error)}
             sentence = "A snapshot does not fit; the ledger is read instead."
-            LOG.warning(sentence, extra={"said": context})
+            LOG.warning(sentence, extra={"said": fields})
         self._snapshot = self.projection.head.seq
 
     def _restore(self, view: LedgerView, tree: Tree, stored: bytes) -> None:
@@ -546,9 +544,8 @@ class Docket:
         surrogates = self._surrogates(view)
         while records := self._page(view):
             bodies = [kinds.read_body(record) for record in records]
-            payloads = view.payloads(
-                digest for body in bodies for digest in body.digests(surrogates) if digest
-            )
+            digests = (digest for body in bodies for digest in body.digests(surrogates) if digest)
+            payloads = view.payloads(digests)
             for digest, payload in payloads.items():
                 if payload.digest != digest:
                     message = f"the payload {digest[:12]}… beside the ledger was changed."
@@ -581,8 +578,7 @@ class Docket:
 
     def _page(self, view: LedgerView) -> list[Record]:
         seq = self.projection.head.seq
-        records = view.records(seq, self._until, PAGE)
-        return list(consecutive(self.name, records, seq))
+        return list(consecutive(self.name, view.records(seq, self._until, PAGE), seq))
 
 
 P = ParamSpec("P")
