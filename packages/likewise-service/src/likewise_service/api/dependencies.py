@@ -137,7 +137,7 @@ SAFE = ("GET", "HEAD")
 
 
 @dataclass(frozen=True)
-class Access:
+class AppAccess:
     """A caller of an app."""
 
     caller: Identity
@@ -149,7 +149,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class DocketAccess(Access):
+class Access(AppAccess):
     """A caller, and a docket that the caller may use; ``writes`` tells what for."""
 
     docket: str
@@ -189,15 +189,15 @@ def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
     return caller
 
 
-def _caller(*roles: Role) -> Callable[[Request], Awaitable[Access]]:
-    async def check(request: Request) -> Access:
-        return Access(_checked(request, roles), await app_context(request))
+def _caller(*roles: Role) -> Callable[[Request], Awaitable[AppAccess]]:
+    async def check(request: Request) -> AppAccess:
+        return AppAccess(_checked(request, roles), await app_context(request))
 
     return check
 
 
-def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAccess]]:
-    async def check(request: Request, docket: DocketName) -> DocketAccess:
+def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[Access]]:
+    async def check(request: Request, docket: DocketName) -> Access:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
@@ -206,7 +206,7 @@ def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAcc
                 f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
                 f"of this docket.",
             )  # fmt: skip
-        return DocketAccess(caller, await app_context(request), docket, request.method not in SAFE)
+        return Access(caller, await app_context(request), docket, request.method not in SAFE)
 
     return check
 
@@ -226,14 +226,14 @@ def caller_adds(kind: type[kinds.Body]) -> Any:
 
 
 _SUPERVISORS = tuple(role for role in ROLES if role in kinds.SUPERVISORS)
-AnyCaller = Annotated[Access, Depends(_caller(*ROLES))]
-OperatorCaller = Annotated[Access, Depends(_caller("operator"))]
-SupervisorCaller = Annotated[Access, Depends(_caller(*_SUPERVISORS))]
+AnyCaller = Annotated[AppAccess, Depends(_caller(*ROLES))]
+OperatorCaller = Annotated[AppAccess, Depends(_caller("operator"))]
+SupervisorCaller = Annotated[AppAccess, Depends(_caller(*_SUPERVISORS))]
 
-AnyAccess = Annotated[DocketAccess, Depends(_access(*ROLES))]
-ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regulator"))]
-SupervisorAccess = Annotated[DocketAccess, Depends(_access(*_SUPERVISORS))]
-AuditorAccess = Annotated[DocketAccess, adds(kinds.Flagged)]
+AnyAccess = Annotated[Access, Depends(_access(*ROLES))]
+ReadAccess = Annotated[Access, Depends(_access("operator", "client", "regulator"))]
+SupervisorAccess = Annotated[Access, Depends(_access(*_SUPERVISORS))]
+AuditorAccess = Annotated[Access, adds(kinds.Flagged)]
 
 
 HEADERS = (

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
+from likewise_service.api.dependencies import Access, adds
 from likewise_service.api.errors import Written
 from likewise_service.dockets import signing
 from likewise_service.dockets.docket import Docket
@@ -48,7 +49,7 @@ async def list_member_keys(access: deps.AuditorAccess) -> MemberKeyList:
 
 @router.put("")
 async def enrol_member_key(
-    body: MemberKeyBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberKeyEnrolled)]
+    body: MemberKeyBody, access: Access = adds(kinds.MemberKeyEnrolled)
 ) -> Written:
     """Enrol a key, or agree to one: nothing is accepted from you without a signature any more."""
     key = signatures.PublicKey(body.key)
@@ -61,7 +62,7 @@ async def enrol_member_key(
 @router.delete("/{key_id}")
 async def revoke_member_key(
     key_id: KeyId,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberKeyRevoked)],
+    access: Access = adds(kinds.MemberKeyRevoked),
     signature: Annotated[str | None, Query(pattern=deps.SIGNATURE)] = None,
 ) -> Written:
     """End a key; a key of yours may sign that, and does not have to: you may have lost it."""

@@ -15,6 +15,7 @@ from likewise.panel.reports import decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
+from likewise_service.api.dependencies import Access
 from likewise_service.api.errors import (
     Written,
     comment_responses,
@@ -35,8 +36,6 @@ router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 Status = Literal["asked", "waiting", "closed", "missed"]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
-
-
 Limit = Annotated[
     float, Field(ge=0, le=1, description="If graded: the largest gap that you would accept.")
 ]
@@ -155,13 +154,12 @@ def review_response(
 def _values(docket: Docket, round_: Round) -> dict[str, tuple[float, ...]]:
     """Return everybody's features; of those who were erased nothing."""
     # What the learner holds is not read from the database.
-    values = dict(features_known(docket.state, round_.id))
-    absent = {p: digest for p, digest in round_.people.items() if p not in values}
-    payloads = docket.payloads(absent.values())
-    for person, digest in absent.items():
-        payload = None if digest is None else payloads.get(digest)
-        values[person] = () if payload is None else records.features_of(payload.content)
-    return {p: () if p in round_.erased else values[p] for p in round_.people}
+    values = features_known(docket.state, round_.id)
+    payloads = docket.payloads(d for p, d in round_.people.items() if p not in values)
+    for person, digest in round_.people.items():
+        if payload := payloads.get(digest or ""):
+            values[person] = records.features_of(payload.content)
+    return {p: () if p in round_.erased else values.get(p, ()) for p in round_.people}
 
 
 class Described(NamedTuple):
@@ -193,14 +191,13 @@ def differences(features: Sequence[Feature], over: Described, under: Described) 
 
 def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[responses.ReportedPair]:
     """List the reported pairs that the member was asked about, and their part in each."""
-    round_, aliases, objections = review.round, review.aliases, review.round.panel_objections()
+    rule, aliases, objections = review.round.rule, review.aliases, review.round.panel_objections()
     pairs = []
     for over, under in reported:
-        if over not in aliases or under not in aliases:
-            continue
-        mine = Pair(over, under) in review.target.objections
-        alone = mine and review.target.member in decisive(round_.rule, objections, (over, under))
-        pairs.append(responses.ReportedPair(aliases[over], aliases[under], mine, alone))
+        if over in aliases and under in aliases:
+            own = Pair(over, under) in review.target.objections
+            alone = own and review.target.member in decisive(rule, objections, (over, under))
+            pairs.append(responses.ReportedPair(aliases[over], aliases[under], own, alone))
     return pairs
 
 
@@ -235,7 +232,7 @@ class OwnReview:
     """A review of the caller; a request that is sent again with the same ``key`` acts once."""
 
     id: str
-    access: deps.DocketAccess
+    access: Access
     key: str | None
 
     async def act(
@@ -246,14 +243,13 @@ class OwnReview:
         pair = body.pair if isinstance(body, WithdrawalBody) else None
         signed = None if body is None or body.signature is None else body.signature.parsed
 
-        def task(worker: Worker) -> Written:
+        def task(worker: Worker) -> notes.Checkpoint:
             review = worker.board.find(self.access.caller.name, self.id)
             people = () if pair is None else (review.people(pair),)
-            return written(
-                command(worker.docket, review.seat, *people, signed=signed, key=self.key, **options)
-            )
+            seat, request = review.seat, {"signed": signed, "key": self.key}
+            return command(worker.docket, seat, *people, **request, **options)
 
-        return await self.access.run(task)
+        return written(await self.access.run(task))
 
 
 async def _own_review(

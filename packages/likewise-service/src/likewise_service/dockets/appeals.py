@@ -275,8 +275,8 @@ def _notice(
     if occasion == "before":
         return GivenNotice(occasion, given, Template(terms.before).substitute(words), (), None)
     if settings.shadow or round_.stands(person):
-        sentence = f"No decision that is used rejected {person!r}: give notice of those alone."
-        raise ServiceError("not-adverse", 409, sentence)
+        fault = f"{person!r} was not rejected by a decision that is used."
+        raise ServiceError("not-adverse", 409, f"{fault} Give notice of rejections alone.")
     source, named = principal_reasons(work, round_, person, reasons)
     listed = "\n".join(f"{number}. {line}" for number, line in enumerate(named, 1))
     text = Template(terms.after).substitute(words, person=person, reasons=listed)

@@ -50,11 +50,9 @@ FILES: dict[str, Callable[[deps.PageRequest], Awaitable[Response]]] = {
 HAVING: dict[str, Callable[[Round], bool]] = {
     "": lambda _: True,
     "open": lambda _: True,
-    "seen": lambda round_: round_.looked_at,
-    "changed": lambda round_: bool(round_.overrides),
-    "missing": lambda round_: (
-        round_.closed is not None and not round_.people.keys() <= round_.labels.keys()
-    ),
+    "seen": lambda r: r.looked_at,
+    "changed": lambda r: bool(r.overrides),
+    "missing": lambda r: r.closed is not None and not r.people.keys() <= r.labels.keys(),
 }
 
 
@@ -100,13 +98,12 @@ def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
     if part is not None or not learner.pricing.one_sided:
         return words
     if not OneSided(learner).proved:
-        return [*words, _("Nothing is proved of this learner that holds with high probability.")]
-    if worker.settings.writer:
-        return [
-            *words,
-            _("What holds with high probability is computed by the server that writes."),
-        ]
-    return [*words, _("What holds with high probability is being computed from the ledger.")]
+        why = _("Nothing is proved of this learner that holds with high probability.")
+    elif worker.settings.writer:
+        why = _("What holds with high probability is computed by the server that writes.")
+    else:
+        why = _("What holds with high probability is being computed from the ledger.")
+    return [*words, why]
 
 
 @router.get("/{docket}/data")
@@ -227,9 +224,8 @@ async def act_on_appeal(
             return appeals.withdraw_appeal(docket, name)
         if act in ("approve", "reject"):
             accepted = form.get("accepted") == "yes"
-            return appeals.decide_appeal(
-                docket, name, own, act == "approve", reason, accepted=accepted
-            )
+            approved = act == "approve"
+            return appeals.decide_appeal(docket, name, own, approved, reason, accepted=accepted)
         raise ServiceError("wrong-form", 422, "This form says nothing to do. Load the page again.")
 
     await request.run(task)
