@@ -130,8 +130,6 @@ async def app_context(request: Request) -> AppContext:
 
 
 App = Annotated[AppContext, Depends(app_context)]
-
-
 # Methods by which nothing is written.
 SAFE = ("GET", "HEAD")
 
@@ -166,11 +164,9 @@ class Access(AppAccess):
         return await self.app.workers.run(self.docket, task, key, writes=self.writes)
 
     async def write(
-        self,
-        command: Callable[Concatenate[Docket, P], notes.Checkpoint],
-        *args: P.args,
+        self, command: Callable[Concatenate[Docket, P], notes.Checkpoint], *args: P.args,
         **options: P.kwargs,
-    ) -> errors.Written:
+    ) -> errors.Written:  # fmt: skip
         """Run a command that returns a receipt alone."""
         receipt = await self.run(lambda worker: command(worker.docket, *args, **options))
         return errors.written(receipt)
@@ -181,11 +177,8 @@ def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
     if caller is None:
         raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
     if caller.role not in roles:
-        raise ServiceError(
-            "wrong-role", 403,
-            f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
-            f"{caller.role}. Ask the operator.",
-        )  # fmt: skip
+        fault = f"This takes a token of the role {' or '.join(roles)}; yours is of {caller.role}."
+        raise ServiceError("wrong-role", 403, f"{fault} Ask the operator.")
     return caller
 
 
@@ -201,11 +194,9 @@ def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[Access]]:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
-            raise ServiceError(
-                "other-docket", 403,
-                f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
-                f"of this docket.",
-            )  # fmt: skip
+            fault = f"Your token is for the docket {caller.docket!r} alone."
+            remedy = "Ask the operator for one of this docket."
+            raise ServiceError("other-docket", 403, f"{fault} {remedy}")
         return Access(caller, await app_context(request), docket, request.method not in SAFE)
 
     return check
@@ -248,7 +239,7 @@ SCHEMA = "/v1/openapi.json"
 PUBLIC = ("/readyz", "/.well-known/likewise-keys.json")
 DISCONNECTED = 499  # the caller disconnected before the request was complete
 GUARDED = ("/v1/", "/metrics")
-# Ids of requests are for the log, and need not be secret: the system's own would let go of Python's
+# Ids of requests are for the log and need not be secret; the system's own would release Python's
 # lock for each.
 REQUESTS = random.Random()
 
@@ -317,11 +308,9 @@ class AccessMiddleware:
             caller = await self.tokens.find(token.strip())
         if caller is None:
             self.anonymous.take(address)
-            raise ServiceError(
-                "unauthorised", 401,
-                "This needs a token that is known and was not revoked: send the header "
-                "Authorization: Bearer lw_…, or ask the operator for a token.",
-            )  # fmt: skip
+            remedy = "send the header Authorization: Bearer lw_…, or ask the operator for a token."
+            sentence = f"This needs a token that is known and was not revoked: {remedy}"
+            raise ServiceError("unauthorised", 401, sentence)
         self.callers.take(caller.id)
         return caller
 
@@ -350,14 +339,8 @@ class AccessMiddleware:
         method = scope["method"] if scope["method"].isalpha() else "(other)"
         self.telemetry.responded(path, method, status, role, seconds)
         fields = {
-            "event": "request",
-            "request": request_id,
-            "method": method,
-            "route": path,
-            "docket": scope.get("path_params", {}).get("docket"),
-            "status": status,
-            "ms": round(1000 * seconds, 2),
-            "role": role,
-            "token": caller.id if caller else None,
-        }
+            "event": "request", "request": request_id, "method": method, "route": path,
+            "docket": scope.get("path_params", {}).get("docket"), "status": status,
+            "ms": round(1000 * seconds, 2), "role": role, "token": caller.id if caller else None,
+        }  # fmt: skip
         LOG.info("%s %s %s", method, path, status, extra={"said": fields})

@@ -2,18 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple
+from typing import Any
 
 from likewise.learner.certificate import unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
-from likewise_client.responses import (
-    MemberList,
-    MemberMetrics,
-    PairResponse,
-    ReceiptResponse,
-    Response,
-)
+from likewise_client import responses
+from likewise_client.responses import MemberList, MemberMetrics, PairResponse, Response
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCounts
@@ -23,6 +19,11 @@ from likewise_service.errors import seconds_between
 from likewise_service.ledger.kinds import current_actor
 from likewise_service.verify.export import harmless
 
+# Numbers that are the docket's running counts.
+COUNTED = (
+    "rounds", "people", "quiet", "unaudited", "overrides", "looked_at", "pairs_shown",
+    "members_asked", "member_pairs",
+)  # fmt: skip
 POINTS = 400
 # Seconds that a member takes for a pair.
 SECONDS = 4.0
@@ -96,14 +97,12 @@ class MetricsResponse(Response):
 
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
     the mean distance of the chance from the label. Gaps, agreement and members are of the last
-    ``window`` rounds, 900 to 1,000 where there are so many; where members are asked in turn,
-    agreement and decisive votes are of those that were put before all of them at once.
-    ``looked_at`` counts rounds that a panel was asked about, ``pairs_shown`` the pairs in them,
-    ``members_asked`` their members who were asked, and ``member_pairs`` the pairs put before a
-    member, for each of them; a member then needs
-    ``minutes`` for 1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances
-    would cost, where rounds are shown whole by chance.
-    ``recorded`` is the time of the last record.
+    ``window`` rounds, 900 to 1,000 if there are so many; where members are asked in turn, agreement
+    and decisive votes are of rounds that all saw at once. ``looked_at`` counts rounds that a panel
+    was asked about, ``pairs_shown`` their pairs, ``members_asked`` the members who were asked, and
+    ``member_pairs`` the pairs that each member saw; a member needs ``minutes`` for 1,000 rounds, at
+    four seconds a pair. ``leasts`` say what other smallest chances would cost, where rounds are
+    shown whole by chance. ``recorded`` is the time of the last record.
     """
 
     docket: str
@@ -138,7 +137,7 @@ class MetricsResponse(Response):
     members: list[MemberMetrics] | None
     series: Series
     recorded: str
-    receipt: ReceiptResponse
+    receipt: responses.ReceiptResponse
 
 
 def evenly_spread(count: int, points: int) -> list[int]:
@@ -155,17 +154,16 @@ def evenly_spread(count: int, points: int) -> list[int]:
 def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     """Return a docket in numbers; they are counted again only when the ledger has grown."""
     docket = worker.docket
-    metrics, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
+    numbers, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
-    oldest = seconds_between(min(opened), moment) if opened else None
-    seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
-    recorded = metrics.recorded if seen is None else seen.at
-    metrics = replace(
-        metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
-    )
-    if with_panel:
-        return metrics
-    return replace(metrics, agreement=None, consistency=None, members=None)
+    seen = docket.last_seen(current_actor())
+    hidden = {} if with_panel else dict.fromkeys(("agreement", "consistency", "members"))
+    return MetricsResponse(**numbers | hidden | {
+        "at": moment,
+        "oldest_open_seconds": seconds_between(min(opened), moment) if opened else None,
+        "recorded": docket.projection.at if seen is None else seen.at,
+        "receipt": receipt_response(docket.receipt()),
+    })  # fmt: skip
 
 
 def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
@@ -175,22 +173,20 @@ def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
     return MemberList(page, page[-1].member if len(members) > limit else None)
 
 
-def _count(docket: Docket) -> MetricsResponse:
+def _count(docket: Docket) -> dict[str, Any]:
+    """Return the numbers that follow from the records alone."""
     projection, state = docket.projection, docket.state
     counts, labels = projection.counts, projection.counts["labels"]
     open_rounds = projection.open_rounds()
     recent = projection.tallies.recent(open_rounds)
     repeated = projection.tallies.consistency
-    return MetricsResponse(
+    return dict(
+        {name: counts[name] for name in COUNTED},
         docket=docket.name,
-        at=projection.at,
         shadow=projection.settings.shadow,
-        **{name: counts[name] for name in ("rounds", "people", "quiet", "unaudited", "overrides")},
         open=len(open_rounds),
         in_audit=sum(round_.status == "in audit" for round_ in open_rounds),
-        oldest_open_seconds=None,
         reports=counts["report"],
-        **{n: counts[n] for n in ("looked_at", "pairs_shown", "members_asked", "member_pairs")},
         minutes=_minutes(counts, counts["pairs_shown"]),
         leasts=_leasts(projection),
         unseen=fill(UnseenResponse, unseen_reports(state)),
@@ -206,8 +202,6 @@ def _count(docket: Docket) -> MetricsResponse:
         consistency=fill(ConsistencyResponse, sum(repeated.values(), Consistency())),
         members=_members(projection, recent, repeated),
         series=_series(projection.curves),
-        recorded=projection.at,
-        receipt=receipt_response(docket.receipt()),
     )
 
 
@@ -236,29 +230,26 @@ def _leasts(projection: Projection) -> list[LeastResponse] | None:
 def _members(
     projection: Projection, recent: Audits, repeated: dict[str, Consistency]
 ) -> list[MemberMetrics]:
-    names = dict.fromkeys([*projection.members, *recent.members, *repeated])
-    return [
-        MemberMetrics(
-            member=name,
-            sitting=name in projection.members,
-            **asdict(recent.members.get(name, MemberCounts())),
-            repeats=repeated.get(name, Consistency()).repeats,
-            consistency=repeated.get(name, Consistency()).share,
-        )
-        for name in names
-    ]
+    members = []
+    for name in dict.fromkeys([*projection.members, *recent.members, *repeated]):
+        counts, again = recent.members.get(name, MemberCounts()), repeated.get(name, Consistency())
+        members.append(MemberMetrics(
+            member=name, sitting=name in projection.members, **asdict(counts),
+            repeats=again.repeats, consistency=again.share,
+        ))  # fmt: skip
+    return members
 
 
 def _series(curves: Curves) -> Series:
-    points = list(curves.cumulative())
-    chosen = [points[i] for i in evenly_spread(len(points), POINTS)]
+    everything = list(curves.cumulative())
+    points = [everything[i] for i in evenly_spread(len(everything), POINTS)]
     return Series(
-        number=[point.number for point in chosen],
-        opened=[point.opened for point in chosen],
-        reports=[point.reports for point in chosen],
-        error=[point.missed / point.labels if point.labels else None for point in chosen],
-        largest_gap=[from_units(point.gap) for point in chosen],
-        lam=[point.lam for point in chosen],
+        number=[point.number for point in points],
+        opened=[point.opened for point in points],
+        reports=[point.reports for point in points],
+        error=[point.missed / point.labels if point.labels else None for point in points],
+        largest_gap=[from_units(point.gap) for point in points],
+        lam=[point.lam for point in points],
     )
 
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from likewise.numerics.fixed_point import ONE
+from likewise.numerics.fixed_point import ONE, from_units
 from likewise.panel.objections import Pair
 from likewise.panel.reports import decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.dependencies import Access
-from likewise_service.api.errors import (
-    Written,
-    comment_responses,
-    fill,
-    objection_responses,
-    receipt_response,
-    written,
-)
+from likewise_service.api.errors import Written, fill, receipt_response, written
 from likewise_service.dockets import panel, signing
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import notes, records
+from likewise_service.ledger import kinds, notes, records
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
@@ -149,6 +142,34 @@ def review_response(
         comments=comment_responses(docket, review.comments),
         to_sign=signing.to_sign(docket, review.seat) if ended_too or not review.ended else None,
     )  # fmt: skip
+
+
+def objection_responses(
+    docket: Docket, round_: Round, objections: Mapping[str, Mapping[Pair, kinds.Objection]],
+    aliases: Mapping[str, str] | None = None,
+) -> list[responses.ObjectionResponse]:  # fmt: skip
+    """Return members' objections with the words of reasons; ``aliases`` are names to use."""
+    names = {person: person for person in round_.people} if aliases is None else aliases
+    payloads = docket.payloads(o.reason for pairs in objections.values() for o in pairs.values())
+    return [
+        responses.ObjectionResponse(
+            names[over], names[under], member, records.words_in(payloads, objection.reason),
+            None if objection.limit is None else from_units(objection.limit),
+        )
+        for member, pairs in objections.items()
+        for pair, objection in pairs.items()
+        for over, under in [round_.favoured_first(pair)]
+    ]  # fmt: skip
+
+
+def comment_responses(
+    docket: Docket, comments: Sequence[kinds.Comment]
+) -> list[responses.CommentResponse]:
+    payloads = docket.payloads(comment.digest for comment in comments)
+    return [
+        responses.CommentResponse(c.member, records.words_in(payloads, c.digest), c.at)
+        for c in comments
+    ]
 
 
 def _values(docket: Docket, round_: Round) -> dict[str, tuple[float, ...]]:

@@ -11,13 +11,8 @@ from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
 from likewise_service.api.dependencies import Access, adds
-from likewise_service.api.errors import (
-    Written,
-    comment_responses,
-    fill,
-    objection_responses,
-    receipt_response,
-)
+from likewise_service.api.errors import Written, fill, receipt_response
+from likewise_service.api.reviews import comment_responses, objection_responses
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round

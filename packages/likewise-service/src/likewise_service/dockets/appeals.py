@@ -21,8 +21,7 @@ from likewise_service.dockets.explanations import NAMED, PastPolicy, rejection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.errors import ServiceError, is_moment, later, passed
 from likewise_service.language import N_, speaking
-from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import Payload, canonical, features_of, person_payload
 
 DAY = 86_400.0
@@ -31,7 +30,7 @@ DAY = 86_400.0
 def open_appeal(
     docket: Docket, round_id: str, person: str, text: str | None = None,
     corrections: Mapping[str, Any] | None = None, key: str | None = None,
-) -> tuple[kinds.Appeal, Checkpoint]:  # fmt: skip
+) -> tuple[kinds.Appeal, notes.Checkpoint]:  # fmt: skip
     """Open an appeal with words, corrected features or both; the same ``key`` gets the same."""
     with docket.unit_of_work() as work:
         round_ = decided_round(work, round_id, person)
@@ -248,7 +247,7 @@ class GivenNotice:
 def give_notice(
     docket: Docket, round_id: str, person: str, occasion: kinds.Occasion, given: str | None = None,
     reasons: Sequence[str] = (),
-) -> tuple[GivenNotice, Checkpoint]:  # fmt: skip
+) -> tuple[GivenNotice, notes.Checkpoint]:  # fmt: skip
     """Make the notice for somebody, and record that it was given, now or at a time before.
 
     ``reasons`` are the institution's own, where it decided; nowhere else are they taken.

@@ -31,8 +31,7 @@ from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
-from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger import kinds, notes, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
@@ -276,7 +275,7 @@ class Docket:
         self._until: int | None = None  # the last record to read, where that is not the last one
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
-        self._receipts: dict[tuple[Tree, str], Checkpoint] = {}
+        self._receipts: dict[tuple[Tree, str], notes.Checkpoint] = {}
         self._writer = state_files.StateWriter()
         with store.view(name) as view:
             secret = view.secret()
@@ -337,18 +336,18 @@ class Docket:
         own = self._own.get(actor.id, self._shown)
         return own if own.tree.size > self._shown.tree.size else self._shown
 
-    def receipt(self) -> Checkpoint:
+    def receipt(self) -> notes.Checkpoint:
         """Return a receipt for the actor: the checkpoint of the last record that they may know."""
         seen = self.last_seen(kinds.current_actor())
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
-    def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
+    def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> notes.Checkpoint:
         key = self.key() if key is None else key
         same = (tree, key.public.text)
         if same not in self._receipts:
             if len(self._receipts) >= RECEIPTS:
                 self._receipts.clear()
-            checkpoint = Checkpoint.of(self.projection.governance.origin, tree)
+            checkpoint = notes.Checkpoint.of(self.projection.governance.origin, tree)
             self._receipts[same] = checkpoint.signed(key)
         return self._receipts[same]
 
@@ -586,11 +585,11 @@ P = ParamSpec("P")
 
 def command(
     task: Callable[Concatenate[UnitOfWork, P], None],
-) -> Callable[Concatenate[Docket, P], Checkpoint]:
+) -> Callable[Concatenate[Docket, P], notes.Checkpoint]:
     """Make a command of a task: all that it adds is recorded, or nothing; it returns a receipt."""
 
     @wraps(task)
-    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> Checkpoint:
+    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> notes.Checkpoint:
         with docket.unit_of_work() as work:
             task(work, *args, **options)
         return docket.receipt()

@@ -14,13 +14,12 @@ from likewise.people.schema import People
 from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
-from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import features_of, person_payload
 from likewise_service.ledger.store import Store
 
 
-def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
+def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
     """Erase what is personal about somebody.
 
     That is their features, reasons that name them (also withdrawn ones), comments on their round
@@ -146,7 +145,7 @@ def set_retention(work: UnitOfWork, features: float | None, reasons: float | Non
 
 def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
-) -> tuple[str, Checkpoint]:
+) -> tuple[str, notes.Checkpoint]:
     """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
     require(
         why.isprintable() and 0 < len(why.strip()) == len(why) <= LONGEST_WHY, "why",

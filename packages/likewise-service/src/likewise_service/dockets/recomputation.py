@@ -3,8 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from likewise.learner import fold
-from likewise.learner.evidence import OneSided
+from likewise.learner import evidence, fold
 from likewise.learner.state import State
 from likewise_service.dockets.docket import UNFIT, Docket, opened_snapshot
 from likewise_service.ledger import kinds
@@ -32,7 +31,7 @@ class Recomputation(Docket):
         self._scanned = 0
         self._erased: dict[tuple[str, str], str | None] = {}
         self.differences: list[int] = []
-        self.one_sided: OneSided | None = None
+        self.one_sided: evidence.OneSided | None = None
         super().__init__(store, name)
 
     def advance(self, count: int) -> bool:
@@ -79,7 +78,7 @@ class Recomputation(Docket):
         if isinstance(body, kinds.LearnerGiven):
             self.one_sided = None
         if isinstance(body, kinds.Closed) and body.round in self.state.open:
-            self.one_sided = self.one_sided or OneSided(self.state.learner)
+            self.one_sided = self.one_sided or evidence.OneSided(self.state.learner)
             self.one_sided.take(self.state.open[body.round])
         return super()._fold(body, contents, surrogates)
 

@@ -14,9 +14,7 @@ from likewise.panel.objections import Pair
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, due_after, passed
-from likewise_service.ledger import kinds, transaction
-from likewise_service.ledger.kinds import Body
-from likewise_service.ledger.records import Record
+from likewise_service.ledger import kinds, records, transaction
 from likewise_service.ledger.signatures import Act
 
 
@@ -76,7 +74,7 @@ class ReviewTarget:
 
     def bodies(
         self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
-    ) -> list[Body]:
+    ) -> list[kinds.Body]:
         round_id, member = self.round.id, self.member
         if pair is None:
             return [(kinds.Finished if act == "finish" else kinds.Reopened)(round_id, member)]
@@ -113,7 +111,7 @@ class RepeatedReview(ReviewTarget):
 
     def bodies(
         self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
-    ) -> list[Body]:
+    ) -> list[kinds.Body]:
         """Return the record of an act, as many times as the member wrote by it the first time."""
         objections = {p: o for p, o in self.objections.items() if p != pair}
         if pair is not None and objection is not None:
@@ -215,7 +213,7 @@ class Seating:
         self.members: dict[str, Member] = {}
         self._repeats: dict[str, OpenReview] = {}
 
-    def take(self, record: Record, body: kinds.Body, round_: Round | None) -> None:
+    def take(self, record: records.Record, body: kinds.Body, round_: Round | None) -> None:
         """Take in a record; ``round_`` is the round that it is about, as it is after it."""
         for review in list(self._repeats.values()):
             if review.due is not None and review.due <= record.at:

@@ -15,16 +15,13 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from likewise.learner import events
-from likewise.learner.attention import Asking, Possible
-from likewise.learner.players import Frozen
+from likewise.learner import attention, events, players
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.panel import reports, rules
 from likewise.panel.objections import MemberObjections, Objections, Pair
-from likewise.panel.reports import exceeds, report
 from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import BoolArray
 from likewise.panel.turns import Turns, doubts_of, settled
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
@@ -58,7 +55,7 @@ class Round:
     decisions: Mapping[str, events.Decision] = field(default_factory=dict)
     sealed: str | None = None
     rule: str = ""
-    asking: Asking | None = None
+    asking: attention.Asking | None = None
     due: str | None = None
     in_turn: bool = False
     seats: Mapping[str, str] = field(default_factory=dict)
@@ -114,7 +111,7 @@ class Round:
         ids = list(self.decisions)
         scores = np.array([decision.score for decision in self.decisions.values()], dtype=np.int64)
         gaps = scores[:, None] - scores
-        places = np.argwhere(exceeds(gaps, np.zeros_like(gaps), self.sensitivity)).tolist()
+        places = np.argwhere(reports.exceeds(gaps, np.zeros_like(gaps), self.sensitivity)).tolist()
         pairs = [(ids[over], ids[under], int(gaps[over, under])) for over, under in places]
         return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
 
@@ -158,7 +155,7 @@ class Round:
         """Tell if a pair's gap is large enough, and the member is asked about it."""
         pairs, favoured_first = self._turn(member).pairs, self.favoured_first(pair)
         in_turn = pairs is None or favoured_first in pairs
-        large = bool(exceeds(self.gap(pair), 0, self.sensitivity))
+        large = bool(reports.exceeds(self.gap(pair), 0, self.sensitivity))
         return large and in_turn and self._asks(favoured_first)
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
@@ -192,7 +189,7 @@ class Round:
         if not any(self.objections.get(member) for member in present):
             return kinds.Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
-        pairs = report(self.rule, self.panel_objections(), scores).pairs
+        pairs = reports.report(self.rule, self.panel_objections(), scores).pairs
         limits = self._limits(present, pairs)
         return kinds.Audited(self.id, "report" if pairs else "quiet", pairs, limits)
 
@@ -242,7 +239,7 @@ class Round:
         whole = not disputed or len(disputed) == len(self.reportable)
         return member, None if whole else disputed, doubts
 
-    def words_heard(self, waiting: Collection[str]) -> tuple[BoolArray, BoolArray]:
+    def words_heard(self, waiting: Collection[str]) -> tuple[rules.BoolArray, rules.BoolArray]:
         """Return votes by member and reportable pair, and which of them will not change any more.
 
         The votes of those ``waiting`` may still change; a member who is absent objects to nothing.
@@ -266,7 +263,7 @@ class Round:
         rows = [(places[over], places[under], gap) for over, under, gap in self.reportable]
         over, under, gaps = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         schema = state.learner.hypotheses.schema
-        return Possible(schema, people, over, under, gaps, self.sensitivity).inputs
+        return attention.Possible(schema, people, over, under, gaps, self.sensitivity).inputs
 
     def batch_of(self, person: str) -> int:
         """Return the number of batches that were decided on before a person's."""
@@ -384,10 +381,10 @@ class KeptPolicy:
             counts.get("rounds", 0) + 1 - opened.number,
         )  # fmt: skip
 
-    def frozen(self, number: int, learner: Learner) -> Frozen:
+    def frozen(self, number: int, learner: Learner) -> players.Frozen:
         costs = np.frombuffer(base64.b64decode(self.costs), dtype="<i8").astype(np.int64)
         scales = np.array(self.scales)
-        return Frozen(
+        return players.Frozen(
             number, learner.seed, costs.reshape(self.shape), scales, learner.copies, self.incurred
         )
 
