@@ -17,8 +17,7 @@ from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_respo
 from likewise_service.dockets import assessment, erasure
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, InclusionProof
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.tiles import WIDTH, Log, tile_path
 from likewise_service.verify import certificates, export, packets
@@ -43,7 +42,7 @@ async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
     return receipt_response(await _head(access))
 
 
-async def _head(access: Access) -> Checkpoint:
+async def _head(access: Access) -> notes.Checkpoint:
     """Return the checkpoint of the last record that the caller may know."""
     return await access.run(lambda worker: worker.docket.receipt())
 
@@ -64,9 +63,9 @@ async def get_checkpoint(access: deps.AnyAccess) -> Response:
 async def prove_inclusion(access: deps.AnyAccess, number: Number) -> Response:
     """Prove that the record of a number is in the ledger (tlog-proof)."""
 
-    def proof(log: Log, checkpoint: Checkpoint) -> InclusionProof:
+    def proof(log: Log, checkpoint: notes.Checkpoint) -> notes.InclusionProof:
         hashes = log.inclusion(number - 1, log.size)
-        return InclusionProof(number - 1, tuple(hashes), checkpoint)
+        return notes.InclusionProof(number - 1, tuple(hashes), checkpoint)
 
     return await _proof(access, number, proof)
 
@@ -75,14 +74,14 @@ async def prove_inclusion(access: deps.AnyAccess, number: Number) -> Response:
 async def prove_consistency(access: deps.AnyAccess, number: Number) -> Response:
     """Prove that the ledger begins with all records of a receipt, whose number you give."""
 
-    def proof(log: Log, checkpoint: Checkpoint) -> ConsistencyProof:
-        return ConsistencyProof(number, tuple(log.consistency(number, log.size)), checkpoint)
+    def proof(log: Log, checkpoint: notes.Checkpoint) -> notes.ConsistencyProof:
+        return notes.ConsistencyProof(number, tuple(log.consistency(number, log.size)), checkpoint)
 
     return await _proof(access, number, proof)
 
 
 async def _proof(
-    access: Access, number: int, proof: Callable[[Log, Checkpoint], object]
+    access: Access, number: int, proof: Callable[[Log, notes.Checkpoint], object]
 ) -> Response:
     """Return a proof that is made from the tree up to the last record that the caller may know."""
     checkpoint = await _head(access)

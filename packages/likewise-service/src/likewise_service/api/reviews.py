@@ -10,8 +10,7 @@ from fastapi import Depends, Path, Query
 from pydantic import Field
 
 from likewise.numerics.fixed_point import ONE, from_units
-from likewise.panel.objections import Pair
-from likewise.panel.reports import decisive
+from likewise.panel import Pair, decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps

@@ -21,10 +21,9 @@ from typing import Any, Concatenate, ParamSpec
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import fold, state_files
+from likewise.learner import State, fold, state_files
 from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
-from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
 from likewise_client.tree import Tree
 from likewise_service.dockets import reviews

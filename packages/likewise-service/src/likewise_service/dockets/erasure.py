@@ -9,8 +9,7 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.features import Feature
-from likewise.people.schema import People
+from likewise.people import Feature, People
 from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later

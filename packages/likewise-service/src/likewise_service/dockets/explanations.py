@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from likewise.hypotheses.base import Points
-from likewise.learner import events, players
-from likewise.learner.settings import Learner
+from likewise.learner import Learner, events, players
 from likewise.learner.state import located
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature

@@ -3,12 +3,10 @@
 import json
 from dataclasses import dataclass
 
-from likewise.learner import evidence, fold
-from likewise.learner.state import State
+from likewise.learner import State, evidence, fold
 from likewise_service.dockets.docket import UNFIT, Docket, opened_snapshot
-from likewise_service.ledger import kinds
+from likewise_service.ledger import kinds, transaction
 from likewise_service.ledger.store import Store
-from likewise_service.ledger.transaction import LedgerView
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,10 @@ class Recomputation(Docket):
         names = sorted({*content, *derived})
         return tuple(name for name in names if content.get(name) != derived.get(name))
 
-    def _catch_up(self, view: LedgerView) -> None:
+    def _catch_up(self, view: transaction.LedgerView) -> None:
         """Read only what :meth:`advance` asks for."""
 
-    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
+    def _surrogates(self, view: transaction.LedgerView) -> kinds.Surrogates:
         """Return those of everybody who was erased by now: their features are gone."""
         erased = view.records(self._scanned, kind="erased")
         self._erased |= kinds.surrogates_in(kinds.read_body(record) for record in erased)

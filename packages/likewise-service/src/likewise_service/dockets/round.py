@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from likewise.learner import attention, events, players
-from likewise.learner.settings import Learner
-from likewise.learner.state import OpenRound, State
+from likewise.learner import Learner, State, attention, events, players
+from likewise.learner.state import OpenRound
 from likewise.numerics.fixed_point import ONE, FloatArray
-from likewise.panel import reports, rules
-from likewise.panel.objections import MemberObjections, Objections, Pair
-from likewise.panel.rule_language import as_rule
+from likewise.panel import MemberObjections, Objections, Pair, as_rule, reports, rules
 from likewise.panel.turns import Turns, doubts_of, settled
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.learner import events, fold
+from likewise.learner import State, events, fold
 from likewise.learner.settings import ALGORITHM
-from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command, numbers_of

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.hypotheses import class_from_spec
-from likewise.hypotheses.trees import Stumps
-from likewise.learner.attention import attention_from_spec
-from likewise.learner.schedules import schedule_from_spec
+from likewise.hypotheses import Stumps, class_from_spec
+from likewise.learner import attention, schedules
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.numerics.fixed_point import to_units
 from likewise.panel import rule_language, rules
@@ -220,9 +218,9 @@ def _parts(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Read the parts of a learner; an attention may be named, as in ``share:0.25``."""
     parts = dict(settings)
     if "schedule" in parts:
-        parts["schedule"] = schedule_from_spec(parts["schedule"])
+        parts["schedule"] = schedules.schedule_from_spec(parts["schedule"])
     if isinstance(parts.get("attention"), Mapping):
-        parts["attention"] = attention_from_spec(parts["attention"])
+        parts["attention"] = attention.attention_from_spec(parts["attention"])
     return parts
 
 

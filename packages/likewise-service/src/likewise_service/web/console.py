@@ -22,7 +22,6 @@ from likewise_service.api import member_keys
 from likewise_service.api.reviews import SignatureBody, review_list, review_response
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel, signing
-from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
 from likewise_service.language import N_, difference_words
@@ -65,7 +64,7 @@ class Queue:
     signing: Mapping[str, Any] | None = None
 
 
-def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
+def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
     aliases, objections = review.aliases, review.target.objections
     return {

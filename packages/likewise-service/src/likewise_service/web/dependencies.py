@@ -16,13 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from likewise_service import language
-from likewise_service.api.dependencies import (
-    DOCKET_NAME,
-    SAFE,
-    Access,
-    AppContext,
-    app_context,
-)
+from likewise_service.api import dependencies as api
 from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
@@ -48,7 +42,7 @@ def file_response(response: Response, name: str) -> Response:
 
 
 @dataclass(frozen=True)
-class PageRequest(Access):
+class PageRequest(api.Access):
     """A request for a page of one docket, by somebody who is signed in.
 
     ``shown`` is what a page with a form says after the form was sent: what was refused, and why.
@@ -132,7 +126,7 @@ def check_secret(session: sign_ins.Session, text: str) -> None:
         raise ServiceError("wrong-form", 403, sentence)
 
 
-def check_origin(request: Request, app: AppContext) -> None:
+def check_origin(request: Request, app: api.AppContext) -> None:
     """Refuse a form that another site sent, or a page that hides its own (``null``)."""
     public = urlsplit(app.settings.public_url).netloc
     hosts = {name for name in (request.headers.get("host", ""), public) if name}
@@ -145,7 +139,7 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
     """Admit sessions of certain roles; others are told why not."""
 
     async def check(request: Request) -> PageRequest:
-        app = await app_context(request)
+        app = await api.app_context(request)
         session = await asyncio.to_thread(sign_ins.find_session, app.store, session_cookie(request))
         if session is None:
             raise ServiceError("signed-out", 401, "You are signed out. Sign in again.")
@@ -158,12 +152,12 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
             )
             raise ServiceError("wrong-role", 403, f"{fault} Sign in with another token.")
         docket = request.path_params.get("docket") or identity.docket or ""
-        if docket and not re.fullmatch(DOCKET_NAME, docket):
+        if docket and not re.fullmatch(api.DOCKET_NAME, docket):
             raise ServiceError("no-docket", 404, "There is no such docket.")
         if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
         base = path.format(docket=docket).rstrip("/")
-        writes = request.method not in SAFE
+        writes = request.method not in api.SAFE
         return PageRequest(identity, app, docket, writes, request, session, base)
 
     return check
