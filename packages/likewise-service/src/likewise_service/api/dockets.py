@@ -16,8 +16,7 @@ from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
-from likewise_service.ledger.kinds import acting
+from likewise_service.ledger import kinds, notes
 from likewise_service.settings import Settings
 
 router = deps.api_router("/v1/dockets", "dockets")
@@ -146,7 +145,7 @@ async def create_docket(
     def create() -> None:
         spec = DocketSpec.from_hand(body.model_dump(exclude={"name"}))
         _check_size(access.app.settings, spec)
-        with acting(access.actor):
+        with kinds.acting(access.actor):
             rounds.open_docket(access.app.store, body.name, spec)
 
     await asyncio.to_thread(create)
@@ -214,12 +213,15 @@ async def set_guidelines_(
 @router.put("/{docket}/practice")
 async def set_practice_(body: PracticeBody, access: Access = adds(kinds.PracticeSet)) -> Written:
     """Set the pairs that members practise with; an empty list brings back the service's own."""
-    pairs = []
-    for gold in body.pairs:
-        over, under = gold.pair
-        features, chances = (over.features, under.features), (over.chance, under.chance)
-        pairs.append(panel.Gold(features, chances, gold.response, gold.why))
-    return await access.write(panel.set_practice, pairs)
+
+    def record(docket: Docket) -> notes.Checkpoint:
+        pairs = []
+        for gold in body.pairs:
+            people = [(person.features, person.chance) for person in gold.pair]
+            pairs.append(panel.gold_pair(docket.schema, people, gold.response, gold.why))
+        return panel.set_practice(docket, pairs)
+
+    return await access.write(record)
 
 
 @router.put("/{docket}/learner")
@@ -292,7 +294,7 @@ async def new_token(
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
         if body.role == "auditor":
             check_member(body.name, body.docket, members)
-    with acting(access.actor):
+    with kinds.acting(access.actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket
         )
@@ -304,6 +306,6 @@ async def delete_token(
     token_id: TokenId, access: deps.AppAccess = deps.caller_adds(kinds.TokenEnded)
 ) -> responses.TokenResponse:
     """Revoke a token."""
-    with acting(access.actor):
+    with kinds.acting(access.actor):
         identity = await asyncio.to_thread(revoke_token, access.app.store, token_id)
     return fill(responses.TokenResponse, identity)

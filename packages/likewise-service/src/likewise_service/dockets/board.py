@@ -65,10 +65,9 @@ class Review:
         people = {alias: person for person, alias in self.aliases.items()}
         for alias in pair:
             if alias not in people:
-                fault = f"This review has nobody called {alias!r}."
-                raise ServiceError(
-                    "no-person", 404, f"{fault} Its people are p1 to p{len(people)}."
-                )
+                known = f"its people are p1 to p{len(people)}"
+                sentence = f"This review has nobody called {alias!r}; {known}."
+                raise ServiceError("no-person", 404, sentence)
         if pair[0] == pair[1]:
             raise ServiceError("no-pair", 422, "A pair must be two different people; name another.")
         return people[pair[0]], people[pair[1]]

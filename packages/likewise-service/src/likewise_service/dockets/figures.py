@@ -186,10 +186,9 @@ class Audits:
         for member, seat in round_.seats.items():
             if seat != "unasked":
                 counts = self.members.setdefault(member, MemberCounts())
-                done, objections = seat == "finished", len(round_.objections.get(member, {}))
-                counts += MemberCounts(
-                    1, done, seat == "absent", objections, audit.decisive[member]
-                )
+                objections, votes = len(round_.objections.get(member, {})), audit.decisive[member]
+                done, absent = seat == "finished", seat == "absent"
+                counts += MemberCounts(1, done, absent, objections, votes)
 
     def __iadd__(self, other: Audits) -> Audits:
         self.rounds += other.rounds

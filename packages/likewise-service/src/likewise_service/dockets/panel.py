@@ -1,12 +1,12 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
+from likewise.people.schema import FeatureSchema
 from likewise.validation import within
 from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
@@ -235,26 +235,33 @@ def set_guidelines(work: UnitOfWork, text: str) -> None:
 GOLD, GOLD_WHY = 20, 400
 
 
-@dataclass(frozen=True)
-class Gold:
-    """A pair to practise with: features and chances of two made-up people, and what is right."""
-
-    features: tuple[Mapping[str, Any], Mapping[str, Any]]
-    chances: tuple[float, float]
-    response: Literal["flag", "fine"]
-    why: str
+def gold_pair(
+    schema: FeatureSchema, people: Sequence[tuple[Mapping[str, Any], float]],
+    response: Literal["flag", "fine"], why: str,
+) -> kinds.GoldPair:  # fmt: skip
+    """Return a pair to practise with: features and chances of two people, the favoured first."""
+    if not 0 < len(why.strip()) <= GOLD_WHY:
+        sentence = f"Say in 1 to {GOLD_WHY} characters why a response is right."
+        raise ServiceError("bad-practice", 422, sentence)
+    over, under = (to_units(within("chance", c, 0, 1, "It is a share.")) for _, c in people)
+    if over <= under:
+        sentence = "The first of a pair must have the higher chance. Swap the two."
+        raise ServiceError("bad-practice", 422, sentence)
+    rows = schema.people([dict(features) for features, _ in people], ["first", "second"])
+    first, second = (records.person_payload(row).content["features"] for row in rows.x.tolist())
+    return kinds.GoldPair((tuple(first), tuple(second)), (over, under), response, why.strip())
 
 
 @command
-def set_practice(work: UnitOfWork, pairs: Sequence[Gold]) -> None:
+def set_practice(work: UnitOfWork, pairs: Sequence[kinds.GoldPair]) -> None:
     """Record the pairs that members practise with; an empty list brings back the service's own."""
-    _practise(work, tuple(_gold_pair(work, pair) for pair in pairs))
+    _practise(work, tuple(pairs))
 
 
 @command
-def add_gold(work: UnitOfWork, pair: Gold) -> None:
-    before, made = work.projection.practice, _gold_pair(work, pair)
-    _practise(work, before if made in before else (*before, made))
+def add_gold(work: UnitOfWork, pair: kinds.GoldPair) -> None:
+    before = work.projection.practice
+    _practise(work, before if pair in before else (*before, pair))
 
 
 @command
@@ -270,22 +277,6 @@ def _practise(work: UnitOfWork, pairs: tuple[kinds.GoldPair, ...]) -> None:
         raise ServiceError("too-many", 422, f"Members practise with {GOLD} pairs at most.")
     if pairs != work.projection.practice:
         work.add(kinds.PracticeSet(pairs))
-
-
-def _gold_pair(work: UnitOfWork, pair: Gold) -> kinds.GoldPair:
-    """Return a pair as it is recorded: the favoured first, features as the docket's schema has."""
-    if not 0 < len(pair.why.strip()) <= GOLD_WHY:
-        sentence = f"Say in 1 to {GOLD_WHY} characters why a response is right."
-        raise ServiceError("bad-practice", 422, sentence)
-    scores = [to_units(within("chance", chance, 0, 1, "It is a share.")) for chance in pair.chances]
-    if scores[0] <= scores[1]:
-        sentence = "The first of a pair must have the higher chance. Swap the two."
-        raise ServiceError("bad-practice", 422, sentence)
-    rows = work.docket.schema.people([dict(f) for f in pair.features], ["first", "second"])
-    first, second = (
-        tuple(records.person_payload(row).content["features"]) for row in rows.x.tolist()
-    )
-    return kinds.GoldPair((first, second), (scores[0], scores[1]), pair.response, pair.why.strip())
 
 
 @command

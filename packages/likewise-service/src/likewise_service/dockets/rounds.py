@@ -150,15 +150,12 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
     """Require scores where the institution decides, and refuse them elsewhere."""
     for person in people:
         if expected and person.score is None:
-            fault = "This docket audits decisions that are taken elsewhere"
-            raise ServiceError(
-                "no-score", 422, f"{fault}: send the score of {person.id!r}, in [0, 1]."
-            )
+            remedy = f"send the score of {person.id!r}, in [0, 1]"
+            sentence = f"This docket audits decisions that are taken elsewhere: {remedy}."
+            raise ServiceError("no-score", 422, sentence)
         if not expected and (person.score is not None or person.approved is not None):
-            fault = "A learner decides in this docket"
-            raise ServiceError(
-                "score-given", 422, f"{fault}; leave out the score of {person.id!r}."
-            )
+            sentence = f"A learner decides in this docket; leave out the score of {person.id!r}."
+            raise ServiceError("score-given", 422, sentence)
 
 
 def _decided_elsewhere(person: Applicant) -> events.Decision:

@@ -147,9 +147,7 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
         request.state.caller = identity  # for the log
         app.page_limits.take(identity.id)
         if identity.role not in roles:
-            fault = (
-                f"This page is for {' and '.join(roles)}s; you are signed in as {identity.role}."
-            )
+            fault = f"This page is for {' and '.join(roles)}s; you are {identity.role}."
             raise ServiceError("wrong-role", 403, f"{fault} Sign in with another token.")
         docket = request.path_params.get("docket") or identity.docket or ""
         if docket and not re.fullmatch(api.DOCKET_NAME, docket):

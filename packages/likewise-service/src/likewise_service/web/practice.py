@@ -164,19 +164,18 @@ def _plain(feature: Feature, place: float) -> str:
     return feature.levels[int(value)] if feature.kind == "category" else f"{value:.10g}"
 
 
-def read_gold(docket: Docket, form: Mapping[str, str]) -> panel.Gold:
+def read_gold(docket: Docket, form: Mapping[str, str]) -> kinds.GoldPair:
     """Return the pair of a form, whoever is favoured first; what nobody sees is made up."""
     people = []
     for side in (1, 2):
         text = form.get(f"chance-{side}", "")  # in percent; what cannot be is refused later
         chance = float(text) / 100 if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", text) else math.nan
-        people.append((chance, _values(docket.schema.features, form, side)))
-    first, second = sorted(people, key=lambda person: -person[0])
+        people.append((_values(docket.schema.features, form, side), chance))
+    people.sort(key=lambda person: -person[1])
     response = form.get("response", "")
     if response not in ("flag", "fine"):
         raise ServiceError("bad-practice", 422, "Say what is right: to flag the pair, or not.")
-    chances = (first[0], second[0])
-    return panel.Gold((first[1], second[1]), chances, response, form.get("why", "").strip())  # type: ignore[arg-type] # as it was checked
+    return panel.gold_pair(docket.schema, people, response, form.get("why", ""))  # type: ignore[arg-type] # as it was checked
 
 
 def _values(features: Sequence[Feature], form: Mapping[str, str], side: int) -> dict[str, Any]:
