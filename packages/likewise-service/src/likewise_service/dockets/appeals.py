@@ -34,7 +34,10 @@ def open_appeal(
     """Open an appeal with words, corrected features or both; the same ``key`` gets the same."""
     with docket.unit_of_work() as work:
         round_ = decided_round(work, round_id, person)
-        name = _name(work, key, round_id, person)
+        name = secrets.token_hex(6)
+        if key is not None:
+            keyed = canonical([key, round_id, person])
+            name = hmac.new(work.docket.salt, keyed, "sha256").hexdigest()[:12]
         content = _content(work, round_, person, text, corrections)
         if name in round_.appeals:
             _check_same(work, round_.appeals[name], content)
@@ -51,12 +54,6 @@ def decided_round(work: UnitOfWork, round_id: str, person: str) -> Round:
         sentence = f"{person!r} was erased, so nothing is left to go by. Let them apply again."
         raise ServiceError("erased", 409, sentence)
     return round_
-
-
-def _name(work: UnitOfWork, key: str | None, *names: str) -> str:
-    if key is None:
-        return secrets.token_hex(6)
-    return hmac.new(work.docket.salt, canonical([key, *names]), "sha256").hexdigest()[:12]
 
 
 def _check_same(work: UnitOfWork, appeal: kinds.Appeal, content: Payload) -> None:
@@ -116,7 +113,6 @@ def _named(appeal: kinds.Appeal) -> tuple[str, str, str]:
 
 @command
 def assign_appeal(work: UnitOfWork, name: str, reviewer: str) -> None:
-    """Let a person reconsider; it may become another one until it is decided."""
     appeal = _appeal(work, name)
     if appeal.reviewer != reviewer:
         work.add(kinds.AppealAssigned(*_named(appeal), reviewer))

@@ -195,7 +195,6 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
 
 
 def _closed_by(docket: Docket, moment: str) -> list[str]:
-    """Return the rounds that had closed by a moment, the oldest first."""
     with docket.store.view(docket.name) as view:
         closed = view.records(kind="closed")
     return [str(record.body["round"]) for record in closed if record.at <= moment]

@@ -270,13 +270,11 @@ class Round:
         return [appeal for appeal in self.appeals.values() if appeal.person == person]
 
     def check_person(self, person: str) -> None:
-        """Refuse somebody who is not in the round."""
         if person not in self.people:
             sentence = f"Round {self.id!r} has nobody named {person!r}."
             raise ServiceError("no-person", 404, sentence)
 
     def check_no_appeal(self, person: str) -> None:
-        """Refuse a person whose appeal has not ended."""
         if appeal := self.open_appeal(person):
             sentence = f"The appeal {appeal.id} of {person!r} is not decided yet. Decide on it, or"
             raise ServiceError("appeal-open", 409, f"{sentence} withdraw it, first.")

@@ -272,8 +272,10 @@ class Worker:
         outcomes: list[Outcome] = []
         running: Job | None = None
         try:
-            if self.distrusted:
-                self._start_anew()
+            if self.distrusted:  # fold from the first record: memory, or a snapshot, is wrong
+                with self.store.transaction(self.name) as transaction:
+                    transaction.drop_snapshots()
+                self._docket, self.distrusted = None, False
             with self._up_to_date(jobs):
                 for job in jobs:
                     running = job
@@ -286,12 +288,6 @@ class Worker:
             refused = {id(outcome.job): outcome for outcome in outcomes if outcome.error}
             return self._fail(jobs, refused, running, error)
         return outcomes
-
-    def _start_anew(self) -> None:
-        """Fold the ledger from its first record: what is in memory, or in a snapshot, is wrong."""
-        with self.store.transaction(self.name) as transaction:
-            transaction.drop_snapshots()
-        self._docket, self.distrusted = None, False
 
     def _fail(
         self, jobs: list[Job], refused: dict[int, Outcome], running: Job | None,

@@ -290,7 +290,6 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
 @router.get("/rounds/{key}/to-sign.json")
 async def to_sign(request: deps.Auditor, key: Key) -> Response:
-    """Return what a signature on a review covers, as it is now."""
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
@@ -463,7 +462,6 @@ def _saved(request: deps.PageRequest, path: str, **more: bool) -> Response:
 
 @router.post("/hand-in")
 async def hand_in_complete(request: deps.Auditor) -> Response:
-    """Hand in the reviews in which nothing awaits a response."""
     await request.form()
 
     def task(worker: Worker) -> None:
@@ -551,7 +549,6 @@ async def choose(request: deps.Auditor) -> Response:
 
 @router.get("/signature")
 async def signature_page(request: deps.Auditor) -> Response:
-    """Show what signing means, and the member's keys."""
     member = request.caller.name
 
     def values(worker: Worker) -> dict[str, Any]:
@@ -563,7 +560,6 @@ async def signature_page(request: deps.Auditor) -> Response:
 
 @router.post("/signature/enrol")
 async def enrol(request: deps.Auditor) -> Response:
-    """Enrol the key of a browser, or agree to one that waits."""
     body = deps.read_form(member_keys.MemberKeyBody, await request.form())
     await member_keys.enrol_member_key(body, request)
     return _saved(request, "/signature")

@@ -35,7 +35,6 @@ LISTED, APPEALS = 100, 50
 
 
 async def certificate_file(request: deps.PageRequest) -> Response:
-    """Return the certificate as it is signed, for likewise verify."""
     return JSONResponse((await ledger.get_certificate(request)).certificate)
 
 
@@ -152,8 +151,6 @@ async def round_page(request: deps.Supervisor, id: Name) -> Response:
 
 @router.get("/{docket}/person")
 async def person_page(request: deps.Supervisor, round: Name, id: Name) -> Response:
-    """Show what the ledger says of one person in a round."""
-
     def values(worker: Worker) -> dict[str, Any]:
         round_ = _round(worker, round)
         decision = next((d for d in round_.decisions if d.person == id), None)

@@ -120,7 +120,6 @@ def same_secret(secret: str, text: str) -> bool:
 
 
 def check_secret(session: sign_ins.Session, text: str) -> None:
-    """Refuse a form of another session."""
     if not same_secret(session.csrf, text):
         sentence = "This form is not of your session. Load the page again."
         raise ServiceError("wrong-form", 403, sentence)

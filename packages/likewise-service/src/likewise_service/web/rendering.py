@@ -154,7 +154,6 @@ def pair_key(pair: responses.PairResponse) -> str:
 
 
 def person_data(person: responses.ReviewPerson) -> dict[str, Any]:
-    """Return a person of a pair in the words of the page."""
     return {
         "name": person_name(person.id),
         "percent": percent(person.chance),
