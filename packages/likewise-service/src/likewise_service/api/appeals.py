@@ -17,8 +17,7 @@ from likewise_service.dockets import appeals
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Payload, features_of, words_in
+from likewise_service.ledger import kinds, records
 
 router = deps.api_router("/v1/dockets/{docket}", "appeals")
 
@@ -109,13 +108,13 @@ def appeal_responses(
             responses.AppealResponse, appeal,
             decision=_decision(rounds[appeal.id].decisions[appeal.person]),
             stands=rounds[appeal.id].stands(appeal.person),
-            text=words_in(payloads, appeal.content),
+            text=records.words_in(payloads, appeal.content),
             corrections=_corrections(
                 docket, payloads.get(appeal.content),
                 payloads.get(rounds[appeal.id].people[appeal.person] or ""),
             ),
             again=None if appeal.again is None else _decision(appeal.again),
-            reason=words_in(payloads, appeal.reason), receipt=receipt,
+            reason=records.words_in(payloads, appeal.reason), receipt=receipt,
         )
         for appeal in listed
     ]  # fmt: skip
@@ -126,11 +125,12 @@ def _decision(decision: Decision | kinds.Redecided) -> responses.AppealDecision:
 
 
 def _corrections(
-    docket: Docket, asked: Payload | None, known: Payload | None
+    docket: Docket, asked: records.Payload | None, known: records.Payload | None
 ) -> list[responses.CorrectionResponse]:
     if asked is None or known is None or "features" not in asked.content:
         return []
-    was, now, corrections = features_of(known.content), features_of(asked.content), []
+    was, now = records.features_of(known.content), records.features_of(asked.content)
+    corrections = []
     for name in asked.content["corrected"]:
         feature, place = docket.schema[name], docket.schema.place(name)
         words = feature.say_apart(was[place], now[place])

@@ -9,7 +9,6 @@ from likewise.learner.certificate import unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
 from likewise_client import responses
-from likewise_client.responses import MemberList, MemberMetrics, PairResponse, Response
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCounts
@@ -33,14 +32,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Gap(PairResponse):
+class Gap(responses.PairResponse):
     """The largest gap between two people of a round."""
 
     round: str
     gap: float
 
 
-class AgreementResponse(Response):
+class AgreementResponse(responses.Response):
     """How far the panel agreed: Krippendorff's alpha, and what it was computed from."""
 
     alpha: float | None
@@ -50,7 +49,7 @@ class AgreementResponse(Response):
     objections: int
 
 
-class ConsistencyResponse(Response):
+class ConsistencyResponse(responses.Response):
     """Intra-rater reliability: ``share`` = same / pairs, over pairs that a member judged twice."""
 
     share: float | None
@@ -59,7 +58,7 @@ class ConsistencyResponse(Response):
     same: int
 
 
-class Series(Response):
+class Series(responses.Response):
     """One value a round, of rounds evenly spread; ``error`` and ``reports`` are running."""
 
     number: list[int]
@@ -70,7 +69,7 @@ class Series(Response):
     lam: list[float]
 
 
-class UnseenResponse(Response):
+class UnseenResponse(responses.Response):
     """Reports in what nobody was asked about: an estimate, and an interval that always holds."""
 
     estimate: float
@@ -79,7 +78,7 @@ class UnseenResponse(Response):
     confidence: float
 
 
-class LeastResponse(Response):
+class LeastResponse(responses.Response):
     """The cost of another smallest chance (p_min), had the attention known the same.
 
     ``minutes`` are a member's for 1,000 rounds, ``unseen`` the reports that nobody would have seen
@@ -92,7 +91,7 @@ class LeastResponse(Response):
     unseen: float
 
 
-class MetricsResponse(Response):
+class MetricsResponse(responses.Response):
     """A docket in numbers. Only the operator and regulators see the panel's part.
 
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
@@ -134,7 +133,7 @@ class MetricsResponse(Response):
     largest_gaps: list[Gap]
     agreement: AgreementResponse | None
     consistency: ConsistencyResponse | None
-    members: list[MemberMetrics] | None
+    members: list[responses.MemberMetrics] | None
     series: Series
     recorded: str
     receipt: responses.ReceiptResponse
@@ -166,11 +165,11 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     })  # fmt: skip
 
 
-def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
+def member_list(worker: Worker, *, after: str, limit: int) -> responses.MemberList:
     everybody = measure(worker, with_panel=True).members or []
     members = sorted((m for m in everybody if m.member > after), key=lambda m: m.member)
     page = members[:limit]
-    return MemberList(page, page[-1].member if len(members) > limit else None)
+    return responses.MemberList(page, page[-1].member if len(members) > limit else None)
 
 
 def _count(docket: Docket) -> dict[str, Any]:
@@ -229,11 +228,11 @@ def _leasts(projection: Projection) -> list[LeastResponse] | None:
 
 def _members(
     projection: Projection, recent: Audits, repeated: dict[str, Consistency]
-) -> list[MemberMetrics]:
+) -> list[responses.MemberMetrics]:
     members = []
     for name in dict.fromkeys([*projection.members, *recent.members, *repeated]):
         counts, again = recent.members.get(name, MemberCounts()), repeated.get(name, Consistency())
-        members.append(MemberMetrics(
+        members.append(responses.MemberMetrics(
             member=name, sitting=name in projection.members, **asdict(counts),
             repeats=again.repeats, consistency=again.share,
         ))  # fmt: skip

@@ -1,4 +1,4 @@
-"""Reviews: what awaits an auditor, and what the auditor says of it."""
+"""Reviews: what awaits an auditor, what the auditor says of it, and the keys that sign that."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from likewise.panel import Pair, decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.dependencies import Access
+from likewise_service.api.dependencies import Access, adds
 from likewise_service.api.errors import Written, fill, receipt_response, written
 from likewise_service.dockets import panel, signing
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import kinds, notes, records
+from likewise_service.ledger import kinds, notes, records, signatures
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
 MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 Status = Literal["asked", "waiting", "closed", "missed"]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
+Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
 Limit = Annotated[
     float, Field(ge=0, le=1, description="If graded: the largest gap that you would accept.")
 ]
@@ -41,7 +42,7 @@ class SignatureBody(deps.Body):
     shown: Annotated[
         str, Field(pattern=r"^[0-9a-f]{64}$", description="The hash of to_sign.shown.")
     ]
-    signature: Annotated[str, Field(pattern=deps.SIGNATURE)]
+    signature: Signature
     salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
 
     @property
@@ -309,3 +310,58 @@ async def finish_review(own: Own, body: ActBody | None = None) -> Written:
 async def reopen_review(own: Own, body: ActBody | None = None) -> Written:
     """Reopen a review that you finished, before the panel closes."""
     return await own.act(panel.reopen, body)
+
+
+keys = deps.api_router("/v1/dockets/{docket}/member-keys", "member keys")
+
+KeyId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="From the list of your keys.")]
+
+
+class MemberKeyBody(deps.Body):
+    """A key of yours: its own signature the first time, and one of a key that signs for you."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    device: Annotated[str, Field(max_length=100, description="Where the key is, in words.")] = ""
+    proof: Signature | None = None
+    consent: Signature | None = None
+
+
+class MemberKeyList(responses.Response):
+    keys: list[responses.MemberKeyResponse]
+
+
+def member_keys(docket: Docket, member: str) -> list[responses.MemberKeyResponse]:
+    """List the keys that a member has had, the oldest first."""
+    listed = docket.refresh().governance.keys.get(member, {})
+    return [
+        responses.MemberKeyResponse(name, key.key, key.device, key.at, key.state)
+        for name, key in listed.items()
+    ]
+
+
+@keys.get("")
+async def list_member_keys(access: deps.AuditorAccess) -> MemberKeyList:
+    """List your keys: those that sign, those that wait for one of them to agree, and ended ones."""
+    return await access.run(lambda w: MemberKeyList(member_keys(w.docket, access.caller.name)))
+
+
+@keys.put("")
+async def enrol_member_key(
+    body: MemberKeyBody, access: Access = adds(kinds.MemberKeyEnrolled)
+) -> Written:
+    """Enrol a key, or agree to one: nothing is accepted from you without a signature any more."""
+    key = signatures.PublicKey(body.key)
+    return await access.write(
+        signing.enrol_key, access.caller.name, key, device=body.device, proof=body.proof,
+        consent=body.consent,
+    )  # fmt: skip
+
+
+@keys.delete("/{key_id}")
+async def revoke_member_key(
+    key_id: KeyId,
+    access: Access = adds(kinds.MemberKeyRevoked),
+    signature: Annotated[str | None, Query(pattern=deps.SIGNATURE)] = None,
+) -> Written:
+    """End a key; a key of yours may sign that, and does not have to: you may have lost it."""
+    return await access.write(signing.revoke_key, access.caller.name, key_id, signature)

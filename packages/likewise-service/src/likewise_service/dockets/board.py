@@ -15,8 +15,7 @@ from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, Revi
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_
-from likewise_service.ledger import transaction
-from likewise_service.ledger.kinds import Comment
+from likewise_service.ledger import kinds, transaction
 
 # Statuses of reviews that have not ended, and of those that have.
 OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
@@ -47,7 +46,7 @@ class Review:
         return self.target.round
 
     @property
-    def comments(self) -> list[Comment]:
+    def comments(self) -> list[kinds.Comment]:
         """The comments that the member may see: their own, and all once the panel has closed.
 
         A comment on a round that is shown again stays with that review, which it would give away.

@@ -13,8 +13,7 @@ from likewise.people import Feature, People
 from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
-from likewise_service.ledger import kinds, notes
-from likewise_service.ledger.records import features_of, person_payload
+from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store
 
 
@@ -37,9 +36,9 @@ def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
-            features = surrogate(work.state.learner.hypotheses, features_of(content))
+            features = surrogate(work.state.learner.hypotheses, records.features_of(content))
             forgets = work.projection.learnt_from(round_)
-            surrogate_digest = work.keep(person_payload(features))
+            surrogate_digest = work.keep(records.person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
@@ -202,8 +201,8 @@ def _closed_by(docket: Docket, moment: str) -> list[str]:
 
 def has_periods(store: Store, docket: str) -> bool:
     with store.view(docket) as view:
-        records = view.records(kind="retention-set")
-    return bool(records) and records[-1].body != {"features": None, "reasons": None}
+        periods = view.records(kind="retention-set")
+    return bool(periods) and periods[-1].body != {"features": None, "reasons": None}
 
 
 def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, limit: int) -> None:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from likewise.hypotheses.base import Points
-from likewise.learner import Learner, events, players
-from likewise.learner.state import located
+from likewise.learner import Learner, events, players, state
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
 from likewise_service.dockets.round import KeptPolicy, Round
@@ -131,7 +130,7 @@ class PastPolicy:
 
     def _points(self, rows: Sequence[Features]) -> Points:
         people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
-        return located(self.learner, people)
+        return state.located(self.learner, people)
 
 
 def rejection(score: int, reasons: Sequence[Reason]) -> list[str]:

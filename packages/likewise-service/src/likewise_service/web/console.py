@@ -18,8 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from likewise.panel.objections import Pair
 from likewise.people.features import Feature
 from likewise_client import responses
-from likewise_service.api import member_keys
-from likewise_service.api.reviews import SignatureBody, review_list, review_response
+from likewise_service.api import reviews as api
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel, signing
 from likewise_service.dockets.worker import Worker
@@ -112,7 +111,7 @@ def signing_data(
 def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
     pairs, ids = [], {place.partition(".")[0] for place in places}
     fines = read_fines(worker.store, worker.name, ids)
-    reviews = {i: review_response(worker.docket, worker.board.find(member, i)) for i in ids}
+    reviews = {i: api.review_response(worker.docket, worker.board.find(member, i)) for i in ids}
     for place in places:
         id_, _, name = place.partition(".")
         pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
@@ -282,7 +281,7 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
-        listed = review_list(worker.board, name, board.OPEN, LISTED).reviews
+        listed = api.review_list(worker.board, name, board.OPEN, LISTED).reviews
         return {"reviews": listed, "left": find_queue(worker, name).left}
 
     return await request.show("console/rounds.html", values)
@@ -306,7 +305,7 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         review = worker.board.find(request.caller.name, key)
         fines = read_fines(worker.store, worker.name, [key])[key]
-        response = review_response(worker.docket, review)
+        response = api.review_response(worker.docket, review)
         to_sign = {key: signing.to_sign(worker.docket, review.seat)}
         return {
             "review": response, "fines": fines, "left": len(awaiting(review, fines)),
@@ -381,7 +380,7 @@ class _Response(NamedTuple):
 
 # An act needs another signature: the page shows what there is now, and the member signs again.
 SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signature")
-_SIGNATURES = TypeAdapter(dict[signatures.Act, SignatureBody])
+_SIGNATURES = TypeAdapter(dict[signatures.Act, api.SignatureBody])
 
 
 def _signatures(form: Mapping[str, str]) -> dict[signatures.Act, signing.Signature]:
@@ -495,7 +494,7 @@ async def history(
     def values(worker: Worker) -> dict[str, Any]:
         past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
         return {
-            "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
+            "reviews": [api.review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
             "agreement": worker.docket.projection.tallies.agreement(request.caller.name),
         }
@@ -512,7 +511,7 @@ async def receipts(request: deps.Auditor) -> Response:
         reviews = []
         for statuses in (board.OPEN, board.ENDED):
             for review in worker.board.listed(member, statuses, LISTED):
-                objections = map(asdict, review_response(docket, review).objections)
+                objections = map(asdict, api.review_response(docket, review).objections)
                 words = {"status": review.status, "objections": list(objections)}
                 reviews.append({"review": review.id, **words})
         return acknowledge(member, reviews, docket.receipt(), worker.store.keys.current())
@@ -553,15 +552,15 @@ async def signature_page(request: deps.Auditor) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         browser = signing_data(worker, member, {})
-        return {"keys": member_keys.member_keys(worker.docket, member), "signing": browser}
+        return {"keys": api.member_keys(worker.docket, member), "signing": browser}
 
     return await request.show("console/signature.html", values)
 
 
 @router.post("/signature/enrol")
 async def enrol(request: deps.Auditor) -> Response:
-    body = deps.read_form(member_keys.MemberKeyBody, await request.form())
-    await member_keys.enrol_member_key(body, request)
+    body = deps.read_form(api.MemberKeyBody, await request.form())
+    await api.enrol_member_key(body, request)
     return _saved(request, "/signature")
 
 
@@ -570,5 +569,5 @@ async def revoke(request: deps.Auditor) -> Response:
     """End a key, signed by a key of the member or not."""
     form = await request.form()
     signature = form.get("signature") or None
-    await member_keys.revoke_member_key(form.get("key_id", ""), request, signature)
+    await api.revoke_member_key(form.get("key_id", ""), request, signature)
     return _saved(request, "/signature")

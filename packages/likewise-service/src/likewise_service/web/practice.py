@@ -17,8 +17,7 @@ from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_, _
-from likewise_service.ledger import kinds
-from likewise_service.ledger.records import features_of
+from likewise_service.ledger import kinds, records
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
@@ -108,7 +107,7 @@ def _people(
             for name, (chance, place) in PEOPLE.items()
         }
     everybody = [
-        (from_units(score), features_of({"features": values}))
+        (from_units(score), records.features_of({"features": values}))
         for pair in pairs
         for score, values in zip(pair.scores, pair.features, strict=True)
     ]
