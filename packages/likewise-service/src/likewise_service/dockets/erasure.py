@@ -30,8 +30,8 @@ def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
         round_.check_person(person)
         hold = work.projection.governance.held(round_id, person)
         if hold is not None:
-            sentence = f"The hold {hold!r} keeps {person!r} from being erased. Lift it first, if"
-            raise ServiceError("on-hold", 409, f"{sentence} nobody needs it any more.")
+            fault = f"{person!r} cannot be erased while the hold {hold!r} lasts."
+            raise ServiceError("on-hold", 409, f"{fault} Lift it, if nobody needs it any more.")
         round_.check_no_appeal(person)
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
