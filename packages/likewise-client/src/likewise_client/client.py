@@ -87,11 +87,11 @@ class Client:
         return self._send(api.DocketResponse, "POST", "/v1/dockets", again=False, name=name, **spec)
 
     def docket(self, docket: str) -> api.DocketResponse:
-        return self._send(api.DocketResponse, "GET", path(docket))
+        return self._get(api.DocketResponse, docket)
 
     def set_guidelines(self, docket: str, text: str) -> Receipt:
         """Tell the members of the panel what to look for."""
-        return self._write("PUT", path(docket, "guidelines"), text=text)
+        return self._write("PUT", docket, "guidelines", text=text)
 
     def set_practice(self, docket: str, pairs: Sequence[Mapping[str, Any]]) -> Receipt:
         """Set the pairs that members practise with, each with the right response, and why.
@@ -99,78 +99,77 @@ class Client:
         Each is ``{"pair": [{"features": …, "chance": …}, {…}], "response": "flag" or "fine",
         "why": …}`` of made-up people, the favoured first.
         """
-        return self._write("PUT", path(docket, "practice"), pairs=[dict(pair) for pair in pairs])
+        return self._write("PUT", docket, "practice", pairs=[dict(pair) for pair in pairs])
 
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> Receipt:
         """Let a learner decide from now on, in a docket that was audit-only."""
-        return self._write("PUT", path(docket, "learner"), learner=dict(learner))
+        return self._write("PUT", docket, "learner", learner=dict(learner))
 
     def add_member(self, docket: str, member: str) -> Receipt:
-        return self._write("POST", path(docket, "members"), member=member)
+        return self._write("POST", docket, "members", member=member)
 
     def members(self, docket: str) -> list[api.MemberMetrics]:
         """List who sits, or sat lately, on the panel, and how they took part."""
         return self._pages(api.MemberMetrics, path(docket, "members"), "members")
 
     def remove_member(self, docket: str, member: str) -> Receipt:
-        return self._write("DELETE", path(docket, "members", member), again=False)
+        return self._write("DELETE", docket, "members", member, again=False)
 
     def set_rule(self, docket: str, rule: str) -> Receipt:
         """Set the rule for rounds that are sealed from now on."""
-        return self._write("PUT", path(docket, "rule"), rule=rule)
+        return self._write("PUT", docket, "rule", rule=rule)
 
     def erase(self, docket: str, round_id: str, person: str) -> Receipt:
         """Erase a person's features, and the reasons about them."""
-        return self._write("POST", path(docket, "erasures"), round=round_id, person=person)
+        return self._write("POST", docket, "erasures", round=round_id, person=person)
 
     def set_retention(self, docket: str, features: float | None, reasons: float | None) -> Receipt:
         """Set for how many days after a round has closed features and reasons are kept."""
-        return self._write("PUT", path(docket, "retention"), features=features, reasons=reasons)
+        return self._write("PUT", docket, "retention", features=features, reasons=reasons)
 
     def retain_as(self, docket: str, *presets: str) -> Receipt:
         """Keep both as long as laws ask for, by name (colorado, regulation-b, …)."""
-        return self._write("PUT", path(docket, "retention"), presets=list(presets))
+        return self._write("PUT", docket, "retention", presets=list(presets))
 
     def assessment(self, docket: str) -> Json:
         """Return the facts for a fundamental-rights impact assessment."""
-        return self._send(Json, "GET", path(docket, "assessment"))
+        return self._get(Json, docket, "assessment")
 
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> str:
         """Place a legal hold on the docket, a round or a person, and return its id."""
         body: Json = {"why": why, "round": round_id, "person": person}
-        return self._send(str, "POST", path(docket, "holds"), again=False, field="hold", **body)
+        return self._post(str, docket, "holds", again=False, field="hold", **body)
 
     def holds(self, docket: str) -> list[api.HoldResponse]:
         """List the legal holds that are in force."""
-        return self._send(list[api.HoldResponse], "GET", path(docket, "holds"), field="holds")
+        target = path(docket, "holds")
+        return self._send(list[api.HoldResponse], "GET", target, field="holds")
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
-        return self._write("DELETE", path(docket, "holds", hold), again=False)
+        return self._write("DELETE", docket, "holds", hold, again=False)
 
     def appeal(
         self, docket: str, round_id: str, person: str, text: str | None = None,
         corrections: Mapping[str, Any] | None = None, *, key: str | None = None,
     ) -> api.AppealResponse:  # fmt: skip
         """Record that an applicant corrects data, or asks that a person reconsider."""
-        body: Json = {"round": round_id, "person": person, "text": text}
-        body["corrections"] = None if corrections is None else dict(corrections)
-        target = path(docket, "appeals")
-        return self._send(api.AppealResponse, "POST", target, once=key or "", **body)
+        asked = None if corrections is None else dict(corrections)
+        body: Json = {"round": round_id, "person": person, "text": text, "corrections": asked}
+        return self._post(api.AppealResponse, docket, "appeals", once=key or "", **body)
 
     def appeals(
         self, docket: str, status: str | None = None, round_id: str | None = None, after: int = 0,
         limit: int = 100,
     ) -> api.AppealList:  # fmt: skip
         """List appeals, the oldest first; ``status`` is open, overdue or ended."""
-        params: Json = {"status": status, "round": round_id, "after": after, "limit": limit}
-        return self._send(api.AppealList, "GET", path(docket, "appeals"), params=params)
+        query: Json = {"status": status, "round": round_id, "after": after, "limit": limit}
+        return self._get(api.AppealList, docket, "appeals", **query)
 
     def assign_appeal(self, docket: str, appeal: str, reviewer: str) -> Receipt:
         """Name the person who is to reconsider."""
-        target = path(docket, "appeals", appeal, "reviewer")
-        return self._write("PUT", target, reviewer=reviewer)
+        return self._write("PUT", docket, "appeals", appeal, "reviewer", reviewer=reviewer)
 
     def decide_appeal(
         self, docket: str, appeal: str, approved: bool, reason: str, *, accepted: bool = False,
@@ -178,18 +177,18 @@ class Client:
     ) -> Receipt:  # fmt: skip
         """Record what the reviewer decides and why; an operator decides in their own name."""
         body: Json = {"approved": approved, "reason": reason, "accepted": accepted}
-        target = path(docket, "appeals", appeal, "outcome")
-        return self._write("POST", target, again=False, reviewer=reviewer, **body)
+        body["reviewer"] = reviewer
+        return self._write("POST", docket, "appeals", appeal, "outcome", again=False, **body)
 
     def withdraw_appeal(self, docket: str, appeal: str) -> Receipt:
-        return self._write("POST", path(docket, "appeals", appeal, "withdrawal"), again=False)
+        return self._write("POST", docket, "appeals", appeal, "withdrawal", again=False)
 
     def notices(self, docket: str) -> api.NoticesResponse:
-        return self._send(api.NoticesResponse, "GET", path(docket, "notices"))
+        return self._get(api.NoticesResponse, docket, "notices")
 
     def set_notices(self, docket: str, before: str, after: str, days: float) -> Receipt:
         """Set the texts of notices, and the days for appeals that are opened from now on."""
-        return self._write("PUT", path(docket, "notices"), before=before, after=after, days=days)
+        return self._write("PUT", docket, "notices", before=before, after=after, days=days)
 
     def give_notice(
         self, docket: str, round_id: str, person: str, occasion: str = "after", *,
@@ -197,10 +196,8 @@ class Client:
     ) -> api.NoticeResponse:  # fmt: skip
         """Make the notice for one applicant, and record that it is given."""
         body: Json = {"round": round_id, "person": person, "occasion": occasion, "given": given}
-        target = path(docket, "notices")
-        return self._send(
-            api.NoticeResponse, "POST", target, again=False, reasons=list(reasons), **body
-        )
+        body["reasons"] = list(reasons)
+        return self._post(api.NoticeResponse, docket, "notices", again=False, **body)
 
     def open_round(
         self, docket: str, people: People, *, round_id: str | None = None, seal: bool = True,
@@ -212,22 +209,21 @@ class Client:
         are the institution's, by id, and ``approved`` its decisions where they do not follow.
         """
         body: Json = {"people": _people(people, scores, approved), "round": round_id, "seal": seal}
-        return self._send(api.RoundResponse, "POST", path(docket, "rounds"), once=key or "", **body)
+        return self._post(api.RoundResponse, docket, "rounds", once=key or "", **body)
 
     def add_people(
         self, docket: str, round_id: str, people: People, *, key: str | None = None,
         scores: Scores | None = None, approved: Approvals | None = None,
     ) -> api.RoundResponse:  # fmt: skip
-        listed = _people(people, scores, approved)
-        target = path(docket, "rounds", round_id, "people")
-        return self._send(api.RoundResponse, "POST", target, once=key or "", people=listed)
+        body: Json = {"people": _people(people, scores, approved), "once": key or ""}
+        return self._post(api.RoundResponse, docket, "rounds", round_id, "people", **body)
 
     def seal(self, docket: str, round_id: str) -> api.RoundResponse:
         """Seal a round: nobody else joins it, and the panel is asked."""
-        return self._send(api.RoundResponse, "POST", path(docket, "rounds", round_id, "seal"))
+        return self._post(api.RoundResponse, docket, "rounds", round_id, "seal")
 
     def round(self, docket: str, round_id: str) -> api.RoundResponse:
-        return self._send(api.RoundResponse, "GET", path(docket, "rounds", round_id))
+        return self._get(api.RoundResponse, docket, "rounds", round_id)
 
     def rounds(
         self, docket: str, *, status: str | None = None, outcome: str | None = None, after: int = 0,
@@ -237,36 +233,35 @@ class Client:
 
         Of one outcome a page may be empty although there are more.
         """
-        query: Json = {"after": after, "limit": limit, "status": status, "outcome": outcome}
-        return self._send(api.RoundList, "GET", path(docket, "rounds"), params=query)
+        query = {"after": after, "limit": limit, "status": status, "outcome": outcome}
+        return self._get(api.RoundList, docket, "rounds", **query)
 
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
         """Record labels (round, person, label): all of them, or none."""
         items = [{"round": r, "person": p, "label": y} for r, p, y in labels]
-        return self._write("POST", path(docket, "labels"), labels=items)
+        return self._write("POST", docket, "labels", labels=items)
 
     def override(
         self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
     ) -> Receipt:
         """Record that somebody decided otherwise, and why."""
-        target = path(docket, "rounds", round_id, "overrides")
-        return self._write("POST", target, person=person, approved=approved, reason=reason)
+        body: Json = {"person": person, "approved": approved, "reason": reason}
+        return self._write("POST", docket, "rounds", round_id, "overrides", **body)
 
     def close_round(self, docket: str, round_id: str, *, unaudited: bool = False) -> Receipt:
         """Close a round: no more labels come; ``unaudited`` ends its audit as well."""
-        return self._write("POST", path(docket, "rounds", round_id, "close"), unaudited=unaudited)
+        return self._write("POST", docket, "rounds", round_id, "close", unaudited=unaudited)
 
     def packet(self, docket: str, round_id: str, person: str) -> api.PacketResponse:
         """Return everything that led to the decision on one person, in words and signed."""
-        target = path(docket, "packets")
-        return self._send(api.PacketResponse, "POST", target, round=round_id, person=person)
+        return self._post(api.PacketResponse, docket, "packets", round=round_id, person=person)
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[api.ReviewSummary]:
         return self._pages(api.ReviewSummary, path(docket, "reviews"), "reviews", status=status)
 
     def review(self, docket: str, review_id: str) -> api.ReviewResponse:
         """Return a review; what a member says of it later is signed as an act on what was shown."""
-        review = self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
+        review = self._get(api.ReviewResponse, docket, "reviews", review_id)
         if review.to_sign is not None:
             self._shown[review_id] = review.to_sign["shown"]
         return review
@@ -276,8 +271,8 @@ class Client:
         limit: float | None = None,
     ) -> Receipt:  # fmt: skip
         """Flag a pair; ``limit`` is the largest gap you would accept, if the docket is graded."""
-        body: Json = {"pair": list(pair), "reason": reason, "limit": limit}
-        return self._act(docket, review_id, "flag", "objections", **body)
+        words: Json = {"reason": reason, "limit": limit}
+        return self._act(docket, review_id, "flag", "objections", pair=list(pair), **words)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
         return self._act(docket, review_id, "withdraw", "withdrawals", pair=list(pair))
@@ -303,8 +298,7 @@ class Client:
             body["signature"] = self.member_key.sign_act(
                 docket, member, review_id, to_sign, act, **words
             )
-        target = path(docket, "reviews", review_id, resource)
-        receipt = self._write("POST", target, once="", **body)
+        receipt = self._write("POST", docket, "reviews", review_id, resource, once="", **body)
         if act == "finish":
             self._shown.pop(review_id, None)
         return receipt
@@ -318,7 +312,7 @@ class Client:
         """
         member = self.me().name
         body = key.possession(docket, member, before)
-        receipt = self._write("PUT", path(docket, "member-keys"), device=device, **body)
+        receipt = self._write("PUT", docket, "member-keys", device=device, **body)
         if before is not None:
             receipt = self.revoke_key(docket, before.public.id, key)
         self.member_key = key
@@ -332,7 +326,7 @@ class Client:
         """Let a key that waits sign for you too, as one that does agrees."""
         key = self._public(docket, key_id)
         consent = signed_by.consent(docket, self.me().name, key)
-        return self._write("PUT", path(docket, "member-keys"), key=key, consent=consent)
+        return self._write("PUT", docket, "member-keys", key=key, consent=consent)
 
     def revoke_key(self, docket: str, key_id: str, signed_by: MemberKey | None = None) -> Receipt:
         """End a key of yours, such as one that was lost; another one may sign that."""
@@ -340,8 +334,8 @@ class Client:
         if signed_by is not None:
             key = self._public(docket, key_id)
             signature = signed_by.revocation(docket, self.me().name, key)
-        target = path(docket, "member-keys", key_id)
-        return self._write("DELETE", target, again=False, params={"signature": signature})
+        query = {"signature": signature}
+        return self._write("DELETE", docket, "member-keys", key_id, again=False, params=query)
 
     def _public(self, docket: str, key_id: str) -> str:
         keys = {key.id: key.key for key in self.member_keys(docket)}
@@ -356,7 +350,7 @@ class Client:
 
     def receipt(self, docket: str) -> Receipt:
         """Return the head of the ledger."""
-        return self._send(Receipt, "GET", path(docket, "receipt"))
+        return self._get(Receipt, docket, "receipt")
 
     def check_receipt(self, docket: str, receipt: str) -> api.ReceiptCheck:
         """Check that the ledger begins with all records of a receipt, by a proof of consistency."""
@@ -375,17 +369,17 @@ class Client:
         return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
-        return self._send(Json, "GET", path(docket, "metrics"))
+        return self._get(Json, docket, "metrics")
 
     def certificate(
         self, docket: str, *, confidence: float = 0.95, wrong_reports: int = 0
     ) -> api.CertificateResponse:
         """Return a bound on the regret of the docket's learner so far, in words and signed."""
         query = {"confidence": confidence, "wrong_reports": wrong_reports}
-        return self._send(api.CertificateResponse, "GET", path(docket, "certificate"), params=query)
+        return self._get(api.CertificateResponse, docket, "certificate", **query)
 
     def ledger(self, docket: str) -> Iterator[Json]:
-        """Stream all records; bytes, number, docket and hash of each are checked, and the root."""
+        """Stream all records, checking the bytes, number, docket and hash of each, and the root."""
         receipt, tree = self.receipt(docket), Tree()
         for seq, line in enumerate(self._lines(path(docket, "ledger.jsonl")), start=1):
             try:
@@ -418,18 +412,22 @@ class Client:
     def revoke_token(self, token_id: str) -> api.TokenResponse:
         return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
-    def _write(self, method: str, target: str, **how: Any) -> Receipt:
-        return self._send(Receipt, method, target, field="receipt", **how)
+    def _get(self, kind: type[api.T], docket: str, *parts: str, **query: Any) -> api.T:
+        return self._send(kind, "GET", path(docket, *parts), params=query)
 
-    def _pages(
-        self, kind: type[api.T], target: str, field: str, **query: str | None
-    ) -> list[api.T]:
-        """Return a list as a whole, page by page: each names the place where the next begins."""
+    def _post(self, kind: type[api.T], docket: str, *parts: str, **how: Any) -> api.T:
+        return self._send(kind, "POST", path(docket, *parts), **how)
+
+    def _write(self, method: str, docket: str, *parts: str, **how: Any) -> Receipt:
+        return self._send(Receipt, method, path(docket, *parts), field="receipt", **how)
+
+    def _pages(self, kind: type[api.T], target: str, field: str, **query: Any) -> list[api.T]:
+        """Return a whole list, page by page: each names the place where the next begins."""
         listed: list[api.T] = []
         place = None
         while True:
-            params = {**query, "limit": PAGE, "after": place}
-            page = self._send(Json, "GET", target, params=params)
+            query |= {"limit": PAGE, "after": place}
+            page = self._send(Json, "GET", target, params=query)
             listed += api.read_response(list[kind], page, field)  # type: ignore[valid-type]
             if (place := page.get("next")) is None:
                 return listed
@@ -440,12 +438,13 @@ class Client:
     ) -> api.T:  # fmt: skip
         """Send a request, ``again`` if it fails for now, and read the response, or a field of it.
 
-        What is to happen ``once`` has an idempotency key, by default a fresh one.
+        A request that is to act ``once`` has an idempotency key, by default a fresh one.
         """
         headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
         query = {name: value for name, value in (params or {}).items() if value is not None}
-        content: Json = {"params": query, "json": body or None, "headers": headers}
-        request = self._http.build_request(method, target, **content)
+        request = self._http.build_request(
+            method, target, params=query, json=body or None, headers=headers
+        )
         wait, tries = 0.1, self.retries + 1 if again else 1
         while True:
             wait, tries = 2 * wait, tries - 1

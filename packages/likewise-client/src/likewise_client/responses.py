@@ -23,9 +23,9 @@ class Response:
 
 
 class ReceiptResponse(Response):
-    """The receipt of the first ``seq`` records. Keep ``text``, which is a signed checkpoint.
+    """The receipt of the first ``seq`` records, with the root ``hash`` of their Merkle tree.
 
-    ``hash`` is the root of the Merkle tree over them.
+    Keep ``text``, which is a signed checkpoint.
     """
 
     docket: str
@@ -378,8 +378,8 @@ class NoticesResponse(Response):
 
 
 class NoticeResponse(Response):
-    """A notice; ``source`` says whose reasons they are: those of the policy, the reviewer of an
-    appeal, whoever overrode the policy (``overrode``), or the institution.
+    """A notice; ``source`` says whose reasons it has: the policy, the reviewer of an appeal,
+    the person who overrode the policy (``overrode``), or the institution.
     """
 
     occasion: str
@@ -400,8 +400,7 @@ def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
         value: T = _read(kind, data if field is None else data[field])
     except (TypeError, KeyError) as error:
         fault = f"The response is no {kind.__name__} ({error}): {str(data)[:100]}."
-        message = f"{fault} Is the server a Likewise of this version?"
-        raise ApiError("unreadable", 0, message) from error
+        raise ApiError("unreadable", 0, f"{fault} Is the server of this version?") from error
     return value
 
 

@@ -62,19 +62,13 @@ def included_root(entry: bytes, index: int, size: int, proof: Sequence[bytes]) -
 
     None where a proof of that index and size is longer or shorter.
     """
-    first, last, root = index, size - 1, leaf_hash(entry)
-    if not 0 <= first <= last:
+    sides = _sides(index, size - 1)
+    if not 0 <= index < size or len(sides) != len(proof):
         return None
-    for other in proof:
-        if last == 0:
-            return None
-        if first & 1 or first == last:
-            root = node_hash(other, root)
-            first, last = _shifted(first, last)
-        else:
-            root = node_hash(root, other)
-        first, last = first >> 1, last >> 1
-    return root if last == 0 else None
+    root = leaf_hash(entry)
+    for other, left in zip(proof, sides, strict=True):
+        root = node_hash(other, root) if left else node_hash(root, other)
+    return root
 
 
 def is_consistent(
@@ -90,21 +84,23 @@ def is_consistent(
     first, last = old_size - 1, size - 1
     while first & 1:
         first, last = first >> 1, last >> 1
+    sides = _sides(first, last)
+    if len(sides) != len(path) - 1:
+        return False
     before = after = path[0]
-    for other in path[1:]:
-        if last == 0:
-            return False
-        if first & 1 or first == last:
-            before, after = node_hash(other, before), node_hash(other, after)
-            first, last = _shifted(first, last)
-        else:
-            after = node_hash(after, other)
-        first, last = first >> 1, last >> 1
-    return last == 0 and (before, after) == (old_root, root)
+    for other, left in zip(path[1:], sides, strict=True):
+        before = node_hash(other, before) if left else before
+        after = node_hash(other, after) if left else node_hash(after, other)
+    return (before, after) == (old_root, root)
 
 
-def _shifted(first: int, last: int) -> tuple[int, int]:
-    """Skip the levels at which a node at the right edge has no sibling."""
-    while first and not first & 1:
-        first, last = first >> 1, last >> 1
-    return first, last
+def _sides(node: int, last: int) -> list[bool]:
+    """Tell for each hash of a proof, from a node up to the root, whether it is on the left."""
+    sides = []
+    while last > 0:
+        left = node & 1 == 1 or node == last
+        while left and node and not node & 1:  # a node at the right edge has no sibling there
+            node, last = node >> 1, last >> 1
+        sides.append(left)
+        node, last = node >> 1, last >> 1
+    return sides

@@ -16,7 +16,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.types import ASGIApp
 
 from likewise_service import anchors, demo
-from likewise_service.api import appeals, dockets, ledger, member_keys, reviews, rounds
+from likewise_service.api import appeals, dockets, ledger, reviews, rounds
 from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import DOCUMENTED, DocketNumbers, Telemetry
 from likewise_service.api.routes import Routes
@@ -76,7 +76,7 @@ async def metrics(access: deps.SupervisorCaller) -> Response:
 
 # The busiest come first.
 ROUTERS = (
-    rounds.router, reviews.router, member_keys.router, dockets.router, ledger.router,
+    rounds.router, reviews.router, reviews.keys, dockets.router, ledger.router,
     appeals.router, dockets.tokens,
 )  # fmt: skip
 # The last one has a page for every name.

@@ -11,12 +11,13 @@ from likewise.learner.events import Decision
 from likewise.numerics.fixed_point import from_units
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
+from likewise_service.api.dependencies import Access, adds
 from likewise_service.api.errors import Written, fill, receipt_response
 from likewise_service.dockets import appeals
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
-from likewise_service.ledger.records import Payload, features_of, words_in
+from likewise_service.ledger import kinds, records
 
 router = deps.api_router("/v1/dockets/{docket}", "appeals")
 
@@ -107,13 +108,13 @@ def appeal_responses(
             responses.AppealResponse, appeal,
             decision=_decision(rounds[appeal.id].decisions[appeal.person]),
             stands=rounds[appeal.id].stands(appeal.person),
-            text=words_in(payloads, appeal.content),
+            text=records.words_in(payloads, appeal.content),
             corrections=_corrections(
                 docket, payloads.get(appeal.content),
                 payloads.get(rounds[appeal.id].people[appeal.person] or ""),
             ),
             again=None if appeal.again is None else _decision(appeal.again),
-            reason=words_in(payloads, appeal.reason), receipt=receipt,
+            reason=records.words_in(payloads, appeal.reason), receipt=receipt,
         )
         for appeal in listed
     ]  # fmt: skip
@@ -124,18 +125,17 @@ def _decision(decision: Decision | kinds.Redecided) -> responses.AppealDecision:
 
 
 def _corrections(
-    docket: Docket, asked: Payload | None, known: Payload | None
+    docket: Docket, asked: records.Payload | None, known: records.Payload | None
 ) -> list[responses.CorrectionResponse]:
     if asked is None or known is None or "features" not in asked.content:
         return []
-    was, now = features_of(known.content), features_of(asked.content)
-    return [
-        responses.CorrectionResponse(
-            name, docket.schema[name].title,
-            *docket.schema[name].say_apart(*(f[docket.schema.place(name)] for f in (was, now))),
-        )
-        for name in asked.content["corrected"]
-    ]  # fmt: skip
+    was, now = records.features_of(known.content), records.features_of(asked.content)
+    corrections = []
+    for name in asked.content["corrected"]:
+        feature, place = docket.schema[name], docket.schema.place(name)
+        words = feature.say_apart(was[place], now[place])
+        corrections.append(responses.CorrectionResponse(name, feature.title, *words))
+    return corrections
 
 
 @router.get("/appeals")
@@ -154,26 +154,21 @@ async def list_appeals(
 
 @router.post("/appeals", status_code=201)
 async def new_appeal(
-    body: AppealBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.AppealOpened)],
-    key: deps.IdempotencyKey = None,
+    body: AppealBody, access: Access = adds(kinds.AppealOpened), key: deps.IdempotencyKey = None
 ) -> responses.AppealResponse:
     """Record that an applicant corrects data, or asks that a person reconsider."""
 
-    def task(docket: Docket) -> responses.AppealResponse:
-        appeal, _ = appeals.open_appeal(
-            docket, body.round, body.person, body.text, body.corrections, key
-        )
-        return appeal_responses(docket, [appeal])[0]
+    def task(worker: Worker) -> responses.AppealResponse:
+        asked = (body.round, body.person, body.text, body.corrections)
+        appeal, _ = appeals.open_appeal(worker.docket, *asked, key)
+        return appeal_responses(worker.docket, [appeal])[0]
 
-    return await access.run(lambda w: task(w.docket))
+    return await access.run(task)
 
 
 @router.put("/appeals/{appeal}/reviewer")
 async def assign(
-    appeal: AppealId,
-    body: ReviewerBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.AppealAssigned)],
+    appeal: AppealId, body: ReviewerBody, access: Access = adds(kinds.AppealAssigned)
 ) -> Written:
     """Name the person who is to reconsider."""
     return await access.write(appeals.assign_appeal, appeal, body.reviewer)
@@ -181,9 +176,7 @@ async def assign(
 
 @router.post("/appeals/{appeal}/outcome")
 async def decide(
-    appeal: AppealId,
-    body: OutcomeBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.AppealDecided)],
+    appeal: AppealId, body: OutcomeBody, access: Access = adds(kinds.AppealDecided)
 ) -> Written:
     """Record what the reviewer decides, and why. The first decision stays on record."""
     caller = access.caller
@@ -196,9 +189,7 @@ async def decide(
 
 
 @router.post("/appeals/{appeal}/withdrawal")
-async def withdraw(
-    appeal: AppealId, access: Annotated[deps.DocketAccess, deps.adds(kinds.AppealWithdrawn)]
-) -> Written:
+async def withdraw(appeal: AppealId, access: Access = adds(kinds.AppealWithdrawn)) -> Written:
     """Record that the applicant takes the appeal back."""
     return await access.write(appeals.withdraw_appeal, appeal)
 
@@ -210,26 +201,21 @@ async def get_notices(access: deps.ReadAccess) -> responses.NoticesResponse:
 
 
 @router.put("/notices")
-async def change_notices(
-    body: NoticesBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.NoticesSet)]
-) -> Written:
+async def change_notices(body: NoticesBody, access: Access = adds(kinds.NoticesSet)) -> Written:
     """Set the texts of notices, and the days for appeals that are opened from now on."""
     return await access.write(appeals.set_notices, body.before, body.after, body.days)
 
 
 @router.post("/notices", status_code=201)
 async def new_notice(
-    body: NoticeBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.NoticeGiven)]
+    body: NoticeBody, access: Access = adds(kinds.NoticeGiven)
 ) -> responses.NoticeResponse:
     """Make the notice for one applicant, and record that it is given."""
 
-    def task(docket: Docket) -> responses.NoticeResponse:
-        notice, receipt = appeals.give_notice(
-            docket, body.round, body.person, body.occasion, body.given, body.reasons
+    notice, receipt = await access.run(
+        lambda w: appeals.give_notice(
+            w.docket, body.round, body.person, body.occasion, body.given, body.reasons
         )
-        return fill(
-            responses.NoticeResponse, notice, reasons=list(notice.reasons),
-            receipt=receipt_response(receipt),
-        )  # fmt: skip
-
-    return await access.run(lambda w: task(w.docket))
+    )
+    fields = {"reasons": list(notice.reasons), "receipt": receipt_response(receipt)}
+    return fill(responses.NoticeResponse, notice, **fields)

@@ -130,14 +130,12 @@ async def app_context(request: Request) -> AppContext:
 
 
 App = Annotated[AppContext, Depends(app_context)]
-
-
 # Methods by which nothing is written.
 SAFE = ("GET", "HEAD")
 
 
 @dataclass(frozen=True)
-class Access:
+class AppAccess:
     """A caller of an app."""
 
     caller: Identity
@@ -149,7 +147,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class DocketAccess(Access):
+class Access(AppAccess):
     """A caller, and a docket that the caller may use; ``writes`` tells what for."""
 
     docket: str
@@ -166,11 +164,9 @@ class DocketAccess(Access):
         return await self.app.workers.run(self.docket, task, key, writes=self.writes)
 
     async def write(
-        self,
-        command: Callable[Concatenate[Docket, P], notes.Checkpoint],
-        *args: P.args,
+        self, command: Callable[Concatenate[Docket, P], notes.Checkpoint], *args: P.args,
         **options: P.kwargs,
-    ) -> errors.Written:
+    ) -> errors.Written:  # fmt: skip
         """Run a command that returns a receipt alone."""
         receipt = await self.run(lambda worker: command(worker.docket, *args, **options))
         return errors.written(receipt)
@@ -181,32 +177,27 @@ def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
     if caller is None:
         raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
     if caller.role not in roles:
-        raise ServiceError(
-            "wrong-role", 403,
-            f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
-            f"{caller.role}. Ask the operator.",
-        )  # fmt: skip
+        fault = f"This takes a token of the role {' or '.join(roles)}; yours is of {caller.role}."
+        raise ServiceError("wrong-role", 403, f"{fault} Ask the operator.")
     return caller
 
 
-def _caller(*roles: Role) -> Callable[[Request], Awaitable[Access]]:
-    async def check(request: Request) -> Access:
-        return Access(_checked(request, roles), await app_context(request))
+def _caller(*roles: Role) -> Callable[[Request], Awaitable[AppAccess]]:
+    async def check(request: Request) -> AppAccess:
+        return AppAccess(_checked(request, roles), await app_context(request))
 
     return check
 
 
-def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAccess]]:
-    async def check(request: Request, docket: DocketName) -> DocketAccess:
+def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[Access]]:
+    async def check(request: Request, docket: DocketName) -> Access:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
-            raise ServiceError(
-                "other-docket", 403,
-                f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
-                f"of this docket.",
-            )  # fmt: skip
-        return DocketAccess(caller, await app_context(request), docket, request.method not in SAFE)
+            fault = f"Your token is for the docket {caller.docket!r} alone."
+            remedy = "Ask the operator for one of this docket."
+            raise ServiceError("other-docket", 403, f"{fault} {remedy}")
+        return Access(caller, await app_context(request), docket, request.method not in SAFE)
 
     return check
 
@@ -226,14 +217,14 @@ def caller_adds(kind: type[kinds.Body]) -> Any:
 
 
 _SUPERVISORS = tuple(role for role in ROLES if role in kinds.SUPERVISORS)
-AnyCaller = Annotated[Access, Depends(_caller(*ROLES))]
-OperatorCaller = Annotated[Access, Depends(_caller("operator"))]
-SupervisorCaller = Annotated[Access, Depends(_caller(*_SUPERVISORS))]
+AnyCaller = Annotated[AppAccess, Depends(_caller(*ROLES))]
+OperatorCaller = Annotated[AppAccess, Depends(_caller("operator"))]
+SupervisorCaller = Annotated[AppAccess, Depends(_caller(*_SUPERVISORS))]
 
-AnyAccess = Annotated[DocketAccess, Depends(_access(*ROLES))]
-ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regulator"))]
-SupervisorAccess = Annotated[DocketAccess, Depends(_access(*_SUPERVISORS))]
-AuditorAccess = Annotated[DocketAccess, adds(kinds.Flagged)]
+AnyAccess = Annotated[Access, Depends(_access(*ROLES))]
+ReadAccess = Annotated[Access, Depends(_access("operator", "client", "regulator"))]
+SupervisorAccess = Annotated[Access, Depends(_access(*_SUPERVISORS))]
+AuditorAccess = Annotated[Access, adds(kinds.Flagged)]
 
 
 HEADERS = (
@@ -248,7 +239,7 @@ SCHEMA = "/v1/openapi.json"
 PUBLIC = ("/readyz", "/.well-known/likewise-keys.json")
 DISCONNECTED = 499  # the caller disconnected before the request was complete
 GUARDED = ("/v1/", "/metrics")
-# Ids of requests are for the log, and need not be secret: the system's own would let go of Python's
+# Ids of requests are for the log and need not be secret; the system's own would release Python's
 # lock for each.
 REQUESTS = random.Random()
 
@@ -317,11 +308,9 @@ class AccessMiddleware:
             caller = await self.tokens.find(token.strip())
         if caller is None:
             self.anonymous.take(address)
-            raise ServiceError(
-                "unauthorised", 401,
-                "This needs a token that is known and was not revoked: send the header "
-                "Authorization: Bearer lw_…, or ask the operator for a token.",
-            )  # fmt: skip
+            remedy = "send the header Authorization: Bearer lw_…, or ask the operator for a token."
+            sentence = f"This needs a token that is known and was not revoked: {remedy}"
+            raise ServiceError("unauthorised", 401, sentence)
         self.callers.take(caller.id)
         return caller
 
@@ -350,14 +339,8 @@ class AccessMiddleware:
         method = scope["method"] if scope["method"].isalpha() else "(other)"
         self.telemetry.responded(path, method, status, role, seconds)
         fields = {
-            "event": "request",
-            "request": request_id,
-            "method": method,
-            "route": path,
-            "docket": scope.get("path_params", {}).get("docket"),
-            "status": status,
-            "ms": round(1000 * seconds, 2),
-            "role": role,
-            "token": caller.id if caller else None,
-        }
+            "event": "request", "request": request_id, "method": method, "route": path,
+            "docket": scope.get("path_params", {}).get("docket"), "status": status,
+            "ms": round(1000 * seconds, 2), "role": role, "token": caller.id if caller else None,
+        }  # fmt: skip
         LOG.info("%s %s %s", method, path, status, extra={"said": fields})

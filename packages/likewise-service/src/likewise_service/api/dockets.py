@@ -9,20 +9,14 @@ from pydantic import Field
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
+from likewise_service.api.dependencies import Access, adds
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.auth.tokens import (
-    Role,
-    check_member,
-    create_token,
-    list_tokens,
-    revoke_token,
-)
+from likewise_service.auth.tokens import Role, check_member, create_token, list_tokens, revoke_token
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
-from likewise_service.ledger.kinds import acting
+from likewise_service.ledger import kinds, notes
 from likewise_service.settings import Settings
 
 router = deps.api_router("/v1/dockets", "dockets")
@@ -80,7 +74,7 @@ class GoldPerson(deps.Body):
 
 
 class GoldBody(deps.Body):
-    """A pair to practise with, the favoured first; ``why`` is said to every response."""
+    """A pair to practise with, the favoured first; every response is told ``why``."""
 
     pair: Annotated[list[GoldPerson], Field(min_length=2, max_length=2)]
     response: Literal["flag", "fine"]
@@ -110,23 +104,13 @@ def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketRe
     projection, settings = docket.projection, docket.projection.settings
     learner = docket.state.learner
     return fill(
-        responses.DocketResponse,
-        settings,
-        name=docket.name,
+        responses.DocketResponse, settings, name=docket.name,
         notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
         learner_from=projection.learner_from or None,
-        features=[
-            feature.spec()
-            for feature in learner.hypotheses.schema.features
-            if all_features or feature.visible
-        ],
-        k=learner.k,
-        alpha=learner.alpha,
-        feedback=learner.feedback,
-        members=list(projection.members),
-        rule=projection.rule,
-        seed_commitment=projection.commitment,
-        receipt=receipt_response(docket.receipt()),
+        features=[f.spec() for f in docket.schema.features if all_features or f.visible],
+        k=learner.k, alpha=learner.alpha, feedback=learner.feedback,
+        members=list(projection.members), rule=projection.rule,
+        seed_commitment=projection.commitment, receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
 
 
@@ -145,28 +129,23 @@ async def list_dockets(
 ) -> responses.DocketList:  # fmt: skip
     """List the dockets that your token may use, by name."""
 
-    def listed() -> responses.DocketList:
-        only = access.caller.docket
-        rows = access.app.store.listed(after, limit + 1, contains=contains, only=only)
-        page = [
-            responses.DocketSummary(name, spec["title"], spec["shadow"])
-            for name, spec in rows[:limit]
-        ]
-        return responses.DocketList(page, page[-1].name if len(rows) > limit else None)
-
-    return await asyncio.to_thread(listed)
+    rows = await asyncio.to_thread(
+        access.app.store.listed, after, limit + 1, contains=contains, only=access.caller.docket
+    )
+    page = [responses.DocketSummary(n, spec["title"], spec["shadow"]) for n, spec in rows[:limit]]
+    return responses.DocketList(page, page[-1].name if len(rows) > limit else None)
 
 
 @router.post("", status_code=201)
 async def create_docket(
-    body: DocketBody, access: Annotated[deps.Access, deps.caller_adds(kinds.DocketOpened)]
+    body: DocketBody, access: deps.AppAccess = deps.caller_adds(kinds.DocketOpened)
 ) -> responses.DocketResponse:
     """Begin a docket. Its settings stay as they are, except for members and rule."""
 
     def create() -> None:
         spec = DocketSpec.from_hand(body.model_dump(exclude={"name"}))
         _check_size(access.app.settings, spec)
-        with acting(access.actor):
+        with kinds.acting(access.actor):
             rounds.open_docket(access.app.store, body.name, spec)
 
     await asyncio.to_thread(create)
@@ -179,12 +158,10 @@ def _check_size(settings: Settings, spec: DocketSpec) -> None:
     """Refuse a docket whose rounds would be larger than a request may be."""
     k, features = spec.learner["k"], len(spec.learner["hypotheses"]["schema"]["features"])
     if k > settings.people_limit or features > settings.feature_limit:
-        raise ServiceError(
-            "too-many", 422,
-            f"A docket may have k = {settings.people_limit} and {settings.feature_limit} features "
-            f"here; this one has {k} and {features}. Ask for less, or raise people_limit and "
-            f"feature_limit of the server.",
-        )  # fmt: skip
+        allowed = f"k = {settings.people_limit} and {settings.feature_limit} features"
+        fault = f"A docket may have {allowed} here; this one has {k} and {features}."
+        remedy = "Ask for less, or raise people_limit and feature_limit of the server."
+        raise ServiceError("too-many", 422, f"{fault} {remedy}")
 
 
 @router.get("/{docket}")
@@ -208,64 +185,53 @@ async def list_members(
 
 
 @router.post("/{docket}/members")
-async def add_member(
-    body: MemberBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberJoined)]
-) -> Written:
+async def add_member(body: MemberBody, access: Access = adds(kinds.MemberJoined)) -> Written:
     """Add a member to the panel, for rounds that are sealed from now on."""
     return await access.write(panel.join, body.member)
 
 
 @router.delete("/{docket}/members/{member}")
-async def remove_member(
-    member: MemberName, access: Annotated[deps.DocketAccess, deps.adds(kinds.MemberLeft)]
-) -> Written:
+async def remove_member(member: MemberName, access: Access = adds(kinds.MemberLeft)) -> Written:
     """Remove a member from the panel; rounds that are under way keep them."""
     return await access.write(panel.leave, member)
 
 
 @router.put("/{docket}/rule")
-async def set_rule(
-    body: RuleBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.RuleChanged)]
-) -> Written:
+async def set_rule(body: RuleBody, access: Access = adds(kinds.RuleChanged)) -> Written:
     """Set the rule for rounds that are sealed from now on."""
     return await access.write(panel.change_rule, body.rule)
 
 
 @router.put("/{docket}/guidelines")
 async def set_guidelines_(
-    body: GuidelinesBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.GuidelinesSet)]
+    body: GuidelinesBody, access: Access = adds(kinds.GuidelinesSet)
 ) -> Written:
     """Tell the members of the panel what to look for."""
     return await access.write(panel.set_guidelines, body.text)
 
 
 @router.put("/{docket}/practice")
-async def set_practice_(
-    body: PracticeBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.PracticeSet)]
-) -> Written:
+async def set_practice_(body: PracticeBody, access: Access = adds(kinds.PracticeSet)) -> Written:
     """Set the pairs that members practise with; an empty list brings back the service's own."""
-    pairs = [
-        panel.Gold(
-            (p.pair[0].features, p.pair[1].features), (p.pair[0].chance, p.pair[1].chance),
-            p.response, p.why,
-        )
-        for p in body.pairs
-    ]  # fmt: skip
-    return await access.write(panel.set_practice, pairs)
+
+    def record(docket: Docket) -> notes.Checkpoint:
+        pairs = []
+        for gold in body.pairs:
+            people = [(person.features, person.chance) for person in gold.pair]
+            pairs.append(panel.gold_pair(docket.schema, people, gold.response, gold.why))
+        return panel.set_practice(docket, pairs)
+
+    return await access.write(record)
 
 
 @router.put("/{docket}/learner")
-async def set_learner(
-    body: LearnerBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.LearnerGiven)]
-) -> Written:
+async def set_learner(body: LearnerBody, access: Access = adds(kinds.LearnerGiven)) -> Written:
     """Let a learner decide from now on, in a docket that was audit-only."""
     return await access.write(rounds.give_learner, body.learner)
 
 
 @router.post("/{docket}/erasures")
-async def erase_person(
-    body: deps.PersonBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.Erased)]
-) -> Written:
+async def erase_person(body: deps.PersonBody, access: Access = adds(kinds.Erased)) -> Written:
     """Erase a person's features, and the reasons about them."""
     response = await access.write(erasure.erase, body.round, body.person)
     await asyncio.to_thread(access.app.store.scrub_soon)
@@ -273,16 +239,11 @@ async def erase_person(
 
 
 @router.post("/{docket}/seed")
-async def publish_seed(
-    body: RevealBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.SeedRevealed)]
-) -> Written:
+async def publish_seed(body: RevealBody, access: Access = adds(kinds.SeedRevealed)) -> Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
-        raise ServiceError(
-            "not-confirmed", 422,
-            f"Send the docket's name, {access.docket!r}, to confirm: whoever knows the seed can "
-            f"foresee its decisions.",
-        )  # fmt: skip
+        sentence = f"Send the docket's name, {access.docket!r}, to confirm: its seed foretells"
+        raise ServiceError("not-confirmed", 422, f"{sentence} its decisions.")
     return await access.write(erasure.reveal_seed)
 
 
@@ -325,7 +286,7 @@ async def get_tokens(
 
 @tokens.post("/tokens", status_code=201)
 async def new_token(
-    body: TokenBody, access: Annotated[deps.Access, deps.caller_adds(kinds.TokenIssued)]
+    body: TokenBody, access: deps.AppAccess = deps.caller_adds(kinds.TokenIssued)
 ) -> responses.NewToken:
     """Create a token, which is shown only once; an auditor must sit on the panel before."""
     app = access.app
@@ -333,7 +294,7 @@ async def new_token(
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
         if body.role == "auditor":
             check_member(body.name, body.docket, members)
-    with acting(access.actor):
+    with kinds.acting(access.actor):
         token, identity = await asyncio.to_thread(
             create_token, app.store, body.role, body.name, body.docket
         )
@@ -342,9 +303,9 @@ async def new_token(
 
 @tokens.delete("/tokens/{token_id}")
 async def delete_token(
-    token_id: TokenId, access: Annotated[deps.Access, deps.caller_adds(kinds.TokenEnded)]
+    token_id: TokenId, access: deps.AppAccess = deps.caller_adds(kinds.TokenEnded)
 ) -> responses.TokenResponse:
     """Revoke a token."""
-    with acting(access.actor):
+    with kinds.acting(access.actor):
         identity = await asyncio.to_thread(revoke_token, access.app.store, token_id)
     return fill(responses.TokenResponse, identity)

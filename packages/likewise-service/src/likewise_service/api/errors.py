@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,21 +17,11 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.types import Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise.numerics.fixed_point import from_units
-from likewise.panel.objections import Pair
-from likewise_client.responses import (
-    CommentResponse,
-    ObjectionResponse,
-    ReceiptResponse,
-    Response,
-)
+from likewise_client.responses import ReceiptResponse, Response
 from likewise_service.auth.tokens import TooMany
-from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.round import Round
 from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
-from likewise_service.ledger.kinds import Comment, Objection
 from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import LedgerBroken, words_in
+from likewise_service.ledger.records import LedgerBroken
 
 T = TypeVar("T", bound=Response)
 
@@ -63,29 +53,6 @@ class Written(Response):
 
 def written(receipt: Checkpoint) -> Written:
     return Written(receipt_response(receipt))
-
-
-def objection_responses(
-    docket: Docket, round_: Round, objections: Mapping[str, Mapping[Pair, Objection]],
-    aliases: Mapping[str, str] | None = None,
-) -> list[ObjectionResponse]:  # fmt: skip
-    """Return members' objections with the words of reasons; ``aliases`` are names to use."""
-    names = {person: person for person in round_.people} if aliases is None else aliases
-    payloads = docket.payloads(o.reason for pairs in objections.values() for o in pairs.values())
-    return [
-        ObjectionResponse(
-            names[over], names[under], member, words_in(payloads, objection.reason),
-            None if objection.limit is None else from_units(objection.limit),
-        )
-        for member, pairs in objections.items()
-        for pair, objection in pairs.items()
-        for over, under in [round_.favoured_first(pair)]
-    ]  # fmt: skip
-
-
-def comment_responses(docket: Docket, comments: Sequence[Comment]) -> list[CommentResponse]:
-    payloads = docket.payloads(comment.digest for comment in comments)
-    return [CommentResponse(c.member, words_in(payloads, c.digest), c.at) for c in comments]
 
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
@@ -213,8 +180,8 @@ def resident_memory() -> int:
     return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-# Seconds of a processor from which counting the dockets takes long; seconds for which nobody may
-# ask before they are no longer counted in the background; the most seconds between two such counts.
+# Processor seconds from which counting takes long; seconds after which a request for the numbers no
+# longer keeps them fresh; the most seconds between two counts.
 LONG, ASKED, COUNTED = 0.05, 300.0, 30.0
 AGE = "likewise_dockets_age_seconds"
 
@@ -222,8 +189,8 @@ AGE = "likewise_dockets_age_seconds"
 class DocketNumbers:
     """The numbers of all dockets as text, from ``count``.
 
-    Where there are thousands of them, the text is kept, and made anew in the background while
-    somebody asks for it; it says how old it is.
+    If counting takes long, the text is kept, renewed in the background while somebody asks for it,
+    and says how old it is.
     """
 
     def __init__(self, count: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
@@ -232,7 +199,7 @@ class DocketNumbers:
         self._at = self._asked = -math.inf
 
     def text(self) -> bytes:
-        """Return the numbers of this moment, or those that were counted last."""
+        """Return the numbers of this moment, or the last ones."""
         self._asked = time.monotonic()
         if self._took < LONG or self._asked - self._at > COUNTED:
             self._renew()
@@ -327,5 +294,5 @@ def _docket_numbers(dockets: Mapping[str, Mapping[str, float]]) -> Iterable[str]
     for name, description in DOCKETS.items():
         yield f"# HELP likewise_{name} {description}\n# TYPE likewise_{name} gauge\n"
         for docket, numbers in dockets.items():
-            # One that a newer version counts is not there until the docket's next record.
+            # What only a newer version counts is missing until the docket's next record.
             yield f'likewise_{name}{{docket="{docket}"}} {float(numbers.get(name, 0.0))!r}\n'

@@ -12,12 +12,12 @@ from pydantic import Field, model_validator
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
+from likewise_service.api.dependencies import Access, adds
 from likewise_service.api.errors import DOCUMENTED, Written, fill, receipt_response
 from likewise_service.dockets import assessment, erasure
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
-from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, InclusionProof
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.tiles import WIDTH, Log, tile_path
 from likewise_service.verify import certificates, export, packets
@@ -27,8 +27,6 @@ router = deps.api_router("/v1/dockets/{docket}", "ledger")
 PAGE = 1000
 
 After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
-
-
 WrongReports = Annotated[
     int, Query(ge=0, le=10**9, description="Reports of pairs that the panel accepts in truth.")
 ]
@@ -41,7 +39,12 @@ def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
 @router.get("/receipt")
 async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
     """Return a receipt, by which you can tell later whether the ledger was rewritten."""
-    return await access.run(lambda worker: receipt_response(worker.docket.receipt()))
+    return receipt_response(await _head(access))
+
+
+async def _head(access: Access) -> notes.Checkpoint:
+    """Return the checkpoint of the last record that the caller may know."""
+    return await access.run(lambda worker: worker.docket.receipt())
 
 
 TEXT, BYTES = "text/plain; charset=utf-8", "application/octet-stream"
@@ -53,17 +56,16 @@ Number = Annotated[int, Path(ge=1, le=deps.LARGEST)]
 @router.get("/checkpoint", response_class=Response, responses=_documented(TEXT))
 async def get_checkpoint(access: deps.AnyAccess) -> Response:
     """Return the receipt alone, as logs serve it (C2SP's tlog-tiles and tlog-checkpoint)."""
-    checkpoint = await access.run(lambda worker: worker.docket.receipt())
-    return Response(str(checkpoint), media_type=TEXT)
+    return Response(str(await _head(access)), media_type=TEXT)
 
 
 @router.get("/inclusion/{number}", response_class=Response, responses=_documented(TEXT))
 async def prove_inclusion(access: deps.AnyAccess, number: Number) -> Response:
     """Prove that the record of a number is in the ledger (tlog-proof)."""
 
-    def proof(log: Log, checkpoint: Checkpoint) -> InclusionProof:
+    def proof(log: Log, checkpoint: notes.Checkpoint) -> notes.InclusionProof:
         hashes = log.inclusion(number - 1, log.size)
-        return InclusionProof(number - 1, tuple(hashes), checkpoint)
+        return notes.InclusionProof(number - 1, tuple(hashes), checkpoint)
 
     return await _proof(access, number, proof)
 
@@ -72,17 +74,17 @@ async def prove_inclusion(access: deps.AnyAccess, number: Number) -> Response:
 async def prove_consistency(access: deps.AnyAccess, number: Number) -> Response:
     """Prove that the ledger begins with all records of a receipt, whose number you give."""
 
-    def proof(log: Log, checkpoint: Checkpoint) -> ConsistencyProof:
-        return ConsistencyProof(number, tuple(log.consistency(number, log.size)), checkpoint)
+    def proof(log: Log, checkpoint: notes.Checkpoint) -> notes.ConsistencyProof:
+        return notes.ConsistencyProof(number, tuple(log.consistency(number, log.size)), checkpoint)
 
     return await _proof(access, number, proof)
 
 
 async def _proof(
-    access: deps.DocketAccess, number: int, proof: Callable[[Log, Checkpoint], object]
+    access: Access, number: int, proof: Callable[[Log, notes.Checkpoint], object]
 ) -> Response:
     """Return a proof that is made from the tree up to the last record that the caller may know."""
-    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    checkpoint = await _head(access)
     if number > checkpoint.size:
         raise ServiceError("no-record", 404, f"There are {checkpoint.size:,} records to know of.")
 
@@ -100,7 +102,7 @@ async def get_tile(
     path: Annotated[str, Path(max_length=100)],
 ) -> Response:
     """Return a tile of the tree's hashes, or the hashes of records (tlog-tiles)."""
-    checkpoint = await access.run(lambda worker: worker.docket.receipt())
+    checkpoint = await _head(access)
     match = _TILE.fullmatch(path)
     number = int(match[1].replace("/", "").replace("x", "")) if match else 0
     width, height = int(match[2] or WIDTH) if match else 0, 0 if level == "entries" else int(level)
@@ -149,11 +151,7 @@ async def get_agreement(access: deps.SupervisorAccess) -> Response:
 
 
 async def _export(
-    access: deps.DocketAccess,
-    after: int,
-    line: Callable[[Record], bytes],
-    media_type: str,
-    head: bytes = b"",
+    access: Access, after: int, line: Callable[[Record], bytes], media_type: str, head: bytes = b""
 ) -> StreamingResponse:
     """Stream the records page by page, so that a long ledger is never in memory."""
     last = await access.run(lambda worker: worker.docket.projection.head.seq)
@@ -169,9 +167,7 @@ async def _export(
 
 
 @router.get(
-    "/ledger.jsonl",
-    response_class=StreamingResponse,
-    responses=_documented("application/jsonl"),
+    "/ledger.jsonl", response_class=StreamingResponse, responses=_documented("application/jsonl")
 )
 async def export_jsonl(access: deps.SupervisorAccess, after: After = 0) -> StreamingResponse:
     """Stream all records, one a line, exactly as they were hashed."""
@@ -242,7 +238,7 @@ async def published_keys(app: deps.App) -> KeyList:
 
 @router.post("/packets")
 async def give_decision_packet(
-    body: deps.PersonBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.PacketGiven)]
+    body: deps.PersonBody, access: Access = adds(kinds.PacketGiven)
 ) -> responses.PacketResponse:
     """Return everything that led to the decision on one person, in words and as signed JSON.
 
@@ -256,9 +252,7 @@ async def give_decision_packet(
 
 
 @router.put("/retention")
-async def set_periods(
-    body: RetentionBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.RetentionSet)]
-) -> Written:
+async def set_periods(body: RetentionBody, access: Access = adds(kinds.RetentionSet)) -> Written:
     """Set how long features and reasons are kept after a round has closed."""
     periods = (body.features, body.reasons)
     if body.presets is not None:
@@ -278,7 +272,7 @@ async def get_assessment(access: deps.SupervisorAccess) -> dict[str, Any]:
 @router.get("/assessment.md", response_class=Response, responses=_documented("text/markdown"))
 async def get_assessment_text(access: deps.SupervisorAccess) -> Response:
     """Return the same as a text to complete."""
-    content = await access.run(lambda w: assessment.assessment(w.docket))
+    content = await get_assessment(access)
     return Response(assessment.assessment_markdown(content), media_type="text/markdown")
 
 
@@ -294,9 +288,7 @@ def hold_list(docket: Docket) -> HoldList:
 
 
 @router.post("/holds", status_code=201)
-async def new_hold(
-    body: HoldBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.HoldPlaced)]
-) -> NewHold:
+async def new_hold(body: HoldBody, access: Access = adds(kinds.HoldPlaced)) -> NewHold:
     """Place a legal hold on the docket, a round or a person: nothing of it is erased."""
     hold, receipt = await access.run(
         lambda w: erasure.place_hold(w.docket, body.why, body.round, body.person)
@@ -305,8 +297,6 @@ async def new_hold(
 
 
 @router.delete("/holds/{hold}")
-async def end_hold(
-    hold: HoldId, access: Annotated[deps.DocketAccess, deps.adds(kinds.HoldLifted)]
-) -> Written:
+async def end_hold(hold: HoldId, access: Access = adds(kinds.HoldLifted)) -> Written:
     """Lift a legal hold."""
     return await access.write(erasure.lift_hold, hold)

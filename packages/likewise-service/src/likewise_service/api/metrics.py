@@ -2,18 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, replace
+from dataclasses import asdict, astuple
+from typing import Any
 
 from likewise.learner.certificate import unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
-from likewise_client.responses import (
-    MemberList,
-    MemberMetrics,
-    PairResponse,
-    ReceiptResponse,
-    Response,
-)
+from likewise_client import responses
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCounts
@@ -23,6 +18,11 @@ from likewise_service.errors import seconds_between
 from likewise_service.ledger.kinds import current_actor
 from likewise_service.verify.export import harmless
 
+# Numbers that are the docket's running counts.
+COUNTED = (
+    "rounds", "people", "quiet", "unaudited", "overrides", "looked_at", "pairs_shown",
+    "members_asked", "member_pairs",
+)  # fmt: skip
 POINTS = 400
 # Seconds that a member takes for a pair.
 SECONDS = 4.0
@@ -32,14 +32,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Gap(PairResponse):
+class Gap(responses.PairResponse):
     """The largest gap between two people of a round."""
 
     round: str
     gap: float
 
 
-class AgreementResponse(Response):
+class AgreementResponse(responses.Response):
     """How far the panel agreed: Krippendorff's alpha, and what it was computed from."""
 
     alpha: float | None
@@ -49,7 +49,7 @@ class AgreementResponse(Response):
     objections: int
 
 
-class ConsistencyResponse(Response):
+class ConsistencyResponse(responses.Response):
     """Intra-rater reliability: ``share`` = same / pairs, over pairs that a member judged twice."""
 
     share: float | None
@@ -58,7 +58,7 @@ class ConsistencyResponse(Response):
     same: int
 
 
-class Series(Response):
+class Series(responses.Response):
     """One value a round, of rounds evenly spread; ``error`` and ``reports`` are running."""
 
     number: list[int]
@@ -69,7 +69,7 @@ class Series(Response):
     lam: list[float]
 
 
-class UnseenResponse(Response):
+class UnseenResponse(responses.Response):
     """Reports in what nobody was asked about: an estimate, and an interval that always holds."""
 
     estimate: float
@@ -78,7 +78,7 @@ class UnseenResponse(Response):
     confidence: float
 
 
-class LeastResponse(Response):
+class LeastResponse(responses.Response):
     """The cost of another smallest chance (p_min), had the attention known the same.
 
     ``minutes`` are a member's for 1,000 rounds, ``unseen`` the reports that nobody would have seen
@@ -91,19 +91,17 @@ class LeastResponse(Response):
     unseen: float
 
 
-class MetricsResponse(Response):
+class MetricsResponse(responses.Response):
     """A docket in numbers. Only the operator and regulators see the panel's part.
 
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
     the mean distance of the chance from the label. Gaps, agreement and members are of the last
-    ``window`` rounds, 900 to 1,000 where there are so many; where members are asked in turn,
-    agreement and decisive votes are of those that were put before all of them at once.
-    ``looked_at`` counts rounds that a panel was asked about, ``pairs_shown`` the pairs in them,
-    ``members_asked`` their members who were asked, and ``member_pairs`` the pairs put before a
-    member, for each of them; a member then needs
-    ``minutes`` for 1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances
-    would cost, where rounds are shown whole by chance.
-    ``recorded`` is the time of the last record.
+    ``window`` rounds, 900 to 1,000 if there are so many; where members are asked in turn, agreement
+    and decisive votes are of rounds that all saw at once. ``looked_at`` counts rounds that a panel
+    was asked about, ``pairs_shown`` their pairs, ``members_asked`` the members who were asked, and
+    ``member_pairs`` the pairs that each member saw; a member needs ``minutes`` for 1,000 rounds, at
+    four seconds a pair. ``leasts`` say what other smallest chances would cost, where rounds are
+    shown whole by chance. ``recorded`` is the time of the last record.
     """
 
     docket: str
@@ -135,10 +133,10 @@ class MetricsResponse(Response):
     largest_gaps: list[Gap]
     agreement: AgreementResponse | None
     consistency: ConsistencyResponse | None
-    members: list[MemberMetrics] | None
+    members: list[responses.MemberMetrics] | None
     series: Series
     recorded: str
-    receipt: ReceiptResponse
+    receipt: responses.ReceiptResponse
 
 
 def evenly_spread(count: int, points: int) -> list[int]:
@@ -155,42 +153,39 @@ def evenly_spread(count: int, points: int) -> list[int]:
 def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     """Return a docket in numbers; they are counted again only when the ledger has grown."""
     docket = worker.docket
-    metrics, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
+    numbers, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
-    oldest = seconds_between(min(opened), moment) if opened else None
-    seen, receipt = docket.last_seen(current_actor()), receipt_response(docket.receipt())
-    recorded = metrics.recorded if seen is None else seen.at
-    metrics = replace(
-        metrics, at=moment, oldest_open_seconds=oldest, receipt=receipt, recorded=recorded
-    )
-    if with_panel:
-        return metrics
-    return replace(metrics, agreement=None, consistency=None, members=None)
+    seen = docket.last_seen(current_actor())
+    hidden = {} if with_panel else dict.fromkeys(("agreement", "consistency", "members"))
+    return MetricsResponse(**numbers | hidden | {
+        "at": moment,
+        "oldest_open_seconds": seconds_between(min(opened), moment) if opened else None,
+        "recorded": docket.projection.at if seen is None else seen.at,
+        "receipt": receipt_response(docket.receipt()),
+    })  # fmt: skip
 
 
-def member_list(worker: Worker, *, after: str, limit: int) -> MemberList:
+def member_list(worker: Worker, *, after: str, limit: int) -> responses.MemberList:
     everybody = measure(worker, with_panel=True).members or []
     members = sorted((m for m in everybody if m.member > after), key=lambda m: m.member)
     page = members[:limit]
-    return MemberList(page, page[-1].member if len(members) > limit else None)
+    return responses.MemberList(page, page[-1].member if len(members) > limit else None)
 
 
-def _count(docket: Docket) -> MetricsResponse:
+def _count(docket: Docket) -> dict[str, Any]:
+    """Return the numbers that follow from the records alone."""
     projection, state = docket.projection, docket.state
     counts, labels = projection.counts, projection.counts["labels"]
     open_rounds = projection.open_rounds()
     recent = projection.tallies.recent(open_rounds)
     repeated = projection.tallies.consistency
-    return MetricsResponse(
+    return dict(
+        {name: counts[name] for name in COUNTED},
         docket=docket.name,
-        at=projection.at,
         shadow=projection.settings.shadow,
-        **{name: counts[name] for name in ("rounds", "people", "quiet", "unaudited", "overrides")},
         open=len(open_rounds),
         in_audit=sum(round_.status == "in audit" for round_ in open_rounds),
-        oldest_open_seconds=None,
         reports=counts["report"],
-        **{n: counts[n] for n in ("looked_at", "pairs_shown", "members_asked", "member_pairs")},
         minutes=_minutes(counts, counts["pairs_shown"]),
         leasts=_leasts(projection),
         unseen=fill(UnseenResponse, unseen_reports(state)),
@@ -206,8 +201,6 @@ def _count(docket: Docket) -> MetricsResponse:
         consistency=fill(ConsistencyResponse, sum(repeated.values(), Consistency())),
         members=_members(projection, recent, repeated),
         series=_series(projection.curves),
-        recorded=projection.at,
-        receipt=receipt_response(docket.receipt()),
     )
 
 
@@ -235,30 +228,27 @@ def _leasts(projection: Projection) -> list[LeastResponse] | None:
 
 def _members(
     projection: Projection, recent: Audits, repeated: dict[str, Consistency]
-) -> list[MemberMetrics]:
-    names = dict.fromkeys([*projection.members, *recent.members, *repeated])
-    return [
-        MemberMetrics(
-            member=name,
-            sitting=name in projection.members,
-            **asdict(recent.members.get(name, MemberCounts())),
-            repeats=repeated.get(name, Consistency()).repeats,
-            consistency=repeated.get(name, Consistency()).share,
-        )
-        for name in names
-    ]
+) -> list[responses.MemberMetrics]:
+    members = []
+    for name in dict.fromkeys([*projection.members, *recent.members, *repeated]):
+        counts, again = recent.members.get(name, MemberCounts()), repeated.get(name, Consistency())
+        members.append(responses.MemberMetrics(
+            member=name, sitting=name in projection.members, **asdict(counts),
+            repeats=again.repeats, consistency=again.share,
+        ))  # fmt: skip
+    return members
 
 
 def _series(curves: Curves) -> Series:
-    points = list(curves.cumulative())
-    chosen = [points[i] for i in evenly_spread(len(points), POINTS)]
+    everything = list(curves.cumulative())
+    points = [everything[i] for i in evenly_spread(len(everything), POINTS)]
     return Series(
-        number=[point.number for point in chosen],
-        opened=[point.opened for point in chosen],
-        reports=[point.reports for point in chosen],
-        error=[point.missed / point.labels if point.labels else None for point in chosen],
-        largest_gap=[from_units(point.gap) for point in chosen],
-        lam=[point.lam for point in chosen],
+        number=[point.number for point in points],
+        opened=[point.opened for point in points],
+        reports=[point.reports for point in points],
+        error=[point.missed / point.labels if point.labels else None for point in points],
+        largest_gap=[from_units(point.gap) for point in points],
+        lam=[point.lam for point in points],
     )
 
 

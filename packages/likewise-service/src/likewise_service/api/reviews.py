@@ -1,42 +1,34 @@
-"""Reviews: what awaits an auditor, and what the auditor says of it."""
+"""Reviews: what awaits an auditor, what the auditor says of it, and the keys that sign that."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 from fastapi import Depends, Path, Query
 from pydantic import Field
 
-from likewise.numerics.fixed_point import ONE
-from likewise.panel.objections import Pair
-from likewise.panel.reports import decisive
+from likewise.numerics.fixed_point import ONE, from_units
+from likewise.panel import Pair, decisive
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import (
-    Written,
-    comment_responses,
-    fill,
-    objection_responses,
-    receipt_response,
-    written,
-)
+from likewise_service.api.dependencies import Access, adds
+from likewise_service.api.errors import Written, fill, receipt_response, written
 from likewise_service.dockets import panel, signing
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
-from likewise_service.ledger import notes, records
+from likewise_service.ledger import kinds, notes, records, signatures
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
 MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 Status = Literal["asked", "waiting", "closed", "missed"]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
-
-
+Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
 Limit = Annotated[
     float, Field(ge=0, le=1, description="If graded: the largest gap that you would accept.")
 ]
@@ -50,7 +42,7 @@ class SignatureBody(deps.Body):
     shown: Annotated[
         str, Field(pattern=r"^[0-9a-f]{64}$", description="The hash of to_sign.shown.")
     ]
-    signature: Annotated[str, Field(pattern=deps.SIGNATURE)]
+    signature: Signature
     salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
 
     @property
@@ -152,16 +144,43 @@ def review_response(
     )  # fmt: skip
 
 
+def objection_responses(
+    docket: Docket, round_: Round, objections: Mapping[str, Mapping[Pair, kinds.Objection]],
+    aliases: Mapping[str, str] | None = None,
+) -> list[responses.ObjectionResponse]:  # fmt: skip
+    """Return members' objections with the words of reasons; ``aliases`` are names to use."""
+    names = {person: person for person in round_.people} if aliases is None else aliases
+    payloads = docket.payloads(o.reason for pairs in objections.values() for o in pairs.values())
+    return [
+        responses.ObjectionResponse(
+            names[over], names[under], member, records.words_in(payloads, objection.reason),
+            None if objection.limit is None else from_units(objection.limit),
+        )
+        for member, pairs in objections.items()
+        for pair, objection in pairs.items()
+        for over, under in [round_.favoured_first(pair)]
+    ]  # fmt: skip
+
+
+def comment_responses(
+    docket: Docket, comments: Sequence[kinds.Comment]
+) -> list[responses.CommentResponse]:
+    payloads = docket.payloads(comment.digest for comment in comments)
+    return [
+        responses.CommentResponse(c.member, records.words_in(payloads, c.digest), c.at)
+        for c in comments
+    ]
+
+
 def _values(docket: Docket, round_: Round) -> dict[str, tuple[float, ...]]:
     """Return everybody's features; of those who were erased nothing."""
     # What the learner holds is not read from the database.
-    values = dict(features_known(docket.state, round_.id))
-    absent = {p: digest for p, digest in round_.people.items() if p not in values}
-    payloads = docket.payloads(absent.values())
-    for person, digest in absent.items():
-        payload = None if digest is None else payloads.get(digest)
-        values[person] = () if payload is None else records.features_of(payload.content)
-    return {p: () if p in round_.erased else values[p] for p in round_.people}
+    values = features_known(docket.state, round_.id)
+    payloads = docket.payloads(d for p, d in round_.people.items() if p not in values)
+    for person, digest in round_.people.items():
+        if payload := payloads.get(digest or ""):
+            values[person] = records.features_of(payload.content)
+    return {p: () if p in round_.erased else values.get(p, ()) for p in round_.people}
 
 
 class Described(NamedTuple):
@@ -193,14 +212,13 @@ def differences(features: Sequence[Feature], over: Described, under: Described) 
 
 def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[responses.ReportedPair]:
     """List the reported pairs that the member was asked about, and their part in each."""
-    round_, aliases, objections = review.round, review.aliases, review.round.panel_objections()
+    rule, aliases, objections = review.round.rule, review.aliases, review.round.panel_objections()
     pairs = []
     for over, under in reported:
-        if over not in aliases or under not in aliases:
-            continue
-        mine = Pair(over, under) in review.target.objections
-        alone = mine and review.target.member in decisive(round_.rule, objections, (over, under))
-        pairs.append(responses.ReportedPair(aliases[over], aliases[under], mine, alone))
+        if over in aliases and under in aliases:
+            own = Pair(over, under) in review.target.objections
+            alone = own and review.target.member in decisive(rule, objections, (over, under))
+            pairs.append(responses.ReportedPair(aliases[over], aliases[under], own, alone))
     return pairs
 
 
@@ -235,7 +253,7 @@ class OwnReview:
     """A review of the caller; a request that is sent again with the same ``key`` acts once."""
 
     id: str
-    access: deps.DocketAccess
+    access: Access
     key: str | None
 
     async def act(
@@ -246,14 +264,13 @@ class OwnReview:
         pair = body.pair if isinstance(body, WithdrawalBody) else None
         signed = None if body is None or body.signature is None else body.signature.parsed
 
-        def task(worker: Worker) -> Written:
+        def task(worker: Worker) -> notes.Checkpoint:
             review = worker.board.find(self.access.caller.name, self.id)
             people = () if pair is None else (review.people(pair),)
-            return written(
-                command(worker.docket, review.seat, *people, signed=signed, key=self.key, **options)
-            )
+            seat, request = review.seat, {"signed": signed, "key": self.key}
+            return command(worker.docket, seat, *people, **request, **options)
 
-        return await self.access.run(task)
+        return written(await self.access.run(task))
 
 
 async def _own_review(
@@ -293,3 +310,58 @@ async def finish_review(own: Own, body: ActBody | None = None) -> Written:
 async def reopen_review(own: Own, body: ActBody | None = None) -> Written:
     """Reopen a review that you finished, before the panel closes."""
     return await own.act(panel.reopen, body)
+
+
+keys = deps.api_router("/v1/dockets/{docket}/member-keys", "member keys")
+
+KeyId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$", description="From the list of your keys.")]
+
+
+class MemberKeyBody(deps.Body):
+    """A key of yours: its own signature the first time, and one of a key that signs for you."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    device: Annotated[str, Field(max_length=100, description="Where the key is, in words.")] = ""
+    proof: Signature | None = None
+    consent: Signature | None = None
+
+
+class MemberKeyList(responses.Response):
+    keys: list[responses.MemberKeyResponse]
+
+
+def member_keys(docket: Docket, member: str) -> list[responses.MemberKeyResponse]:
+    """List the keys that a member has had, the oldest first."""
+    listed = docket.refresh().governance.keys.get(member, {})
+    return [
+        responses.MemberKeyResponse(name, key.key, key.device, key.at, key.state)
+        for name, key in listed.items()
+    ]
+
+
+@keys.get("")
+async def list_member_keys(access: deps.AuditorAccess) -> MemberKeyList:
+    """List your keys: those that sign, those that wait for one of them to agree, and ended ones."""
+    return await access.run(lambda w: MemberKeyList(member_keys(w.docket, access.caller.name)))
+
+
+@keys.put("")
+async def enrol_member_key(
+    body: MemberKeyBody, access: Access = adds(kinds.MemberKeyEnrolled)
+) -> Written:
+    """Enrol a key, or agree to one: nothing is accepted from you without a signature any more."""
+    key = signatures.PublicKey(body.key)
+    return await access.write(
+        signing.enrol_key, access.caller.name, key, device=body.device, proof=body.proof,
+        consent=body.consent,
+    )  # fmt: skip
+
+
+@keys.delete("/{key_id}")
+async def revoke_member_key(
+    key_id: KeyId,
+    access: Access = adds(kinds.MemberKeyRevoked),
+    signature: Annotated[str | None, Query(pattern=deps.SIGNATURE)] = None,
+) -> Written:
+    """End a key; a key of yours may sign that, and does not have to: you may have lost it."""
+    return await access.write(signing.revoke_key, access.caller.name, key_id, signature)

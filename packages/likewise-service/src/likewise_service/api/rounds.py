@@ -10,13 +10,9 @@ from likewise.numerics.fixed_point import ONE
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import dockets
-from likewise_service.api.errors import (
-    Written,
-    comment_responses,
-    fill,
-    objection_responses,
-    receipt_response,
-)
+from likewise_service.api.dependencies import Access, adds
+from likewise_service.api.errors import Written, fill, receipt_response
+from likewise_service.api.reviews import comment_responses, objection_responses
 from likewise_service.dockets import rounds
 from likewise_service.dockets.docket import Docket, awaited
 from likewise_service.dockets.round import Round
@@ -29,14 +25,11 @@ router = deps.api_router("/v1/dockets/{docket}", "rounds")
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
 OPEN = ("arriving", "in audit", "awaiting labels")
 Outcome = Literal["report", "quiet", "unaudited"]
-# The most rounds that are looked through for those that have something, a page.
+# The most rounds that are searched for a page.
 LOOKED_THROUGH = 500
 Score = Annotated[
     float, Field(ge=0, le=1, allow_inf_nan=False, description="Where you decide: your chance.")
 ]
-
-
-Command = Callable[[Docket], Round]
 
 
 class ApplicantBody(deps.Body):
@@ -83,7 +76,7 @@ def round_list(
 ) -> responses.RoundList:  # fmt: skip
     """Return a page of rounds by number, of one status or (``open``) of all but closed ones.
 
-    Of rounds ``having`` something, a page may hold few, even none, although ``next`` has more.
+    If they are to be ``having`` something, a page may be short, even empty, before the last.
     """
     projection = docket.projection
     history, looked, page = iter(projection.open_rounds()), 0, list[Round]()
@@ -141,18 +134,13 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
     )
 
 
-def _applicants(
-    access: deps.DocketAccess, people: Sequence[ApplicantBody]
-) -> list[rounds.Applicant]:
+def _applicants(access: Access, people: Sequence[ApplicantBody]) -> list[rounds.Applicant]:
     settings = access.app.settings
     check_count("people", people, settings.people_limit)
-    for person in people:
-        if len(person.features) > settings.feature_limit:
-            raise ServiceError(
-                "too-many", 422,
-                f"A person may have {settings.feature_limit} features; this one has "
-                f"{len(person.features)}. Send those of the docket's schema only.",
-            )  # fmt: skip
+    most = max(len(person.features) for person in people)
+    if most > settings.feature_limit:
+        fault = f"A person may have {settings.feature_limit} features; one here has {most}."
+        raise ServiceError("too-many", 422, f"{fault} Send those of the docket's schema only.")
     return [rounds.Applicant(p.id, p.features, p.score, p.approved) for p in people]
 
 
@@ -163,7 +151,7 @@ def check_count(noun: str, items: Sequence[object], limit: int) -> None:
 
 
 async def _respond(
-    access: deps.DocketAccess, command: Command, key: str | None = None
+    access: Access, command: Callable[[Docket], Round], key: str | None = None
 ) -> responses.RoundResponse:
     def task(worker: Worker) -> responses.RoundResponse:
         round_ = command(worker.docket)
@@ -193,17 +181,13 @@ async def list_rounds(
 
 @router.post("/rounds", status_code=201)
 async def start_round(
-    body: RoundBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.PeopleArrived)],
-    key: deps.IdempotencyKey = None,
+    body: RoundBody, access: Access = adds(kinds.PeopleArrived), key: deps.IdempotencyKey = None
 ) -> responses.RoundResponse:
     """Open a round and decide on its people at once."""
     people = _applicants(access, body.people)
     return await _respond(
         access,
-        lambda docket: rounds.open_round(
-            docket, people, round_id=body.round, key=key, seal=body.seal
-        )[0],
+        lambda d: rounds.open_round(d, people, round_id=body.round, key=key, seal=body.seal)[0],
         key,
     )
 
@@ -218,19 +202,17 @@ async def get_round(round_id: deps.RoundId, access: deps.ReadAccess) -> response
 async def join_round(
     round_id: deps.RoundId,
     body: PeopleBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.PeopleArrived)],
+    access: Access = adds(kinds.PeopleArrived),
     key: deps.IdempotencyKey = None,
 ) -> responses.RoundResponse:
     """Add people to a round that is not sealed."""
     people = _applicants(access, body.people)
-    return await _respond(
-        access, lambda docket: rounds.add_people(docket, round_id, people, key=key)[0], key
-    )
+    return await _respond(access, lambda d: rounds.add_people(d, round_id, people, key=key)[0], key)
 
 
 @router.post("/rounds/{round_id}/seal")
 async def seal_round(
-    round_id: deps.RoundId, access: Annotated[deps.DocketAccess, deps.adds(kinds.RoundSealed)]
+    round_id: deps.RoundId, access: Access = adds(kinds.RoundSealed)
 ) -> responses.RoundResponse:
     """Seal a round: nobody else joins it, and the panel is asked."""
     return await _respond(access, lambda docket: rounds.seal(docket, round_id)[0])
@@ -238,9 +220,7 @@ async def seal_round(
 
 @router.post("/rounds/{round_id}/overrides")
 async def override_decision(
-    round_id: deps.RoundId,
-    body: OverrideBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.Overridden)],
+    round_id: deps.RoundId, body: OverrideBody, access: Access = adds(kinds.Overridden)
 ) -> Written:
     """Record that somebody decided otherwise on a person."""
     return await access.write(rounds.override, round_id, body.person, body.approved, body.reason)
@@ -248,9 +228,7 @@ async def override_decision(
 
 @router.post("/rounds/{round_id}/close")
 async def close_round(
-    round_id: deps.RoundId,
-    body: ClosedBody,
-    access: Annotated[deps.DocketAccess, deps.adds(kinds.Closed)],
+    round_id: deps.RoundId, body: ClosedBody, access: Access = adds(kinds.Closed)
 ) -> Written:
     """Close a round; labels that are missing stay missing.
 
@@ -258,20 +236,16 @@ async def close_round(
     must not silence it.
     """
     if body.unaudited and access.caller.role not in kinds.MAY["audited"]:
+        fault = "Only the operator may end an audit before the panel is done."
         raise ServiceError(
-            "wrong-role", 403,
-            "Only the operator may end an audit before the panel is done. Ask the operator, or "
-            "wait for the deadline.",
-        )  # fmt: skip
+            "wrong-role", 403, f"{fault} Ask the operator, or wait for the deadline."
+        )
     return await access.write(rounds.close, round_id, unaudited=body.unaudited)
 
 
 @router.post("/labels")
-async def add_labels(
-    body: LabelsBody, access: Annotated[deps.DocketAccess, deps.adds(kinds.Labelled)]
-) -> Written:
+async def add_labels(body: LabelsBody, access: Access = adds(kinds.Labelled)) -> Written:
     """Record labels of people of any rounds: all of them, or none."""
     check_count("labels", body.labels, access.app.settings.labels_limit)
-    return await access.write(
-        rounds.label, [(item.round, item.person, item.label) for item in body.labels]
-    )
+    labels = [(item.round, item.person, item.label) for item in body.labels]
+    return await access.write(rounds.label, labels)

@@ -1,13 +1,12 @@
 """Appeals and notices: what an applicant asks a person to reconsider, and what one is told.
 
-The first decision stays on record, and what the person decides is beside it. Corrected features are
-never given to the learner: its past stays what it was, and a second draw would reward whoever
-appeals most often. The policy of that round and its one draw say what they would have made of them,
-for the reviewer to know; the reviewer decides.
+The first decision stays on record beside the reviewer's. The learner never sees corrected features:
+its past does not change, and a second draw would reward those who appeal most often. The policy of
+that round and its one draw show the reviewer what they would have made of the corrections; the
+reviewer decides.
 
-Notices come before a decision, and with the reasons of a rejection. The texts are the docket's own
-templates. What is given is kept beside the ledger, so that it can be shown later, and is erased
-with the person.
+A notice comes before a decision, or gives the reasons of a rejection. Its text is the docket's own
+template; it is kept beside the ledger, and erased with the person.
 """
 
 import hmac
@@ -22,8 +21,7 @@ from likewise_service.dockets.explanations import NAMED, PastPolicy, rejection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.errors import ServiceError, is_moment, later, passed
 from likewise_service.language import N_, speaking
-from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import Payload, canonical, features_of, person_payload
 
 DAY = 86_400.0
@@ -32,11 +30,14 @@ DAY = 86_400.0
 def open_appeal(
     docket: Docket, round_id: str, person: str, text: str | None = None,
     corrections: Mapping[str, Any] | None = None, key: str | None = None,
-) -> tuple[kinds.Appeal, Checkpoint]:  # fmt: skip
+) -> tuple[kinds.Appeal, notes.Checkpoint]:  # fmt: skip
     """Open an appeal with words, corrected features or both; the same ``key`` gets the same."""
     with docket.unit_of_work() as work:
         round_ = decided_round(work, round_id, person)
-        name = _name(work, key, round_id, person)
+        name = secrets.token_hex(6)
+        if key is not None:
+            keyed = canonical([key, round_id, person])
+            name = hmac.new(work.docket.salt, keyed, "sha256").hexdigest()[:12]
         content = _content(work, round_, person, text, corrections)
         if name in round_.appeals:
             _check_same(work, round_.appeals[name], content)
@@ -48,29 +49,17 @@ def open_appeal(
 def decided_round(work: UnitOfWork, round_id: str, person: str) -> Round:
     """Return the round in which somebody was decided on; one who was erased is refused."""
     round_ = work.projection.round(round_id)
-    if person not in round_.decisions:
-        raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
+    round_.check_person(person)
     if person in round_.erased:
-        raise ServiceError(
-            "erased", 409,
-            f"{person!r} was erased, so nothing is left to go by. Let them apply again.",
-        )  # fmt: skip
+        sentence = f"{person!r} was erased, so nothing is left to go by. Let them apply again."
+        raise ServiceError("erased", 409, sentence)
     return round_
-
-
-def _name(work: UnitOfWork, key: str | None, *names: str) -> str:
-    if key is None:
-        return secrets.token_hex(6)
-    return hmac.new(work.docket.salt, canonical([key, *names]), "sha256").hexdigest()[:12]
 
 
 def _check_same(work: UnitOfWork, appeal: kinds.Appeal, content: Payload) -> None:
     if work.transaction.payloads([appeal.content])[appeal.content].content != content.content:
-        raise ServiceError(
-            "key-reused", 409,
-            f"The appeal {appeal.id} came with the same idempotency key and asks for something "
-            f"else. Use a new key for every request.",
-        )  # fmt: skip
+        sentence = f"The appeal {appeal.id} has the same idempotency key and asks for something"
+        raise ServiceError("key-reused", 409, f"{sentence} else. Use a new key for every request.")
 
 
 def _content(
@@ -80,14 +69,12 @@ def _content(
     """Return what somebody asks: their words, and all of their features as they should be."""
     words = work.reason(text)
     if words is None and not corrections:
-        raise ServiceError(
-            "empty-appeal", 422, "Say what is to be corrected, or why to reconsider: send a text."
-        )
+        sentence = "Say what is to be corrected, or why to reconsider: send a text."
+        raise ServiceError("empty-appeal", 422, sentence)
     content: dict[str, Any] = {} if words is None else dict(words.content)
     if corrections:
-        stored = work.transaction.payloads([round_.people[person] or ""])
-        features = list(features_of(stored[round_.people[person] or ""].content))
-        schema = work.docket.schema
+        digest, schema = round_.people[person] or "", work.docket.schema
+        features = list(features_of(work.transaction.payloads([digest])[digest].content))
         for name, value in corrections.items():
             features[schema.place(name)] = schema[name].encode(value, person)
         content |= person_payload(features).content
@@ -96,12 +83,7 @@ def _content(
 
 
 def _open(work: UnitOfWork, round_: Round, person: str, name: str, content: Payload) -> None:
-    if pending := round_.open_appeal(person):
-        raise ServiceError(
-            "appeal-open", 409,
-            f"The appeal {pending.id} of {person!r} is not decided yet. Wait for it, or withdraw "
-            f"it first.",
-        )  # fmt: skip
+    round_.check_no_appeal(person)
     corrects, policy = "features" in content.content, _policy(work, round_, person)
     again = policy.decide(features_of(content.content)) if corrects and policy else None
     due = later(work.at, DAY * work.projection.appeal_days)
@@ -120,9 +102,8 @@ def _policy(work: UnitOfWork, round_: Round, person: str) -> PastPolicy | None:
 def _appeal(work: UnitOfWork, name: str) -> kinds.Appeal:
     appeal = work.projection.appeals.get(name)
     if appeal is None:
-        raise ServiceError(
-            "no-appeal", 404, f"There is no open appeal {name!r}. It may be decided, or withdrawn."
-        )
+        sentence = f"There is no open appeal {name!r}. It may be decided, or withdrawn."
+        raise ServiceError("no-appeal", 404, sentence)
     return appeal
 
 
@@ -132,7 +113,6 @@ def _named(appeal: kinds.Appeal) -> tuple[str, str, str]:
 
 @command
 def assign_appeal(work: UnitOfWork, name: str, reviewer: str) -> None:
-    """Let a person reconsider; it may become another one until it is decided."""
     appeal = _appeal(work, name)
     if appeal.reviewer != reviewer:
         work.add(kinds.AppealAssigned(*_named(appeal), reviewer))
@@ -152,9 +132,8 @@ def decide_appeal(
     _check_reviewer(work, appeal, reviewer)
     words = work.reason(reason)
     if words is None:
-        raise ServiceError(
-            "no-reason", 422, N_("Say why: the applicant has a right to the reasons.")
-        )
+        sentence = N_("Say why: the applicant has a right to the reasons.")
+        raise ServiceError("no-reason", 422, sentence)
     if accepted and not appeal.corrects:
         raise ServiceError("no-corrections", 422, N_("This appeal corrects nothing to accept."))
     named, digest = _named(appeal), work.keep(words)
@@ -168,15 +147,12 @@ def decide_appeal(
 
 
 def _check_reviewer(work: UnitOfWork, appeal: kinds.Appeal, reviewer: str) -> None:
-    """Only whom it was assigned to decides, and nobody who is signed in as somebody else."""
+    """Refuse all but the reviewer it is assigned to; an operator decides in their own name."""
     roles = {body.role: body.name for body in work.actor.introduction}
-    operator = roles.get("operator", reviewer)
-    if appeal.reviewer is None or appeal.reviewer != reviewer or operator != reviewer:
-        raise ServiceError(
-            "not-assigned", 409,
-            f"The appeal {appeal.id} is assigned to {appeal.reviewer or 'nobody'}, who has to "
-            f"decide in their own name. Assign it to whoever decides.",
-        )  # fmt: skip
+    if not appeal.reviewer == reviewer == roles.get("operator", reviewer):
+        assigned = f"The appeal {appeal.id} is assigned to {appeal.reviewer or 'nobody'}"
+        remedy = "who has to decide in their own name. Assign it to the person who decides."
+        raise ServiceError("not-assigned", 409, f"{assigned}, {remedy}")
 
 
 @command
@@ -187,10 +163,9 @@ def withdraw_appeal(work: UnitOfWork, name: str) -> None:
 def mark_overdue(docket: Docket) -> int:
     """Record the appeals that nobody has decided in time, each once; return how many."""
     with docket.unit_of_work() as work:
-        late = [a for a in work.projection.appeals.values() if not a.overdue]
-        late = [appeal for appeal in late if passed(appeal.due, work.at)]
-        for appeal in late:
-            work.add(kinds.AppealOverdue(*_named(appeal)))
+        appeals = work.projection.appeals.values()
+        late = [a for a in appeals if not a.overdue and passed(a.due, work.at)]
+        work.add(*(kinds.AppealOverdue(*_named(appeal)) for appeal in late))
     return len(late)
 
 
@@ -231,9 +206,8 @@ def set_notices(work: UnitOfWork, before: str, after: str, days: float) -> None:
         if fault := _template_fault(name, text):
             raise ServiceError("bad-notice", 422, f"The notice {name!r} {fault}")
     if not 0 < days <= LONGEST_DAYS:
-        raise ServiceError(
-            "bad-days", 422, f"Appeals must be decided within 1 to {LONGEST_DAYS:g} days."
-        )
+        sentence = f"Appeals must be decided within 1 to {LONGEST_DAYS:g} days."
+        raise ServiceError("bad-days", 422, sentence)
     terms = kinds.NoticesSet(before, after, float(days))
     if terms != (work.projection.notices or DEFAULT_NOTICES):
         work.add(terms)
@@ -247,16 +221,16 @@ def _template_fault(name: str, text: str) -> str:
     if not template.is_valid() or not set(template.get_identifiers()) <= allowed:
         return f"may name {listed}; write $$ for a dollar sign."
     if name == "after" and "reasons" not in template.get_identifiers():
-        return "must name $reasons: whoever is rejected is told why."
+        return "must name $reasons: somebody who is rejected is told why."
     return ""
 
 
 @dataclass(frozen=True)
 class GivenNotice:
-    """A notice as somebody was given it; ``source`` is whose reasons they are.
+    """A notice as it was given; ``source`` says whose reasons it has.
 
-    That is the ``policy``, the ``reviewer`` of an appeal, who ``overrode`` the policy, or the
-    ``institution``; nothing in a notice before the decision.
+    They are the ``policy``'s, the ``reviewer``'s, the ``institution``'s, or those of the person who
+    ``overrode`` the policy. A notice before the decision has none.
     """
 
     occasion: kinds.Occasion
@@ -269,7 +243,7 @@ class GivenNotice:
 def give_notice(
     docket: Docket, round_id: str, person: str, occasion: kinds.Occasion, given: str | None = None,
     reasons: Sequence[str] = (),
-) -> tuple[GivenNotice, Checkpoint]:  # fmt: skip
+) -> tuple[GivenNotice, notes.Checkpoint]:  # fmt: skip
     """Make the notice for somebody, and record that it was given, now or at a time before.
 
     ``reasons`` are the institution's own, where it decided; nowhere else are they taken.
@@ -278,11 +252,8 @@ def give_notice(
         round_ = decided_round(work, round_id, person)
         moment = work.at if given is None else given
         if not is_moment(moment) or moment > work.at:
-            raise ServiceError(
-                "bad-time",
-                422,
-                f"It was given at {moment!r}: write a time like {work.at}, or none.",
-            )
+            sentence = f"It was given at {moment!r}: write a time like {work.at}, or none."
+            raise ServiceError("bad-time", 422, sentence)
         notice = _notice(work, round_, person, occasion, moment, reasons)
         content = {"text": notice.text, "reasons": list(notice.reasons), "source": notice.source}
         digest = work.keep(Payload.fresh(content))
@@ -299,11 +270,8 @@ def _notice(
     if occasion == "before":
         return GivenNotice(occasion, given, Template(terms.before).substitute(words), (), None)
     if settings.shadow or round_.stands(person):
-        raise ServiceError(
-            "not-adverse", 409,
-            f"{person!r} was not rejected by a decision that is used: there is nothing to give "
-            f"notice of.",
-        )  # fmt: skip
+        fault = f"{person!r} was not rejected by a decision that is used."
+        raise ServiceError("not-adverse", 409, f"{fault} Give notice of rejections alone.")
     source, named = principal_reasons(work, round_, person, reasons)
     listed = "\n".join(f"{number}. {line}" for number, line in enumerate(named, 1))
     text = Template(terms.after).substitute(words, person=person, reasons=listed)
@@ -313,10 +281,10 @@ def _notice(
 def principal_reasons(
     work: UnitOfWork, round_: Round, person: str, own: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
-    """Return whose reasons a rejection has, and which.
+    """Return who rejected somebody, and their reasons.
 
-    Reasons are those of whoever decided: of a person in their own words, of the policy as they are
-    computed. The institution's ``own``, which it sends, are taken where nothing else is known.
+    A person's reasons are their own words, the policy's are computed. The institution's ``own`` are
+    taken where no others are known.
     """
     source, digest = _decider(round_, person)
     payload = work.transaction.payloads([digest or ""]).get(digest or "")
@@ -324,15 +292,14 @@ def principal_reasons(
     if payload is not None and source != "policy":
         named = [str(payload.content["text"])]
     elif payload is not None and policy is not None:
-        with speaking("en"):  # whatever the language of whoever asks: it is recorded
+        with speaking("en"):  # the ledger's language, not the reader's
             reasons = policy.reasons(features_of(payload.content))
             named = rejection(round_.decisions[person].score, reasons)
     if bool(named) == bool(own) or len(own) > NAMED:
-        raise ServiceError(
-            "wrong-reasons", 422,
-            "The reasons are on record already; send none." if named else
-            f"Nothing here knows the reasons: send them, 1 to {NAMED}, in words.",
-        )  # fmt: skip
+        sentence = f"The reasons are not on record: send them, 1 to {NAMED}, in words."
+        if named:
+            sentence = "The reasons are on record already; send none."
+        raise ServiceError("wrong-reasons", 422, sentence)
     return (source, named) if named else ("institution", list(own))
 
 

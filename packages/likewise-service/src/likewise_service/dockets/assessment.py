@@ -125,10 +125,10 @@ def _measures(docket: Docket) -> Part:
     projection, counts = docket.projection, docket.projection.counts
     governance = projection.governance
     kept = {"features": governance.features_days, "reasons": governance.reasons_days}
-    overdue = sum(appeal.overdue for appeal in projection.appeals.values())
     return Part("27(1)(f)", "Measures where risks become real: governance and complaints", {
         "days within which a person reconsiders": projection.appeal_days,
-        "appeals": counts["appeals"], "not decided": len(projection.appeals), "overdue": overdue,
+        "appeals": counts["appeals"], "not decided": len(projection.appeals),
+        "overdue": projection.overdue_appeals,
         "decided late": counts["appeals_late"],
         "notices given before a decision": counts["notices_before"],
         "notices of a rejection": counts["notices_after"],

@@ -1,8 +1,8 @@
 """Reviews: what a member is asked to look at, under ids that say nothing.
 
-A member knows a round only by a review. Some reviews are of rounds that the member has finished
-before: a lottery, which the docket's secret allows to check afterwards, draws when and which.
-Neither the id nor the order of the people, nor any time, tells them from the others.
+A member knows a round only by a review. Some reviews show a round again that the member has
+finished: a lottery draws when and which, and the docket's secret lets others check it afterwards.
+Neither ids, nor the order of people, nor times tell these reviews from others.
 """
 
 from collections.abc import Sequence
@@ -15,8 +15,7 @@ from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, Revi
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_
-from likewise_service.ledger import transaction
-from likewise_service.ledger.kinds import Comment
+from likewise_service.ledger import kinds, transaction
 
 # Statuses of reviews that have not ended, and of those that have.
 OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
@@ -27,7 +26,7 @@ class Review:
     """One round before one member, at some moment; ``number`` is the member's own count.
 
     ``status`` is ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``; ``ended`` is
-    the time after which nothing could be said any more, if that has come.
+    the time of its end, if it has ended.
     """
 
     id: str
@@ -47,10 +46,10 @@ class Review:
         return self.target.round
 
     @property
-    def comments(self) -> list[Comment]:
-        """The comments that the member may see: their own, and once the panel closed all.
+    def comments(self) -> list[kinds.Comment]:
+        """The comments that the member may see: their own, and all once the panel has closed.
 
-        What members say of a round that is shown again stays with that review: it would tell.
+        A comment on a round that is shown again stays with that review, which it would give away.
         """
         again = self.seat.again is not None and not self.ended
         closed = self.ended is not None and self.round.outcome is not None
@@ -65,11 +64,9 @@ class Review:
         people = {alias: person for person, alias in self.aliases.items()}
         for alias in pair:
             if alias not in people:
-                raise ServiceError(
-                    "no-person", 404,
-                    f"This review has nobody called {alias!r}. Its people are p1 to "
-                    f"p{len(people)}.",
-                )  # fmt: skip
+                known = f"its people are p1 to p{len(people)}"
+                sentence = f"This review has nobody called {alias!r}; {known}."
+                raise ServiceError("no-person", 404, sentence)
         if pair[0] == pair[1]:
             raise ServiceError("no-pair", 422, "A pair must be two different people; name another.")
         return people[pair[0]], people[pair[1]]
@@ -84,9 +81,9 @@ class ReviewBoard:
     def listed(
         self, member: str, statuses: Sequence[str], limit: int, after: int | None = None
     ) -> list[Review]:
-        """Return a member's reviews of some statuses: the oldest first, ended ones the latest.
+        """Return a member's reviews of some statuses: the oldest first, but ended ones the latest.
 
-        ``after`` is the number, by the member's own count, of the last one that is left out.
+        ``after`` is the number, by the member's own count, after which they begin.
         """
         entry, moment = self._member(member), self.docket.moment()
         latest_first = set(statuses) <= set(ENDED)

@@ -1,8 +1,8 @@
 """A docket at work: what its ledger says, the learner, and the turn to write.
 
 Every command takes the docket's turn in the database, catches up with what other processes wrote,
-checks itself against the projection and the fold, adds its records, and gives back a receipt. A
-command that is refused leaves no trace. Commands of a group share one transaction.
+checks itself against the projection and the fold, adds its records, and returns a receipt. A
+refused command leaves no trace. Commands of a group share one transaction.
 """
 
 from __future__ import annotations
@@ -21,26 +21,17 @@ from typing import Any, Concatenate, ParamSpec
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner import fold, state_files
+from likewise.learner import State, fold, state_files
 from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
-from likewise.learner.state import State
 from likewise.people.schema import FeatureSchema
 from likewise_client.tree import Tree
 from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
-from likewise_service.ledger import kinds, signatures
-from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import (
-    Head,
-    LedgerBroken,
-    Payload,
-    Record,
-    consecutive,
-    sha256,
-)
+from likewise_service.ledger import kinds, notes, signatures
+from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
 from likewise_service.settings import REASON_LIMIT
@@ -103,16 +94,17 @@ class UnitOfWork:
 
     def ask_next(self, round_id: str, sitting: Sequence[str] | None = None) -> bool:
         """Ask the member whose turn it is, if it is anybody's; ``sitting`` are on the panel."""
-        round_, projection = self.round(round_id), self.projection
+        round_ = self.round(round_id)
         if not round_.in_turn:
             return False
         inputs = round_.inputs(self.state)
-        asked = projection.next_asked(round_, self.turns, self.at, inputs, sitting)
-        self.add(*filter(None, [asked]))
+        asked = self.projection.next_asked(round_, self.turns, self.at, inputs, sitting)
+        if asked is not None:
+            self.add(asked)
         return asked is not None
 
     def _preface(self) -> None:
-        """Say that the ledger is ahead of the clock, if it does not yet; introduce the actor."""
+        """Record that the ledger is ahead of the clock, if it is not on record; name the actor."""
         governance = self.projection.governance
         if seconds_between(self.clock, self.at) > governance.ahead.by(self.at) + APART:
             self._append(kinds.ClockBehind(self.clock), kinds.SERVICE)
@@ -128,19 +120,19 @@ class UnitOfWork:
                 self.transaction.keep_policy(round_id, content)
 
     def _append(self, body: kinds.Body, actor: kinds.Actor | None = None) -> Record:
-        by = (actor or self.actor).id
-        record = self.transaction.append(*kinds.write_body(body), self.at, by)
+        actor = actor or self.actor
+        record = self.transaction.append(*kinds.write_body(body), self.at, actor.id)
         self.added.append((record, body, self.state, self.transaction.tree))
         return record
 
     def reason(self, words: str | None, salt: bytes | None = None) -> Payload | None:
         """Return the words of a reason, if any, with the salt that was signed or a new one."""
         limit = self.docket.reason_limit
-        if words is not None and len(words) > limit:
-            sentence = f"What you write may have {limit} characters; shorten it."
-            raise ServiceError("too-long", 422, sentence)
         if not words:
             return None
+        if len(words) > limit:
+            sentence = f"What you write may have {limit} characters; shorten it."
+            raise ServiceError("too-long", 422, sentence)
         if salt is None:
             return Payload.fresh({"text": words})
         payload = Payload(salt, {"text": words})
@@ -156,7 +148,7 @@ class UnitOfWork:
         return self.transaction.keep(payload)
 
     def close_if_done(self, round_id: str) -> None:
-        """A round of which nothing more can be heard is closed."""
+        """Close a round of which nothing more can be heard."""
         open_round = self.state.open.get(round_id)
         audited = open_round is not None and open_round.outcome is not None
         if audited and not awaited(self.state, round_id):
@@ -199,7 +191,7 @@ _STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Membe
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
-    """Return the numbers that are kept beside the ledger, for those who do not open the docket."""
+    """Return the numbers that are kept beside the ledger, to read without opening the docket."""
     unseen = unseen_reports(state)
     return {
         **{name: projection.counts[name] for name in COUNTED},
@@ -208,7 +200,7 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
         "missing_labels": state.missing,
         "lam": state.lam,
         "open_appeals": len(projection.appeals),
-        "overdue_appeals": sum(appeal.overdue for appeal in projection.appeals.values()),
+        "overdue_appeals": projection.overdue_appeals,
         "late_appeals": projection.counts["appeals_late"],
         **_anchored(projection),
         "unseen_reports": unseen.estimate,
@@ -218,7 +210,7 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
 
 
 def _anchored(projection: Projection) -> dict[str, float]:
-    """Return how far the ledger is anchored at every target and since when, and its own time."""
+    """Return how far and since when the ledger is anchored at every target, and its own time."""
     governance, states = projection.governance, projection.governance.anchors.values()
     anchored = min((state.seq for state in states), default=0)
     fixed = min((state.fixed for state in states), default="")
@@ -253,7 +245,7 @@ def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> An
 
 # The number of records that are read at once.
 PAGE = 2000
-# The most receipts in memory: somebody who does not see the panel gets the same one for a while.
+# The most receipts in memory: those who do not see the panel get the same one for a while.
 RECEIPTS = 64
 # The most actors whose last record is in memory.
 ACTORS = 4096
@@ -282,7 +274,7 @@ class Docket:
         self._until: int | None = None  # the last record to read, where that is not the last one
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
-        self._receipts: dict[tuple[Tree, str], Checkpoint] = {}
+        self._receipts: dict[tuple[Tree, str], notes.Checkpoint] = {}
         self._writer = state_files.StateWriter()
         with store.view(name) as view:
             secret = view.secret()
@@ -335,26 +327,26 @@ class Docket:
     def last_seen(self, actor: kinds.Actor) -> Shown | None:
         """Return the last record whose time and number somebody may know; None for any.
 
-        Who does not see the panel at work must not see it grow: their own records, and those that
-        are not about what members say, are all that they can tell.
+        Those who do not see the panel at work must not see it grow: they may know of their own
+        records, and of those that are not about what members say.
         """
         if actor.sees_panel or self._shown is None:
             return None
         own = self._own.get(actor.id, self._shown)
         return own if own.tree.size > self._shown.tree.size else self._shown
 
-    def receipt(self) -> Checkpoint:
+    def receipt(self) -> notes.Checkpoint:
         """Return a receipt for the actor: the checkpoint of the last record that they may know."""
         seen = self.last_seen(kinds.current_actor())
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
-    def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> Checkpoint:
+    def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> notes.Checkpoint:
         key = self.key() if key is None else key
         same = (tree, key.public.text)
         if same not in self._receipts:
             if len(self._receipts) >= RECEIPTS:
                 self._receipts.clear()
-            checkpoint = Checkpoint.of(self.projection.governance.origin, tree)
+            checkpoint = notes.Checkpoint.of(self.projection.governance.origin, tree)
             self._receipts[same] = checkpoint.signed(key)
         return self._receipts[same]
 
@@ -368,8 +360,7 @@ class Docket:
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Return payloads by digest, as far as they have not been erased."""
-        stored = [digest for digest in digests if digest is not None]
-        if not stored:
+        if not (stored := [digest for digest in digests if digest is not None]):
             return {}
         with self.looking() as view:
             return view.payloads(stored)
@@ -379,9 +370,9 @@ class Docket:
         """Yield the docket's rows: within the transaction under way, or at this moment."""
         if self._view is not None:
             yield self._view
-            return
-        with self.store.view(self.name) as view, self._through(view):
-            yield view
+        else:
+            with self.store.view(self.name) as view, self._through(view):
+                yield view
 
     @contextmanager
     def _through(self, view: LedgerView) -> Iterator[None]:
@@ -406,8 +397,7 @@ class Docket:
     def group(self, keys: Sequence[str] = ()) -> Iterator[None]:
         """Take the docket's turn; the units of work within the block share one transaction.
 
-        Nobody may be told of them before it ends. Requests with these ``keys`` are looked up at
-        once.
+        Nobody may be told of them before it ends. Requests with these ``keys`` are looked up first.
         """
         with self._turn, self._writing(keys):
             yield
@@ -419,7 +409,7 @@ class Docket:
 
     @contextmanager
     def _writing(self, keys: Sequence[str] = ()) -> Iterator[None]:
-        """Open a transaction; if it does not commit, memory forgets what it has taken in since."""
+        """Open a transaction; if it does not commit, forget what was taken in within it."""
         try:
             begun = self.store.transaction(self.name, keys)
             with begun as transaction, self._through(transaction):
@@ -505,15 +495,13 @@ class Docket:
                 self._start(view)
             self._read(view)
         except BaseException:
-            # Half a record is worse than none.
-            self._forget()
+            self._forget()  # half a record is worse than none
             raise
         if view.head != self.projection.head:
-            raise LedgerBroken(
-                self.name, min(view.head.seq, self.projection.head.seq),
-                f"this process has read {self.projection.head.seq} records that the database no "
-                f"longer has. If a backup was restored, what was acknowledged since is lost.",
-            )  # fmt: skip
+            lost = f"this process has read {self.projection.head.seq} records that the database no"
+            remedy = "If a backup was restored, what was acknowledged since is lost."
+            seq = min(view.head.seq, self.projection.head.seq)
+            raise LedgerBroken(self.name, seq, f"{lost} longer has. {remedy}")
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
@@ -524,9 +512,9 @@ class Docket:
                 self._restore(view, tree, stored)
         except UNFIT as error:
             self._forget()
-            context = {"docket": self.name, "record": tree.size, "why": str(error)}
+            fields = {"docket": self.name, "record": tree.size, "why": str(error)}
             sentence = "A snapshot does not fit; the ledger is read instead."
-            LOG.warning(sentence, extra={"said": context})
+            LOG.warning(sentence, extra={"said": fields})
         self._snapshot = self.projection.head.seq
 
     def _restore(self, view: LedgerView, tree: Tree, stored: bytes) -> None:
@@ -554,9 +542,8 @@ class Docket:
         surrogates = self._surrogates(view)
         while records := self._page(view):
             bodies = [kinds.read_body(record) for record in records]
-            payloads = view.payloads(
-                digest for body in bodies for digest in body.digests(surrogates) if digest
-            )
+            digests = (digest for body in bodies for digest in body.digests(surrogates) if digest)
+            payloads = view.payloads(digests)
             for digest, payload in payloads.items():
                 if payload.digest != digest:
                     message = f"the payload {digest[:12]}… beside the ledger was changed."
@@ -589,8 +576,7 @@ class Docket:
 
     def _page(self, view: LedgerView) -> list[Record]:
         seq = self.projection.head.seq
-        records = view.records(seq, self._until, PAGE)
-        return list(consecutive(self.name, records, seq))
+        return list(consecutive(self.name, view.records(seq, self._until, PAGE), seq))
 
 
 P = ParamSpec("P")
@@ -598,11 +584,11 @@ P = ParamSpec("P")
 
 def command(
     task: Callable[Concatenate[UnitOfWork, P], None],
-) -> Callable[Concatenate[Docket, P], Checkpoint]:
+) -> Callable[Concatenate[Docket, P], notes.Checkpoint]:
     """Make a command of a task: all that it adds is recorded, or nothing; it returns a receipt."""
 
     @wraps(task)
-    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> Checkpoint:
+    def run(docket: Docket, /, *args: P.args, **options: P.kwargs) -> notes.Checkpoint:
         with docket.unit_of_work() as work:
             task(work, *args, **options)
         return docket.receipt()

@@ -9,55 +9,41 @@ import numpy as np
 
 from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.features import Feature
-from likewise.people.schema import People
+from likewise.people import Feature, People
 from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.errors import ServiceError, later
-from likewise_service.ledger import kinds
-from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import features_of, person_payload
+from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store
 
 
-def erase(docket: Docket, round_id: str, person: str) -> Checkpoint:
+def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
     """Erase what is personal about somebody.
 
-    Features, reasons that name them (also those withdrawn), comments on their round, and the
-    fingerprints of requests are removed; :meth:`Store.scrub` then empties the database's own files
-    of them. A coarse surrogate remains whom the class cannot tell from them, so that every decision
-    can still be recomputed. An attention that has learnt from their round begins anew, and so do
-    the members' models; those that began after it need not.
+    That is their features, reasons that name them (also withdrawn ones), comments on their round
+    and fingerprints of requests; :meth:`Store.scrub` then empties the database's own files of them.
+    A coarse surrogate remains whom the class cannot tell from them, so every decision can still be
+    recomputed. An attention, and members' models, that have learnt from their round begin anew.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        if person not in round_.people:
-            raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
+        round_.check_person(person)
         hold = work.projection.governance.held(round_id, person)
         if hold is not None:
-            raise ServiceError(
-                "on-hold", 409,
-                f"Nothing about {person!r} can be erased while the hold {hold!r} lasts. Lift it "
-                f"first, if nobody needs it any more.",
-            )  # fmt: skip
-        if appeal := round_.open_appeal(person):
-            raise ServiceError(
-                "appeal-open", 409,
-                f"The appeal {appeal.id} of {person!r} is not decided yet. Decide on it first, or "
-                f"record that it is withdrawn.",
-            )  # fmt: skip
+            fault = f"{person!r} cannot be erased while the hold {hold!r} lasts."
+            raise ServiceError("on-hold", 409, f"{fault} Lift it, if nobody needs it any more.")
+        round_.check_no_appeal(person)
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
-            features = surrogate(work.state.learner.hypotheses, features_of(content))
+            features = surrogate(work.state.learner.hypotheses, records.features_of(content))
             forgets = work.projection.learnt_from(round_)
-            surrogate_digest = work.keep(person_payload(features))
+            surrogate_digest = work.keep(records.person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
-        # Reasons may have been given since; erasing again removes those. A comment may be about
-        # anybody in the round.
-        comments = [comment.digest for comment in round_.comments]
+        # Erasing again removes reasons given since. A comment may be about anybody in the round.
+        comments = (comment.digest for comment in round_.comments)
         for words in (*round_.reasons_about(person), *comments):
             work.transaction.erase(words)
     docket.scrub()
@@ -74,9 +60,9 @@ def reveal_seed(work: UnitOfWork) -> None:
 def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
     """Return a coarse person whom the class cannot tell from this one.
 
-    Every feature becomes the plainest value that does not move the person's point: the lowest
-    one, or the lowest end of a range as long as possible. So all decisions and costs stay what
-    they were, and features that the class ignores are gone.
+    Every feature becomes the plainest value that does not move the person's point: the lowest one,
+    or the lowest end of the longest range. Decisions and costs stay what they were, and features
+    that the class ignores are gone.
 
     >>> from likewise.simulate import Loans
     >>> world = Loans(1)
@@ -125,8 +111,6 @@ DAY = 86_400.0
 LONGEST = 36_525.0
 # The most characters of a hold's reason.
 LONGEST_WHY = 200
-
-
 # Periods that laws ask for, at their longest in days.
 PRESETS = {
     "colorado": 1096.0,  # three years: Colorado, SB 26-189
@@ -159,7 +143,7 @@ def set_retention(work: UnitOfWork, features: float | None, reasons: float | Non
 
 def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
-) -> tuple[str, Checkpoint]:
+) -> tuple[str, notes.Checkpoint]:
     """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
     require(
         why.isprintable() and 0 < len(why.strip()) == len(why) <= LONGEST_WHY, "why",
@@ -168,14 +152,12 @@ def place_hold(
     )  # fmt: skip
     hold = secrets.token_hex(6)
     with docket.unit_of_work() as work:
+        placed = round_id is not None or person is None
+        require(placed, "round", "must be given with a person", None, "Name their round.")
         if round_id is not None:
-            people = work.projection.round(round_id).people
-            if person is not None and person not in people:
-                words = f"Round {round_id!r} has nobody named {person!r}."
-                raise ServiceError("no-person", 404, words)
-        else:
-            alone = person is None
-            require(alone, "round", "must be given with a person", None, "Name their round.")
+            round_ = work.projection.round(round_id)
+            if person is not None:
+                round_.check_person(person)
         work.add(kinds.HoldPlaced(hold, round_id, person, why))
     return hold, docket.receipt()
 
@@ -206,14 +188,12 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
     if governance.features_days is not None:
         ended = later(at, -DAY * governance.features_days)
         for round_id in _closed_by(docket, ended):
-            _erase_people(docket, round_id, ended, expired, limit)
-            if expired.people >= limit:
-                break
+            if expired.people < limit:
+                _erase_people(docket, round_id, ended, expired, limit)
     return expired
 
 
 def _closed_by(docket: Docket, moment: str) -> list[str]:
-    """Return the rounds that had closed by a moment, the oldest first."""
     with docket.store.view(docket.name) as view:
         closed = view.records(kind="closed")
     return [str(record.body["round"]) for record in closed if record.at <= moment]
@@ -221,25 +201,24 @@ def _closed_by(docket: Docket, moment: str) -> list[str]:
 
 def has_periods(store: Store, docket: str) -> bool:
     with store.view(docket) as view:
-        records = view.records(kind="retention-set")
-    return bool(records) and records[-1].body != {"features": None, "reasons": None}
+        periods = view.records(kind="retention-set")
+    return bool(periods) and periods[-1].body != {"features": None, "reasons": None}
 
 
 def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, limit: int) -> None:
-    """Erase the people of a round; the time of who appealed or was told begins after that."""
+    """Erase the people of a round; after an appeal or a notice their time begins anew."""
     round_ = docket.projection.round(round_id)
     for person in round_.people:
         moments = [appeal.ended for appeal in round_.appeals_of(person)]
         moments += [notice.given for notice in round_.notices.get(person, ())]
-        if person in round_.erased or expired.people >= limit:
-            continue
-        if any(moment is not None and moment > ended for moment in moments):
+        recent = any(moment is not None and moment > ended for moment in moments)
+        if person in round_.erased or recent or expired.people >= limit:
             continue
         if None in moments or docket.projection.governance.held(round_id, person) is not None:
             expired.held += 1
-            continue
-        erase(docket, round_id, person)
-        expired.people += 1
+        else:
+            erase(docket, round_id, person)
+            expired.people += 1
 
 
 def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from likewise.hypotheses.base import Points
-from likewise.learner import events, players
-from likewise.learner.players import Frozen
-from likewise.learner.settings import Learner
-from likewise.learner.state import located
+from likewise.learner import Learner, events, players, state
 from likewise.numerics.fixed_point import ONE, from_units
 from likewise.people.features import Feature
 from likewise_service.dockets.round import KeptPolicy, Round
@@ -115,41 +112,37 @@ class PastPolicy:
     def reasons(self, x: Features) -> list[Reason]:
         """Return every feature's part in somebody's chance, those that lowered it most first."""
         schema = self.learner.hypotheses.schema
-        grids = [values_of(schema[name], x[column]) for column, name in enumerate(schema.names)]
+        grids = [values_of(f, value) for f, value in zip(schema.features, x, strict=True)]
         rows = [(*x[:c], value, *x[c + 1 :]) for c, grid in enumerate(grids) for value in grid]
         score, *rest = self.chances([x, *rows])
         scores, reasons = iter(rest), []
-        for value, name, grid in zip(x, schema.names, grids, strict=True):
+        for value, feature, grid in zip(x, schema.features, grids, strict=True):
             column = list(islice(scores, len(grid)))
-            feature, top = schema[name], max(column)
-            moved = (score - sum(column) / len(column)) / ONE
-            best = feature.say(grid[column.index(top)])
-            say = feature.say(value)
-            reasons.append(Reason(name, feature.title, say, moved, (top - score) / ONE, best))
+            moved, top = (score - sum(column) / len(column)) / ONE, max(column)
+            own, best = feature.say(value), feature.say(grid[column.index(top)])
+            reason = Reason(feature.name, feature.title, own, moved, (top - score) / ONE, best)
+            reasons.append(reason)
         return sorted(reasons, key=lambda reason: (reason.moved, -reason.best, reason.feature))
 
     @property
-    def _frozen(self) -> Frozen:
+    def _frozen(self) -> players.Frozen:
         return self.kept.frozen(self.number, self.learner)
 
     def _points(self, rows: Sequence[Features]) -> Points:
         people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
-        return located(self.learner, people)
+        return state.located(self.learner, people)
 
 
 def rejection(score: int, reasons: Sequence[Reason]) -> list[str]:
     """Return the principal reasons of a rejection by the policy, in words; at most four.
 
-    They are what lowered the chance most and, where the chance was above 0, the draw: first where
-    an approval was the likelier, since it is then all that decided.
+    They are what lowered the chance most and, if the chance was above 0, the draw: first if an
+    approval was likelier, since then the draw alone decided.
     """
     named = [reason.words for reason in reasons if reason.moved < 0][:NAMED]
     if score == 0:
         return named
-    chance = f"{number(100 * from_units(score), 1)} %"
-    draw = _(
-        "The chance of approval was %(chance)s, and a draw with that chance rejected.",
-        chance=chance,
-    )
+    text = N_("The chance of approval was %(chance)s, and a draw with that chance rejected.")
+    draw = _(text, chance=f"{number(100 * from_units(score), 1)} %")
     others = named[: NAMED - 1]
     return [draw, *others] if from_units(score) > LIKELY else [*others, draw]

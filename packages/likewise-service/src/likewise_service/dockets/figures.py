@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
@@ -23,8 +23,7 @@ class RoundFigures(NamedTuple):
     """A panel's work on a round: agreement, decisive votes by member, and the largest gap.
 
     ``gap`` is (over, under, units), if a pair could be reported. Agreement and decisive votes are
-    of rounds that all members were asked about at once: who is asked in turn depends on what the
-    others said.
+    of rounds that were put before all members at once: turns depend on what the others said.
     """
 
     gap: tuple[str, str, int] | None
@@ -140,8 +139,8 @@ class Curves:
         return accumulate(self.points, Point.merged)
 
 
-# Gaps, agreement and members are counted over at most this many rounds, the latest, in sums over
-# as many as BLOCK of them: rounds one by one would be most of what a docket has in memory.
+# Gaps, agreement and members are counted over the latest WINDOW rounds, in sums of BLOCK of them:
+# rounds one by one would be most of what a docket has in memory.
 WINDOW, BLOCK = 1000, 100
 # The largest gaps that are kept.
 LARGEST = 10
@@ -185,13 +184,11 @@ class Audits:
             over, under, units = audit.gap
             self._keep([(units, round_.number, round_.id, over, under)])
         for member, seat in round_.seats.items():
-            if seat == "unasked":
-                continue
-            counts = self.members.setdefault(member, MemberCounts())
-            objections = len(round_.objections.get(member, {}))
-            counts += MemberCounts(
-                1, seat == "finished", seat == "absent", objections, audit.decisive[member]
-            )
+            if seat != "unasked":
+                counts = self.members.setdefault(member, MemberCounts())
+                objections, votes = len(round_.objections.get(member, {})), audit.decisive[member]
+                done, absent = seat == "finished", seat == "absent"
+                counts += MemberCounts(1, done, absent, objections, votes)
 
     def __iadd__(self, other: Audits) -> Audits:
         self.rounds += other.rounds
@@ -214,8 +211,8 @@ LEASTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 def chance_at(least: float, chance: int, own: int) -> int:
     """Return a round's chance of being shown whole, in units, at another smallest chance.
 
-    ``chance`` is the recorded one, and ``own`` the docket's smallest. Above that one an attention
-    is on probation; at it, the chance is as small as it may be.
+    ``chance`` is the recorded one, ``own`` the docket's smallest; above that, an attention is on
+    probation.
 
     >>> [chance_at(least, 100, own) for least, own in ((0.5, 100), (0.5, 50), (0.00001, 50))]
     [524288, 524288, 100]
@@ -228,8 +225,8 @@ class Leasts:
     """The cost of the rounds so far at other smallest chances, in the order of LEASTS.
 
     ``shown`` are pairs put before the panel, ``unseen`` reports that nobody would have seen, both
-    in units and in expectation, had the attention known the same. Reports of pairs that only
-    chance had put before the panel count one over the chance.
+    in units and in expectation, had the attention known the same. A report of a pair that the panel
+    saw only by chance counts one over the chance.
     """
 
     shown: list[int] = field(default_factory=lambda: [0] * len(LEASTS))
@@ -277,14 +274,9 @@ class Tallies:
 
     def repeated(self, member: str, before: Round, now: Round) -> None:
         """Replace a member's consistency on a round, as it was, by what it is now."""
-        total = self.consistency.get(member, Consistency())
-        earlier, later = (repeat_consistency(round_, member) for round_ in (before, now))
-        self.consistency[member] = Consistency(
-            total.repeats + later.repeats - earlier.repeats,
-            total.pairs + later.pairs - earlier.pairs,
-            total.same + later.same - earlier.same,
-            total.both + later.both - earlier.both,
-        )
+        total, was = self.consistency.get(member, Consistency()), repeat_consistency(before, member)
+        sums = zip(astuple(total + repeat_consistency(now, member)), astuple(was), strict=True)
+        self.consistency[member] = Consistency(*(later - earlier for later, earlier in sums))
 
     def agreement(self, member: str) -> MemberAgreement:
         """Return how often a member and the others responded the same, in audits that ended."""

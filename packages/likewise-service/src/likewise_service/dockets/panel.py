@@ -1,12 +1,12 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
+from likewise.people.schema import FeatureSchema
 from likewise.validation import within
 from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
@@ -25,8 +25,8 @@ def flag(
 ) -> None:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
-    ``limit`` is the largest gap that they would accept, where the docket asks for it. Here as
-    below, a request that is sent again with the same ``key`` is recorded once, and ``signed`` is
+    ``limit`` is the largest gap that they would accept, where the docket asks for it. In all
+    commands, a request that is sent again with the same ``key`` is recorded once, and ``signed`` is
     the member's own signature, if they sign.
     """
     target, flagged = _target(work, seat, key, "flag"), Pair.of(pair)
@@ -49,16 +49,12 @@ def flag(
 def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
     """Return a limit in units; it must be one that the two exceed."""
     if not work.projection.settings.graded:
-        raise ServiceError(
-            "not-graded", 422, N_("This docket takes flags without a limit. Leave the limit out.")
-        )
+        sentence = N_("This docket takes flags without a limit. Leave the limit out.")
+        raise ServiceError("not-graded", 422, sentence)
     units = to_units(within("limit", limit, 0, 1, "It is the largest gap that you would accept."))
     if units >= gap:
-        raise ServiceError(
-            "limit-kept", 422,
-            f"The two are {gap / ONE:.3f} apart, which a limit of {limit:g} allows. Give a lower "
-            f"limit, or do not flag them.",
-        )  # fmt: skip
+        fault = f"The two are {gap / ONE:.3f} apart, which a limit of {limit:g} allows."
+        raise ServiceError("limit-kept", 422, f"{fault} Give a lower limit, or do not flag them.")
     return units
 
 
@@ -152,7 +148,7 @@ def _late(projection: Projection, at: str) -> list[Round]:
 
 
 def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> bool:
-    """Tell if a member sent a request with that key before; from now on they did."""
+    """Tell if a member has sent a request with that key before, and remember it."""
     if key is None:
         return False
     request = f"{seat.member}:{key}"
@@ -170,40 +166,31 @@ def _target(
         return None
     target = seat.target(work.projection)
     if passed(target.due, work.at):
-        raise ServiceError(
-            "deadline-passed", 409,
-            N_("The time for this round is over; nothing can be added or taken back."),
-        )  # fmt: skip
+        sentence = N_("The time for this round is over; nothing can be added or taken back.")
+        raise ServiceError("deadline-passed", 409, sentence)
     if work.projection.settings.turns and target.finished and act != "finish":
-        raise ServiceError(
-            "turn-over", 409,
-            N_("You have handed this in, and another member may be asked by now."),
-        )  # fmt: skip
+        sentence = N_("You have handed this in, and another member may be asked by now.")
+        raise ServiceError("turn-over", 409, sentence)
     if seat.again is None:
         closed = target.round.outcome is not None or target.round.seats[seat.member] == "absent"
     else:
         closed = not work.docket.seating.drawn(seat)
     if closed:
-        raise ServiceError(
-            "panel-closed", 409, N_("The panel has closed; nothing can be added or taken back.")
-        )
+        sentence = N_("The panel has closed; nothing can be added or taken back.")
+        raise ServiceError("panel-closed", 409, sentence)
     return target
 
 
 def _check_pair(target: reviews.ReviewTarget, pair: Pair) -> None:
-    round_ = target.round
     for person in pair:
-        if person not in round_.decisions:
-            raise ServiceError(
-                "no-person", 404, f"Round {round_.id!r} has nobody of the id {person!r}."
-            )
-    if not round_.can_report(pair, target.member):
+        target.round.check_person(person)
+    if not target.round.can_report(pair, target.member):
         # Without their names: an auditor knows these people by aliases.
         raise ServiceError("not-asked", 422, N_("You are not asked about these two people."))
 
 
 def _drop_reason(work: UnitOfWork, objection: kinds.Objection | None) -> None:
-    """Remove a reason that no objection has any more: nobody could find it to erase it later."""
+    """Remove a reason that no objection has any more: nobody could find and erase it later."""
     if objection is not None and objection.reason is not None:
         work.transaction.erase(objection.reason)
 
@@ -223,7 +210,7 @@ def join(work: UnitOfWork, member: str) -> None:
 def leave(work: UnitOfWork, member: str) -> None:
     """Remove a member from the panel; the rule must still be able to fire.
 
-    Rounds under way keep them; but where it is their turn, the next is asked.
+    Rounds under way keep them, but where it is their turn the next member is asked.
     """
     if member not in work.projection.members:
         raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
@@ -238,9 +225,8 @@ def leave(work: UnitOfWork, member: str) -> None:
 @command
 def set_guidelines(work: UnitOfWork, text: str) -> None:
     if not isinstance(text, str) or not 0 < len(text) <= GUIDELINES:
-        raise ServiceError(
-            "bad-guidelines", 422, f"Guidelines must be text of 1 to {GUIDELINES} characters."
-        )
+        sentence = f"Guidelines must be text of 1 to {GUIDELINES} characters."
+        raise ServiceError("bad-guidelines", 422, sentence)
     if text != work.projection.guidelines:
         work.add(kinds.GuidelinesSet(text))
 
@@ -249,26 +235,33 @@ def set_guidelines(work: UnitOfWork, text: str) -> None:
 GOLD, GOLD_WHY = 20, 400
 
 
-@dataclass(frozen=True)
-class Gold:
-    """A pair to practise with: features and chances of two made-up people, and what is right."""
-
-    features: tuple[Mapping[str, Any], Mapping[str, Any]]
-    chances: tuple[float, float]
-    response: Literal["flag", "fine"]
-    why: str
+def gold_pair(
+    schema: FeatureSchema, people: Sequence[tuple[Mapping[str, Any], float]],
+    response: Literal["flag", "fine"], why: str,
+) -> kinds.GoldPair:  # fmt: skip
+    """Return a pair to practise with: features and chances of two people, the favoured first."""
+    if not 0 < len(why.strip()) <= GOLD_WHY:
+        sentence = f"Say in 1 to {GOLD_WHY} characters why a response is right."
+        raise ServiceError("bad-practice", 422, sentence)
+    over, under = (to_units(within("chance", c, 0, 1, "It is a share.")) for _, c in people)
+    if over <= under:
+        sentence = "The first of a pair must have the higher chance. Swap the two."
+        raise ServiceError("bad-practice", 422, sentence)
+    rows = schema.people([dict(features) for features, _ in people], ["first", "second"])
+    first, second = (records.person_payload(row).content["features"] for row in rows.x.tolist())
+    return kinds.GoldPair((tuple(first), tuple(second)), (over, under), response, why.strip())
 
 
 @command
-def set_practice(work: UnitOfWork, pairs: Sequence[Gold]) -> None:
-    """Record the pairs that members practise with; without any, the service's own come back."""
-    _practise(work, tuple(_gold_pair(work, pair) for pair in pairs))
+def set_practice(work: UnitOfWork, pairs: Sequence[kinds.GoldPair]) -> None:
+    """Record the pairs that members practise with; an empty list brings back the service's own."""
+    _practise(work, tuple(pairs))
 
 
 @command
-def add_gold(work: UnitOfWork, pair: Gold) -> None:
-    before, made = work.projection.practice, _gold_pair(work, pair)
-    _practise(work, before if made in before else (*before, made))
+def add_gold(work: UnitOfWork, pair: kinds.GoldPair) -> None:
+    before = work.projection.practice
+    _practise(work, before if pair in before else (*before, pair))
 
 
 @command
@@ -284,22 +277,6 @@ def _practise(work: UnitOfWork, pairs: tuple[kinds.GoldPair, ...]) -> None:
         raise ServiceError("too-many", 422, f"Members practise with {GOLD} pairs at most.")
     if pairs != work.projection.practice:
         work.add(kinds.PracticeSet(pairs))
-
-
-def _gold_pair(work: UnitOfWork, pair: Gold) -> kinds.GoldPair:
-    """Return a pair as it is recorded: the favoured first, features as the docket's schema has."""
-    if not 0 < len(pair.why.strip()) <= GOLD_WHY:
-        sentence = f"Say in 1 to {GOLD_WHY} characters why a response is right."
-        raise ServiceError("bad-practice", 422, sentence)
-    scores = [to_units(within("chance", chance, 0, 1, "It is a share.")) for chance in pair.chances]
-    if scores[0] <= scores[1]:
-        sentence = "The first of a pair must have the higher chance. Swap the two."
-        raise ServiceError("bad-practice", 422, sentence)
-    rows = work.docket.schema.people([dict(f) for f in pair.features], ["first", "second"])
-    first, second = (
-        tuple(records.person_payload(row).content["features"]) for row in rows.x.tolist()
-    )
-    return kinds.GoldPair((first, second), (scores[0], scores[1]), pair.response, pair.why.strip())
 
 
 @command

@@ -28,10 +28,10 @@ from likewise_service.ledger.transaction import EndedReview, LedgerView, Transac
 class Governance:
     """All that is not about rounds.
 
-    ``origin`` is the name of the docket's log, and ``key`` signs its receipts; ``actors`` are those
-    who can act, by id; ``keys`` are the members' keys, and ``signed`` is when something was last
-    signed, by what it is about. ``ahead`` is how far the ledger's time was ahead of a clock, as it
-    says itself. ``busy`` is the number of the last record that is not an anchor's.
+    ``origin`` names the docket's log, and ``key`` signs its receipts; ``actors`` can act, by id.
+    ``keys`` are the members', and ``signed`` is when something was last signed, by subject.
+    ``ahead`` is how far the ledger says that its time was ahead of a clock. ``busy`` is the number
+    of the last record that is not an anchor's.
     """
 
     origin: str = ""
@@ -54,8 +54,8 @@ class Governance:
         ('h1', None)
         """
         for name, hold in self.holds.items():
-            same_round = hold.of_round in (None, round_id)
-            if same_round and (person is None or hold.person in (None, person)):
+            covers = person is None or hold.person in (None, person)
+            if covers and hold.of_round in (None, round_id):
                 return name
         return None
 
@@ -106,14 +106,13 @@ _NUMBERED = re.compile(r"r([1-9][0-9]{0,17})\Z")
 class Standing:
     """The part of a projection that a snapshot keeps.
 
-    ``counts`` has running numbers: rounds, people, each outcome, labels, overrides, ``missed``
+    ``counts`` are running numbers: rounds, people, each outcome, labels, overrides, ``missed``
     (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
     ``learner_from`` is the record that gave an audit-only docket its learner, if one did, and
-    ``decided_elsewhere`` the number of rounds before it. ``largest_name`` is the largest number
-    in a round's id of the form r1, r2, …. ``turns`` says how often members were asked and how they
-    judge, where they are asked in turn; it follows the learner's fold, which knows features.
-    ``forgot`` is when all that was learnt from features last began anew. ``appeals`` are those that
-    have not ended, by id, the oldest first.
+    ``decided_elsewhere`` the number of rounds before it. ``largest_name`` is the largest number in
+    a round's id of the form r1, r2, …. ``turns`` says how often members were asked, and how they
+    judge, where they are asked in turn. ``forgot`` is when all that was learnt from features last
+    began anew. ``appeals`` are those that have not ended, by id, the oldest first.
     """
 
     at: str = ""
@@ -164,17 +163,19 @@ class Projection(Standing):
         """The days within which an appeal has to be decided."""
         return kinds.APPEAL_DAYS if self.notices is None else self.notices.days
 
+    @property
+    def overdue_appeals(self) -> int:
+        return sum(appeal.overdue for appeal in self.appeals.values())
+
     def find(self, round_id: str) -> Round | None:
         return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
 
     def round(self, round_id: str) -> Round:
         round_ = self.find(round_id)
         if round_ is None:
-            raise ServiceError(
-                "no-round", 404,
-                f"The docket {self.name!r} has no round {round_id!r}. Its rounds are listed at "
-                f"/v1/dockets/{self.name}/rounds.",
-            )  # fmt: skip
+            fault = f"The docket {self.name!r} has no round {round_id!r}."
+            remedy = f"Its rounds are listed at /v1/dockets/{self.name}/rounds."
+            raise ServiceError("no-round", 404, f"{fault} {remedy}")
         return round_
 
     def open_rounds(self) -> list[Round]:
@@ -228,10 +229,9 @@ class Projection(Standing):
 
     def _take_round(self, record: Record, body: kinds.RoundBody, lam: float) -> Round:
         before = self.opened.get(body.round)
-        if before is None and isinstance(body, kinds.PeopleArrived):
-            before = self._begin(body.round, record.at, lam)
-        elif before is None:
-            before = self.round(body.round)
+        if before is None:
+            begins = isinstance(body, kinds.PeopleArrived)
+            before = self._begin(body.round, record.at, lam) if begins else self.round(body.round)
         round_ = body.after(before, record)
         body.count(self, before, round_)
         if round_.closed is None:
@@ -242,14 +242,14 @@ class Projection(Standing):
         return round_
 
     def learnt_from(self, round_: Round) -> bool:
-        """Tell if attention or turns may have learnt from a round: since they began anew."""
+        """Tell if attention or turns may have learnt from a round since they began anew."""
         learns = self.settings.learns and round_.looked_at and round_.audited is not None
         return learns and (round_.audited or "") >= self.forgot
 
     def tallied(
         self, turns: Turns, body: kinds.Body, before: Round | None, state: State | None
     ) -> Turns:
-        """Follow what a record says of members' turns, where the docket asks in turn."""
+        """Return members' turns after a record, where the docket asks in turn."""
         context = kinds.Context(self.members, before, state)
         return body.tally(turns, context) if self.settings.turns else turns
 
@@ -257,9 +257,9 @@ class Projection(Standing):
         self, round_: Round, turns: Turns, at: str, doubts: Doubts,
         sitting: Sequence[str] | None = None,
     ) -> kinds.MemberAsked | None:  # fmt: skip
-        """Return whose turn follows in an audit; None where nobody's does, or somebody looks.
+        """Return whose turn is next in an audit; None if nobody's is, or somebody is asked.
 
-        ``sitting`` are the members of the panel, where they are not those on record.
+        ``sitting`` are the members of the panel, if they are not those on record.
         """
         if not round_.in_turn or "asked" in round_.seats.values():
             return None
@@ -277,7 +277,7 @@ class Projection(Standing):
 
 
 class RoundCache:
-    """The closed rounds that were used last, of all dockets of a process: there may be many."""
+    """The closed rounds that were used last, of all dockets of a process."""
 
     def __init__(self, most: int) -> None:
         self.most, self._lock = most, threading.Lock()
@@ -285,9 +285,10 @@ class RoundCache:
 
     def get(self, owner: object, round_id: str) -> Round | None:
         with self._lock:
-            if (owner, round_id) in self._rounds:
+            round_ = self._rounds.get((owner, round_id))
+            if round_ is not None:
                 self._rounds.move_to_end((owner, round_id))
-            return self._rounds.get((owner, round_id))
+            return round_
 
     def put(self, owner: object, round_: Round) -> None:
         with self._lock:
@@ -303,10 +304,10 @@ Looking = Callable[[], AbstractContextManager[LedgerView]]
 
 
 class StoredArchive(Archive):
-    """Closed rounds and ended reviews in the tables that list them.
+    """Closed rounds and ended reviews, in the tables that list them.
 
     ``looking`` opens a view of the docket's rows; ``sensitivity`` returns the gap above which a
-    pair can be reported. Only the writer of records lists what they end (``recording``).
+    pair can be reported. Only the process that writes a record lists what it ends (``recording``).
     """
 
     def __init__(self, looking: Looking, sensitivity: Callable[[], int]) -> None:
@@ -324,7 +325,7 @@ class StoredArchive(Archive):
             self._transaction = None
 
     def forget(self) -> None:
-        """Leave what is in the cache to nobody: others push it out."""
+        """Disown what is in the cache: other rounds will push it out."""
         self._owner = object()
 
     def find(self, round_id: str, until: int) -> Round | None:
@@ -358,7 +359,7 @@ class StoredArchive(Archive):
         return rounds
 
     def put(self, round_: Round, *, closes: bool) -> None:
-        """List a round that closes; whoever only follows the records may never ask for it."""
+        """List a round that closes; a process that only follows the records may never need it."""
         if not closes or self._transaction is not None:
             CACHE.put(self._owner, round_)
         if closes and self._transaction is not None:

@@ -3,13 +3,10 @@
 import json
 from dataclasses import dataclass
 
-from likewise.learner import fold
-from likewise.learner.evidence import OneSided
-from likewise.learner.state import State
+from likewise.learner import State, evidence, fold
 from likewise_service.dockets.docket import UNFIT, Docket, opened_snapshot
-from likewise_service.ledger import kinds
+from likewise_service.ledger import kinds, transaction
 from likewise_service.ledger.store import Store
-from likewise_service.ledger.transaction import LedgerView
 
 
 @dataclass(frozen=True)
@@ -23,16 +20,16 @@ class SnapshotCheck:
 class Recomputation(Docket):
     """A docket that is read from the first record on, without a snapshot, a few records at a time.
 
-    Every decision is taken again; ``differences`` are the records whose decisions, and those whose
-    snapshots and trees, are not what follows from the records. ``one_sided`` is the certificate of
-    the rounds that closed, where labels are.
+    Every decision is taken again; ``differences`` are the records whose decision, snapshot or tree
+    is not what follows from the records. ``one_sided`` is the certificate of the rounds that have
+    closed, where labels are one-sided.
     """
 
     def __init__(self, store: Store, name: str) -> None:
         self._scanned = 0
         self._erased: dict[tuple[str, str], str | None] = {}
         self.differences: list[int] = []
-        self.one_sided: OneSided | None = None
+        self.one_sided: evidence.OneSided | None = None
         super().__init__(store, name)
 
     def advance(self, count: int) -> bool:
@@ -60,10 +57,10 @@ class Recomputation(Docket):
         names = sorted({*content, *derived})
         return tuple(name for name in names if content.get(name) != derived.get(name))
 
-    def _catch_up(self, view: LedgerView) -> None:
-        """Wait until it is told to read."""
+    def _catch_up(self, view: transaction.LedgerView) -> None:
+        """Read only what :meth:`advance` asks for."""
 
-    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
+    def _surrogates(self, view: transaction.LedgerView) -> kinds.Surrogates:
         """Return those of everybody who was erased by now: their features are gone."""
         erased = view.records(self._scanned, kind="erased")
         self._erased |= kinds.surrogates_in(kinds.read_body(record) for record in erased)
@@ -79,7 +76,7 @@ class Recomputation(Docket):
         if isinstance(body, kinds.LearnerGiven):
             self.one_sided = None
         if isinstance(body, kinds.Closed) and body.round in self.state.open:
-            self.one_sided = self.one_sided or OneSided(self.state.learner)
+            self.one_sided = self.one_sided or evidence.OneSided(self.state.learner)
             self.one_sided.take(self.state.open[body.round])
         return super()._fold(body, contents, surrogates)
 

@@ -14,9 +14,7 @@ from likewise.panel.objections import Pair
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, due_after, passed
-from likewise_service.ledger import kinds, transaction
-from likewise_service.ledger.kinds import Body
-from likewise_service.ledger.records import Record
+from likewise_service.ledger import kinds, records, transaction
 from likewise_service.ledger.signatures import Act
 
 
@@ -33,16 +31,12 @@ class Seat:
         round_ = projection.opened.get(self.round) or projection.round(self.round)
         if self.again is None:
             if round_.seats.get(self.member, "unasked") == "unasked":
-                raise ServiceError(
-                    "not-seated", 403,
-                    f"{self.member!r} is not asked about round {self.round!r}.",
-                )  # fmt: skip
+                sentence = f"{self.member!r} is not asked about round {self.round!r}."
+                raise ServiceError("not-seated", 403, sentence)
             return ReviewTarget(projection, round_, self.member)
         if round_.seats.get(self.member) != "finished" or round_.outcome is None:
-            raise ServiceError(
-                "not-repeatable", 409,
-                f"{self.member!r} has not reviewed the round {self.round!r} before.",
-            )  # fmt: skip
+            sentence = f"{self.member!r} has not reviewed the round {self.round!r} before."
+            raise ServiceError("not-repeatable", 409, sentence)
         return RepeatedReview(projection, round_, self.member, self.again)
 
 
@@ -80,7 +74,7 @@ class ReviewTarget:
 
     def bodies(
         self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
-    ) -> list[Body]:
+    ) -> list[kinds.Body]:
         round_id, member = self.round.id, self.member
         if pair is None:
             return [(kinds.Finished if act == "finish" else kinds.Reopened)(round_id, member)]
@@ -117,7 +111,7 @@ class RepeatedReview(ReviewTarget):
 
     def bodies(
         self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
-    ) -> list[Body]:
+    ) -> list[kinds.Body]:
         """Return the record of an act, as many times as the member wrote by it the first time."""
         objections = {p: o for p, o in self.objections.items() if p != pair}
         if pair is not None and objection is not None:
@@ -136,7 +130,7 @@ BETWEEN = 3
 
 
 class ReviewKey:
-    """The key of a docket's reviews: whoever knows the seed and its salt can draw again.
+    """The key of a docket's reviews, by which anybody with the seed and its salt can draw again.
 
     >>> key = ReviewKey(7, b"salt")
     >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann"))
@@ -184,7 +178,7 @@ def _joined(*parts: str) -> bytes:
     return b"".join([len(text).to_bytes(4, "big") + text for text in texts])
 
 
-# The number of rounds that are looked up at once, when one of them is to be shown again.
+# The rounds that are looked up at once to find one to show again.
 BATCH = 50
 
 
@@ -192,8 +186,7 @@ BATCH = 50
 class OpenReview:
     """A review that has not ended; ``number`` is the member's own count.
 
-    Of a repeat, ``due`` is when it ends by itself, and ``finished`` tells if the member has
-    finished it.
+    A repeat also has ``due``, when it ends by itself, and ``finished`` by the member or not.
     """
 
     id: str
@@ -220,7 +213,7 @@ class Seating:
         self.members: dict[str, Member] = {}
         self._repeats: dict[str, OpenReview] = {}
 
-    def take(self, record: Record, body: kinds.Body, round_: Round | None) -> None:
+    def take(self, record: records.Record, body: kinds.Body, round_: Round | None) -> None:
         """Take in a record; ``round_`` is the round that it is about, as it is after it."""
         for review in list(self._repeats.values()):
             if review.due is not None and review.due <= record.at:
@@ -264,7 +257,7 @@ class Seating:
         self._end(review, "missed", at if due is None else min(at, due))
 
     def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
-        """A member who ended the panel by finishing last also ends the repeat by finishing."""
+        """Take in a repeat; a member whose finishing ended the panel also ends it by finishing."""
         seat = Seat(round_.id, body.member, again=at)
         member = self.members.get(body.member, Member())
         review = member.opened.get(self.key.review_id(seat))
@@ -305,7 +298,7 @@ class Seating:
             self._repeats[review.id] = review
 
     def _draw_repeat(self, member: str, at: str) -> None:
-        """Draw, after every round that a member finished, whether and which one is shown again.
+        """Draw whether, after a round that a member finished, an earlier one is shown, and which.
 
         The draw depends on the docket's secret, the member and the count of rounds alone.
         """
@@ -328,9 +321,7 @@ class Seating:
         member = self.members[name]
         for start in range(0, len(ranked), BATCH):
             batch = ranked[start : start + BATCH]
-            ids = {
-                round_id: self.key.review_id(Seat(round_id, name, "before")) for round_id in batch
-            }
+            ids = {id_: self.key.review_id(Seat(id_, name, "before")) for id_ in batch}
             # Another process may have listed reviews that this one has not read yet.
             ended = self.projection.archive.ended(list(ids.values()))
             repeated = {review.id for review in ended if review.number <= member.reviews}

@@ -5,31 +5,28 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from bisect import bisect
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter
 
-from likewise.learner import events
-from likewise.learner.attention import Asking, Possible
-from likewise.learner.players import Frozen
-from likewise.learner.settings import Learner
-from likewise.learner.state import OpenRound, State
+from likewise.learner import Learner, State, attention, events, players
+from likewise.learner.state import OpenRound
 from likewise.numerics.fixed_point import ONE, FloatArray
-from likewise.panel.objections import MemberObjections, Objections, Pair
-from likewise.panel.reports import exceeds, report
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import BoolArray
+from likewise.panel import MemberObjections, Objections, Pair, as_rule, reports, rules
 from likewise.panel.turns import Turns, doubts_of, settled
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 
-# The doubts on record, or the inputs of which they are made.
+# The doubts on record, or the inputs from which they are computed.
 Doubts = tuple[int, ...] | FloatArray
-# Somebody who is asked about all pairs, and somebody whose turn it was not.
+# The turn of a member who is asked about all pairs, and of one who was not asked.
 _WHOLE, _NO_TURN = kinds.Turn("", None, None), kinds.Turn("", None, frozenset())
 
 
@@ -37,15 +34,14 @@ _WHOLE, _NO_TURN = kinds.Turn("", None, None), kinds.Turn("", None, frozenset())
 class Round:
     """All that the ledger says about one round; each record makes a new value.
 
-    ``seats`` holds for every member ``unasked``, ``asked``, ``finished`` or ``absent``; where they
-    are asked ``in_turn``, ``turns`` holds what those who were asked were asked about.
-    ``objections`` are by member and pair; ``reasons`` has every reason ever given, also for
-    objections that were withdrawn. ``finish_records`` counts the records that a member wrote by
-    finishing: the last member also ends the audit. ``last_finish`` is the last such record,
-    (number, time, member). ``repeats`` are second reviews by member. ``explanations`` are the
-    digests of the reasons of overrides, ``erased`` the times of erasures by person. ``asking`` is
-    what the panel is asked about, once the round is sealed. ``batches`` counts the people of each
-    batch. ``appeals`` are by id, ``notices`` by person.
+    ``asking`` is what the panel is asked about, once the round is sealed. ``seats`` holds for every
+    member ``unasked``, ``asked``, ``finished`` or ``absent``; where they are asked ``in_turn``,
+    ``turns`` holds what each was asked about. ``objections`` are by member and pair; ``reasons``
+    has every reason ever given, also for withdrawn objections. ``finish_records`` counts the
+    records that a member wrote by finishing (the last member also ends the audit), and
+    ``last_finish`` is the last of them: number, time, member. ``repeats`` are second reviews by
+    member, ``explanations`` digests of the reasons for overrides, ``erased`` times of erasures,
+    ``batches`` numbers of people; ``appeals`` are by id, ``notices`` by person.
     """
 
     id: str
@@ -56,7 +52,7 @@ class Round:
     decisions: Mapping[str, events.Decision] = field(default_factory=dict)
     sealed: str | None = None
     rule: str = ""
-    asking: Asking | None = None
+    asking: attention.Asking | None = None
     due: str | None = None
     in_turn: bool = False
     seats: Mapping[str, str] = field(default_factory=dict)
@@ -112,17 +108,17 @@ class Round:
         ids = list(self.decisions)
         scores = np.array([decision.score for decision in self.decisions.values()], dtype=np.int64)
         gaps = scores[:, None] - scores
-        places = np.argwhere(exceeds(gaps, np.zeros_like(gaps), self.sensitivity)).tolist()
+        places = np.argwhere(reports.exceeds(gaps, np.zeros_like(gaps), self.sensitivity)).tolist()
         pairs = [(ids[over], ids[under], int(gaps[over, under])) for over, under in places]
         return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
 
     @cached_property
     def reportable(self) -> list[tuple[str, str, int]]:
-        """Those of them that the panel is asked about, which it may report."""
+        """The possible pairs that the panel is asked about, which it may report."""
         return [pair for pair in self.possible if self._asks(pair[:2])]
 
     def asked_of(self, member: str) -> list[tuple[str, str, int]]:
-        """Return the pairs that one member is asked about, now or in their turn before."""
+        """Return the pairs that a member is asked about, now or in an earlier turn."""
         pairs = self._turn(member).pairs
         if pairs is None:
             return self.reportable
@@ -132,13 +128,13 @@ class Round:
         return self.turns.get(member, _NO_TURN) if self.in_turn else _WHOLE
 
     def shown(self, member: str) -> list[str]:
-        """Return the people whom a member sees: those of the pairs that they are asked about."""
+        """Return the people of the pairs that a member is asked about; everybody without pairs."""
         pairs = self.asked_of(member)
         return self.compared if pairs is self.reportable else self._people(pairs)
 
     @cached_property
     def compared(self) -> list[str]:
-        """The people whom somebody sees who is asked about all pairs."""
+        """The people whom a member sees who is asked about all pairs."""
         return self._people(self.reportable)
 
     def _people(self, pairs: Sequence[tuple[str, str, int]]) -> list[str]:
@@ -156,7 +152,7 @@ class Round:
         """Tell if a pair's gap is large enough, and the member is asked about it."""
         pairs, favoured_first = self._turn(member).pairs, self.favoured_first(pair)
         in_turn = pairs is None or favoured_first in pairs
-        large = bool(exceeds(self.gap(pair), 0, self.sensitivity))
+        large = bool(reports.exceeds(self.gap(pair), 0, self.sensitivity))
         return large and in_turn and self._asks(favoured_first)
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
@@ -170,15 +166,11 @@ class Round:
 
     def panel_objections(self) -> Objections:
         """Return the panel's objections; members who have not finished count as absent."""
-        return Objections(
-            tuple(self.decisions),
-            {
-                member: MemberObjections(pairs=self.objections.get(member, {}))
-                if seat == "finished"
-                else MemberObjections(present=False)
-                for member, seat in self.seats.items()
-            },
-        )
+        panel = dict.fromkeys(self.seats, MemberObjections(present=False))
+        for member, seat in self.seats.items():
+            if seat == "finished":
+                panel[member] = MemberObjections(pairs=self.objections.get(member, {}))
+        return Objections(tuple(self.decisions), panel)
 
     def conclusion(self, quorum: int) -> kinds.Audited:
         """Return the audit's end: the rule over the objections of those present, given a quorum.
@@ -194,7 +186,7 @@ class Round:
         if not any(self.objections.get(member) for member in present):
             return kinds.Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
-        pairs = report(self.rule, self.panel_objections(), scores).pairs
+        pairs = reports.report(self.rule, self.panel_objections(), scores).pairs
         limits = self._limits(present, pairs)
         return kinds.Audited(self.id, "report" if pairs else "quiet", pairs, limits)
 
@@ -203,8 +195,8 @@ class Round:
     ) -> tuple[int | None, ...]:
         """Return the largest gaps that the panel would accept between the reported; () if unsaid.
 
-        The rule reports a gap if it fires on those whose limits the gap exceeds. Who objects
-        without a limit accepts all that is smaller; who does not object is not asked for one.
+        The rule reports a gap if it fires on the members whose limits the gap exceeds. An objection
+        without a limit accepts every smaller gap; without an objection every gap is accepted.
         """
         named, rows, graded = [Pair(*pair) for pair in pairs], [], False
         for member in self.seats:
@@ -225,10 +217,9 @@ class Round:
     ) -> tuple[str, tuple[tuple[str, str], ...] | None, tuple[int, ...]] | None:
         """Return who is asked next, about which pairs (None: all), and the doubts; None if nobody.
 
-        Those pairs are asked about whose outcome a further word could change. Where there are none
-        but fewer than a quorum have responded, as many as are missing look at all pairs. Whoever
-        has left is not asked any more, and counts as absent. ``doubts`` are those on record, or the
-        inputs of which they are made.
+        The next member is asked about the pairs whose outcome another vote could change; without
+        any, but short of a quorum, about all pairs. Members who have left count as absent.
+        ``doubts`` are those on record, or the inputs from which they are computed.
         """
         waiting = [m for m, seat in self.seats.items() if seat == "unasked" and m in sitting]
         finished = sum(seat == "finished" for seat in self.seats.values())
@@ -245,10 +236,10 @@ class Round:
         whole = not disputed or len(disputed) == len(self.reportable)
         return member, None if whole else disputed, doubts
 
-    def words_heard(self, waiting: Collection[str]) -> tuple[BoolArray, BoolArray]:
+    def words_heard(self, waiting: Collection[str]) -> tuple[rules.BoolArray, rules.BoolArray]:
         """Return votes by member and reportable pair, and which of them will not change any more.
 
-        These are of all but those who are ``waiting``: whoever is absent objects to nothing.
+        The votes of those ``waiting`` may still change; a member who is absent objects to nothing.
         """
         pairs, members = [pair[:2] for pair in self.reportable], tuple(self.seats)
         shape = (len(members), len(pairs))
@@ -263,25 +254,30 @@ class Round:
         return votes, heard
 
     def inputs(self, state: State) -> FloatArray:
-        """Return what members' models are told of the reportable pairs, of a round that is open."""
+        """Return the inputs of members' models for the reportable pairs of an open round."""
         people = state.open[self.id].people
         places = {person.id: place for place, person in enumerate(people)}
         rows = [(places[over], places[under], gap) for over, under, gap in self.reportable]
         over, under, gaps = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         schema = state.learner.hypotheses.schema
-        return Possible(schema, people, over, under, gaps, self.sensitivity).inputs
+        return attention.Possible(schema, people, over, under, gaps, self.sensitivity).inputs
 
     def batch_of(self, person: str) -> int:
         """Return the number of batches that were decided on before a person's."""
-        place, end = list(self.decisions).index(person), 0
-        for number, size in enumerate(self.batches):
-            end += size
-            if place < end:
-                return number
-        raise KeyError(person)
+        return bisect(list(accumulate(self.batches)), list(self.decisions).index(person))
 
     def appeals_of(self, person: str) -> list[kinds.Appeal]:
         return [appeal for appeal in self.appeals.values() if appeal.person == person]
+
+    def check_person(self, person: str) -> None:
+        if person not in self.people:
+            sentence = f"Round {self.id!r} has nobody named {person!r}."
+            raise ServiceError("no-person", 404, sentence)
+
+    def check_no_appeal(self, person: str) -> None:
+        if appeal := self.open_appeal(person):
+            sentence = f"The appeal {appeal.id} of {person!r} is not decided yet. Decide on it, or"
+            raise ServiceError("appeal-open", 409, f"{sentence} withdraw it, first.")
 
     def open_appeal(self, person: str) -> kinds.Appeal | None:
         """Return the appeal of a person that has not ended; there is at most one."""
@@ -293,11 +289,10 @@ class Round:
         return decided[-1] if decided else None
 
     def stands(self, person: str) -> bool:
-        """Tell the decision that stands: that on appeal, an override, or the first one."""
+        """Return the decision that stands: that on appeal, an override, or the first one."""
         reconsidered = self.reconsidered(person)
-        if reconsidered is not None:
-            return reconsidered
-        return self.overrides.get(person, self.decisions[person].approved)
+        first = self.overrides.get(person, self.decisions[person].approved)
+        return first if reconsidered is None else reconsidered
 
     def words_for(self, person: str) -> list[str]:
         """Return the digests of what a person asked for and was told."""
@@ -381,10 +376,10 @@ class KeptPolicy:
             counts.get("rounds", 0) + 1 - opened.number,
         )  # fmt: skip
 
-    def frozen(self, number: int, learner: Learner) -> Frozen:
+    def frozen(self, number: int, learner: Learner) -> players.Frozen:
         costs = np.frombuffer(base64.b64decode(self.costs), dtype="<i8").astype(np.int64)
         scales = np.array(self.scales)
-        return Frozen(
+        return players.Frozen(
             number, learner.seed, costs.reshape(self.shape), scales, learner.copies, self.incurred
         )
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.learner import events, fold
+from likewise.learner import State, events, fold
 from likewise.learner.settings import ALGORITHM
-from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command, numbers_of
@@ -33,12 +32,10 @@ def open_docket(
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         key = store.keys.locked(transaction.connection)
         transaction.keep_secret(chosen, salt)
-        transaction.keep_numbers(
-            numbers_of(Projection(name), State.start(spec.make_learner(chosen)))
-        )
-        committed = commitment(chosen, salt)
+        state = State.start(spec.make_learner(chosen))
+        transaction.keep_numbers(numbers_of(Projection(name), state))
         opened = kinds.DocketOpened(
-            spec.to_json(), committed, ALGORITHM, records.FORMAT, key.public.text
+            spec.to_json(), commitment(chosen, salt), ALGORITHM, records.FORMAT, key.public.text
         )
         tokens = {token.actor: token for token in tokens_for(transaction.connection, name)}
         lacking = introductions(transaction.connection, actor, tokens, at)
@@ -52,7 +49,7 @@ def open_docket(
 class Applicant:
     """Somebody to decide on: an id, and features by name.
 
-    Where the institution decides: its score in [0, 1], and its decision (by default, to approve
+    Where the institution decides, also its score in [0, 1] and its decision (by default, approval
     from one half on).
     """
 
@@ -73,9 +70,8 @@ def open_round(
         if earlier is not None:
             return earlier, docket.receipt()
         if round_id is not None and work.projection.find(name) is not None:
-            raise ServiceError(
-                "round-exists", 409, f"There is a round {name!r} already; use another id."
-            )
+            sentence = f"There is a round {name!r} already; use another id."
+            raise ServiceError("round-exists", 409, sentence)
         _arrive(work, name, people)
         if seal:
             _seal(work, name)
@@ -92,10 +88,8 @@ def add_people(
         if earlier is not None:
             return earlier, docket.receipt()
         if round_.sealed is not None:
-            raise ServiceError(
-                "round-sealed", 409,
-                f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
-            )  # fmt: skip
+            sentence = f"Round {round_id!r} is sealed; nobody can join it. Open another round."
+            raise ServiceError("round-sealed", 409, sentence)
         _arrive(work, round_id, people)
     return docket.projection.round(round_id), docket.receipt()
 
@@ -115,9 +109,8 @@ def _earlier(
     if key is None:
         return None
     if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
-        raise ServiceError(
-            "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
-        )
+        sentence = "An idempotency key must be 1 to 200 printable characters."
+        raise ServiceError("bad-key", 422, sentence)
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
     digest = hmac.new(work.docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
     row = work.transaction.request(key)
@@ -126,28 +119,19 @@ def _earlier(
         return None
     fingerprint, round_id = row
     if not fingerprint:
-        raise ServiceError(
-            "key-forgotten", 409,
-            f"Somebody in round {round_id!r} was erased, so nothing is left to recognise the "
-            f"request {key!r} by. Read that round instead.",
-        )  # fmt: skip
+        fault = f"The request {key!r} was forgotten when somebody in {round_id!r} was erased."
+        raise ServiceError("key-forgotten", 409, f"{fault} Read that round instead.")
     if fingerprint != digest:
-        raise ServiceError(
-            "key-reused", 409,
-            f"The idempotency key {key!r} came with another request before. Use a new key for "
-            f"every request.",
-        )  # fmt: skip
+        fault = f"The idempotency key {key!r} came with another request before."
+        raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
     return work.projection.round(round_id)
 
 
 def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> None:
     """Record who arrived, and decide on them with one draw of h."""
     if work.projection.revealed is not None:
-        raise ServiceError(
-            "seed-revealed", 409,
-            f"The seed of {work.projection.name!r} has been published: whoever knows it knows the "
-            f"draws, so nothing is decided any more. Open a new docket.",
-        )  # fmt: skip
+        fault = f"The seed of {work.projection.name!r} has been published, and with it the draws"
+        raise ServiceError("seed-revealed", 409, f"{fault} to come. Open a new docket.")
     _check_scores(people, expected=work.projection.audit_only)
     schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
@@ -166,16 +150,12 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
     """Require scores where the institution decides, and refuse them elsewhere."""
     for person in people:
         if expected and person.score is None:
-            raise ServiceError(
-                "no-score", 422,
-                f"This docket audits decisions that are taken elsewhere: send the score of "
-                f"{person.id!r}, in [0, 1].",
-            )  # fmt: skip
+            remedy = f"send the score of {person.id!r}, in [0, 1]"
+            sentence = f"This docket audits decisions that are taken elsewhere: {remedy}."
+            raise ServiceError("no-score", 422, sentence)
         if not expected and (person.score is not None or person.approved is not None):
-            raise ServiceError(
-                "score-given", 422,
-                f"A learner decides in this docket; leave out the score of {person.id!r}.",
-            )  # fmt: skip
+            sentence = f"A learner decides in this docket; leave out the score of {person.id!r}."
+            raise ServiceError("score-given", 422, sentence)
 
 
 def _decided_elsewhere(person: Applicant) -> events.Decision:
@@ -187,11 +167,11 @@ def _decided_elsewhere(person: Applicant) -> events.Decision:
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
     """Fix the panel and what it is asked; where nobody looks, record the outcome at once."""
-    projection, members = work.projection, tuple(work.projection.members)
+    projection, settings = work.projection, work.projection.settings
+    members, number = tuple(projection.members), work.round(round_id).number
     panel = kinds.name_panel(members, projection.rule)
     asking = fold.asking(work.state, round_id, panel)
-    due = due_after(work.at, projection.settings.deadline)
-    settings, number = projection.settings, work.round(round_id).number
+    due = due_after(work.at, settings.deadline)
     in_turn = bool(members) and asking.looked_at and settings.turns
     in_turn = in_turn and not work.docket.seating.key.together(number, settings.together_share)
     sealed = kinds.RoundSealed(round_id, members, projection.rule, asking, due, in_turn)
@@ -222,10 +202,8 @@ def override(
     payload = work.reason(reason)
     round_ = work.projection.round(round_id)
     if round_.reconsidered(person) not in (None, approved):
-        raise ServiceError(
-            "appealed", 409,
-            f"{person!r} was decided on by appeal, which stands. Open another appeal to change it.",
-        )  # fmt: skip
+        fault = f"{person!r} was decided on by appeal, which stands."
+        raise ServiceError("appealed", 409, f"{fault} Open another appeal to change it.")
     if round_.overrides.get(person) is not approved:
         if payload is not None:
             work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
@@ -247,40 +225,26 @@ def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
 def give_learner(work: UnitOfWork, learner: Mapping[str, Any]) -> None:
     """Let a learner decide from the next record on; all rounds have to be closed.
 
-    It must have the docket's features, and ask the panel at the same gap, so that members go on
+    It must have the docket's features and ask the panel at the same gap, so that members go on
     judging as they learnt to.
     """
-    projection = work.projection
+    projection, before = work.projection, work.projection.settings
     if not projection.audit_only:
-        raise ServiceError(
-            "has-learner", 409,
-            f"A learner decides in {work.docket.name!r} already, from record "
-            f"{projection.learner_from or 1} on. Open another docket for another learner.",
-        )  # fmt: skip
+        begun = f"already, from record {projection.learner_from or 1} on"
+        fault = f"A learner decides in {work.docket.name!r} {begun}."
+        raise ServiceError("has-learner", 409, f"{fault} Open another docket for another learner.")
     if projection.opened:
-        raise ServiceError(
-            "rounds-open", 409,
-            f"{len(projection.opened)} rounds are open, the oldest is "
-            f"{next(iter(projection.opened))!r}. Close them, then give the docket its learner.",
-        )  # fmt: skip
-    settings = projection.settings
-    spec = DocketSpec.from_hand(
-        {**settings.to_json(), "learner": dict(learner), "audit_only": False}
-    )
-    _check(settings, spec)
-    work.add(kinds.LearnerGiven(dict(spec.learner)))
-
-
-def _check(before: DocketSpec, now: DocketSpec) -> None:
-    if before.schema.digest != now.schema.digest:
-        raise ServiceError(
-            "other-features", 422,
-            "The learner has other features than the docket. Use the docket's, or open another.",
-        )  # fmt: skip
-    if before.sensitivity != now.sensitivity:
+        oldest = next(iter(projection.opened))
+        fault = f"{len(projection.opened)} rounds are open, the oldest is {oldest!r}."
+        raise ServiceError("rounds-open", 409, f"{fault} Close them, then give the learner.")
+    settings = {**before.to_json(), "learner": dict(learner), "audit_only": False}
+    spec = DocketSpec.from_hand(settings)
+    if before.schema.digest != spec.schema.digest:
+        fault = "The learner has other features than the docket."
+        raise ServiceError("other-features", 422, f"{fault} Use the docket's, or open another.")
+    if before.sensitivity != spec.sensitivity:
         alpha, eps = before.learner["alpha"], before.learner["eps"]
-        raise ServiceError(
-            "other-gap", 422,
-            f"The learner would ask the panel at another gap than until now. Give it alpha = "
-            f"{alpha:g} and eps = {eps:g}, or open another docket.",
-        )  # fmt: skip
+        remedy = f"Give it alpha = {alpha:g} and eps = {eps:g}, or open another docket."
+        fault = "The learner would ask the panel at another gap than until now."
+        raise ServiceError("other-gap", 422, f"{fault} {remedy}")
+    work.add(kinds.LearnerGiven(dict(spec.learner)))

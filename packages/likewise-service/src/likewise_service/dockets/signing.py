@@ -17,8 +17,6 @@ from likewise_service.ledger import kinds, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
 CLOCKS = 200.0
-
-
 # The most keys of a member that sign or wait.
 KEYS = 20
 
@@ -85,10 +83,8 @@ def _signer(
     for name, key in keys.items():
         if key.verifies(purpose, content, signature):
             return name
-    raise _bad(
-        f"None of your keys ({', '.join(keys) or 'none'}) signed that. Sign it with one of them, "
-        f"or revoke those that you have lost."
-    )
+    fault = f"None of your keys ({', '.join(keys) or 'none'}) signed that."
+    raise _bad(f"{fault} Sign it with one of them, or revoke those that you have lost.")
 
 
 def to_sign(docket: Docket, seat: Seat) -> dict[str, Any] | None:
@@ -98,18 +94,15 @@ def to_sign(docket: Docket, seat: Seat) -> dict[str, Any] | None:
         return None
     target, review = seat.target(projection), key.review_id(seat)
     names = key.aliases(review, target.round.shown(seat.member))
-    return {
-        "shown": _shown(docket, target, review),
-        "flags": kinds.flags_of(target.objections, names),
-    }
+    flags = kinds.flags_of(target.objections, names)
+    return {"shown": _shown(docket, target, review), "flags": flags}
 
 
 def _shown(docket: Docket, target: ReviewTarget, review: str) -> str:
     round_, guidelines = target.round, docket.projection.guidelines
-    text = shown_text(
-        docket.seating.key, review, target.member, round_, guidelines, docket.schema.features,
-        docket.payloads(round_.people.values()),
-    )  # fmt: skip
+    features, payloads = docket.schema.features, docket.payloads(round_.people.values())
+    key, member = docket.seating.key, target.member
+    text = shown_text(key, review, member, round_, guidelines, features, payloads)
     if text is None:
         seq = docket.projection.head.seq
         raise records.LedgerBroken(docket.name, seq, "features beside it are gone.")
@@ -132,12 +125,10 @@ def sign_act(
         return
     keys = kinds.signing_keys(governance.keys, member)
     if signed is None:
-        raise ServiceError(
-            "signature-needed", 409,
-            f"You sign what you say ({', '.join(keys) or 'all your keys are revoked'}), so nothing "
-            f"is taken without a signature. Sign in the browser that has the key, or make one for "
-            f"this browser under “Your signature”.",
-        )  # fmt: skip
+        listed = ", ".join(keys) or "all your keys are revoked"
+        fault = f"You sign what you say ({listed}), so nothing is taken without a signature."
+        remedy = "Sign in the browser that has the key, or make one under “Your signature”."
+        raise ServiceError("signature-needed", 409, f"{fault} {remedy}")
     if signed.key not in keys:
         raise _bad(f"The key {signed.key} does not sign for you; {', '.join(keys) or 'none'} does.")
     review = work.docket.seating.key.review_id(seat)
@@ -149,18 +140,15 @@ def sign_act(
         act, people, objection.reason, objection.limit, flags, signed.at, signed.signature,
     )  # fmt: skip
     _check_signed(work, body, signed.shown)
-    if not keys[signed.key].verifies(
-        "member", body.statement(work.projection.name), body.signature
-    ):
-        raise _bad(
-            "The signature is not one of what was sent, or what you have said here has changed. "
-            "Read the review again, and sign it."
-        )
+    statement = body.statement(work.projection.name)
+    if not keys[signed.key].verifies("member", statement, body.signature):
+        fault = "The signature is not of what was sent, or what you have said here has changed."
+        raise _bad(f"{fault} Read the review again, and sign it.")
     work.add(body)
 
 
 def _check_signed(work: UnitOfWork, body: kinds.Signed, shown: str) -> None:
-    """Refuse what was signed at another time, or about something else than is shown now."""
+    """Refuse what was signed at another time, or when something else was shown."""
     try:
         apart = abs(seconds_between(body.at, work.clock))
     except ValueError:
@@ -171,13 +159,11 @@ def _check_signed(work: UnitOfWork, body: kinds.Signed, shown: str) -> None:
     if body.at <= work.projection.governance.signed.get(body.subject, ""):
         raise _bad("You signed something later about the same already. Sign again, at this time.")
     if body.shown != shown:
-        raise ServiceError(
-            "shown-changed", 409,
-            N_(
-                "What you were shown is not what is shown now: the guidelines have changed, or "
-                "somebody was erased. Look again, and sign that."
-            ),
-        )  # fmt: skip
+        sentence = N_(
+            "What you were shown is not what is shown now: the guidelines have changed, or "
+            "somebody was erased. Look again, and sign that."
+        )
+        raise ServiceError("shown-changed", 409, sentence)
 
 
 def _bad(sentence: str) -> ServiceError:
@@ -190,9 +176,9 @@ def shown_text(
 ) -> str | None:  # fmt: skip
     """Return the people, their scores and visible features, the pairs and the guidelines, as JSON.
 
-    Everybody has a salt, which is theirs and this review's alone and is erased with them: from the
-    hash nobody can guess what they were like. None is returned where features are gone of somebody
-    who was not erased when they were shown.
+    Each person has a salt of their own in this review, which is erased with them, so that nobody
+    can guess their features from the hash. Returns None if features are gone of somebody who was
+    not erased when they were shown.
     """
     aliases, people = key.aliases(review_id, round_.shown(member)), []
     for person, alias in aliases.items():

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.hypotheses import class_from_spec
-from likewise.hypotheses.trees import Stumps
-from likewise.learner.attention import attention_from_spec
-from likewise.learner.schedules import schedule_from_spec
+from likewise.hypotheses import Stumps, class_from_spec
+from likewise.learner import attention, schedules
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.numerics.fixed_point import to_units
 from likewise.panel import rule_language, rules
@@ -21,7 +19,7 @@ from likewise.people.schema import FeatureSchema
 from likewise.validation import flag, integer, positive, require, within
 from likewise_service.errors import ServiceError
 
-# The errors of constructors that read a hand-written file, other than our own.
+# What constructors raise on a hand-written file, besides errors of our own.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z")
 
@@ -32,26 +30,22 @@ def checked_docket_name(name: str) -> str:
     >>> checked_docket_name("small-loans-2026")
     'small-loans-2026'
     """
-    if not isinstance(name, str) or not _NAME.match(name):
-        raise ParameterError(
-            "docket", "must be small letters, digits and hyphens, at most 64 of them", name,
-            "For example small-loans-2026.",
-        )  # fmt: skip
+    valid = isinstance(name, str) and _NAME.match(name) is not None
+    rule = "must be small letters, digits and hyphens, at most 64 of them"
+    require(valid, "docket", rule, name, "For example small-loans-2026.")
     return name
 
 
 def checked_panel(members: tuple[str, ...], rule: str) -> str:
     """Return the rule's canonical text, if it can fire on a panel of these members."""
-    different = len(set(members)) == len(members)
+    different, parsed = len(set(members)) == len(members), rule_language.as_rule(rule)
     require(different, "members", "must be different people", list(members), "")
     for member in members:
         rules.checked_name(member, "A panel")
-    if members and not rule_language.as_rule(rule).can_fire(members):
-        raise ParameterError(
-            "rule", f"must be able to fire on a panel of {len(members)}", rule,
-            f"The members are {', '.join(members)}; name those, or count fewer votes.",
-        )  # fmt: skip
-    return str(rule_language.as_rule(rule))
+    remedy = f"The members are {', '.join(members)}; name those, or count fewer votes."
+    fires = not members or parsed.can_fire(members)
+    require(fires, "rule", f"must be able to fire on a panel of {len(members)}", rule, remedy)
+    return str(parsed)
 
 
 def commitment(seed: int, salt: bytes) -> str:
@@ -68,14 +62,13 @@ class DocketSpec:
     deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
     round again, without being told, out of the last ``repeat_window`` that they finished (None: of
-    all). Pairs whose scores differ by more than ``sensitivity`` (in
-    units of 2^-20, the learner's) can be reported; ``least`` (in units) is the smallest chance with
-    which a round is shown whole. In an ``audit_only`` docket the institution
-    decides, scores come with the people, and the learner only keeps count. With ``turns`` members
-    are asked one after another, each about the pairs that are still in dispute and within a
-    deadline of their own, until no further word can change the outcome; a lottery puts
-    ``together_share`` of the rounds before all members at once, from which agreement is counted.
-    In a ``graded`` docket members may say with a flag how far apart the two may be at most.
+    all). Pairs whose scores differ by more than ``sensitivity`` (in units of 2^-20, the learner's)
+    can be reported; ``least`` (in units) is the smallest chance with which a round is shown whole.
+    In an ``audit_only`` docket the institution decides, scores come with the people, and the
+    learner only keeps count. With ``turns`` members are asked one after another, each about the
+    pairs still in dispute and within a deadline of their own, until no vote can change the outcome;
+    a lottery puts ``together_share`` of the rounds before all at once, and agreement is counted in
+    those. In a ``graded`` docket a flag may say how far apart the two may be at most.
     """
 
     title: str
@@ -102,10 +95,8 @@ class DocketSpec:
         if deadline is not None:
             deadline = positive("deadline", deadline, "It is in seconds.")
         within("repeat_share", self.repeat_share, 0, 0.5, "0.05 is the default; 0 means never.")
-        together = within(
-            "together_share", self.together_share, 0, 1,
-            "0.05 puts one round in twenty before all members at once; 0 means never.",
-        )  # fmt: skip
+        remedy = "0.05 puts one round in twenty before all members at once; 0 means never."
+        together = within("together_share", self.together_share, 0, 1, remedy)
         if window is not None:
             window = integer("repeat_window", window, 1, None, "200 is the default.")
         unseeded = "seed" not in self.learner
@@ -168,16 +159,13 @@ class DocketSpec:
         """Read settings; those that are left out have their defaults."""
         names = _settings()
         if unknown := set(data) - set(names):
-            raise LikewiseError(
-                f"A docket has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
-                f"{', '.join(sorted(names))}."
-            )
+            fault = f"A docket has no setting {', '.join(sorted(map(repr, unknown)))}"
+            raise LikewiseError(f"{fault}; it has {', '.join(sorted(names))}.")
         try:
             return cls(**data)
         except TypeError as error:
-            raise LikewiseError(
-                f"These are not the settings of a docket: {_plain(error)}."
-            ) from error
+            fault = f"These are not the settings of a docket: {_plain(error)}."
+            raise LikewiseError(fault) from error
 
     @classmethod
     def from_hand(cls, data: Mapping[str, Any]) -> DocketSpec:
@@ -190,10 +178,8 @@ class DocketSpec:
         try:
             learner = data.get("learner")
             if not isinstance(learner, Mapping):
-                raise ServiceError(
-                    "bad-docket", 422,
-                    "A docket must have a learner: an object with hypotheses, k, alpha and eps.",
-                )  # fmt: skip
+                parts = "an object with hypotheses, k, alpha and eps"
+                raise ServiceError("bad-docket", 422, f"A docket must have a learner: {parts}.")
             # With all of them it is the learner's own record, which is checked for its version.
             audit_only = data.get("audit_only") is True and "hypotheses" not in learner
             completed = _bookkeeping if audit_only else _completed
@@ -202,12 +188,10 @@ class DocketSpec:
         except LikewiseError:
             raise
         except _UNREADABLE as error:
-            raise ServiceError(
-                "bad-docket", 422,
-                f"These are not the settings of a docket: something in them is missing, or of "
-                f"another kind than it should be ({_plain(error)}). Compare them with the example "
-                f"that `likewise init` writes.",
-            ) from error  # fmt: skip
+            fault = f"something is missing, or of another kind than it should be ({_plain(error)})"
+            remedy = "Compare them with the example that `likewise init` writes."
+            sentence = f"These are not the settings of a docket: {fault}. {remedy}"
+            raise ServiceError("bad-docket", 422, sentence) from error
 
 
 def _plain(error: Exception) -> str:
@@ -220,9 +204,7 @@ def _settings() -> list[str]:
 
 
 def _without_seed(learner: Learner) -> dict[str, Any]:
-    spec = learner.spec()
-    spec.pop("seed")
-    return spec
+    return {name: value for name, value in learner.spec().items() if name != "seed"}
 
 
 def _completed(learner: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,9 +218,9 @@ def _parts(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Read the parts of a learner; an attention may be named, as in ``share:0.25``."""
     parts = dict(settings)
     if "schedule" in parts:
-        parts["schedule"] = schedule_from_spec(parts["schedule"])
+        parts["schedule"] = schedules.schedule_from_spec(parts["schedule"])
     if isinstance(parts.get("attention"), Mapping):
-        parts["attention"] = attention_from_spec(parts["attention"])
+        parts["attention"] = attention.attention_from_spec(parts["attention"])
     return parts
 
 
@@ -246,18 +228,13 @@ def _bookkeeping(learner: Mapping[str, Any]) -> dict[str, Any]:
     """Complete a learner that decides nothing: it knows a round's people and missing labels."""
     settings = dict(learner)
     schema = FeatureSchema.from_spec(settings.pop("schema"))
-    numbers = [
-        feature
-        for feature in schema.features
-        if feature.kind in ("number", "integer", "flag") and feature.missing is None
-    ]
-    if not numbers:
-        raise ServiceError(
-            "bad-docket", 422,
-            "An audit-only docket needs one feature that is a number or a flag and is never "
-            "missing. Add one, such as the year of the application.",
-        )  # fmt: skip
-    low, high = numbers[0].limits
+    complete = (feature for feature in schema.features if feature.missing is None)
+    number = next((f for f in complete if f.kind in ("number", "integer", "flag")), None)
+    if number is None:
+        fault = "An audit-only docket needs a feature that is a number or a flag and never missing."
+        remedy = "Add one, such as the year of the application."
+        raise ServiceError("bad-docket", 422, f"{fault} {remedy}")
+    low, high = number.limits
     cut = (low + high) / 2 if math.isfinite(high - low) else 0.0
-    hypotheses = Stumps(schema, {numbers[0].name: [cut]})
+    hypotheses = Stumps(schema, {number.name: [cut]})
     return _without_seed(Learner(hypotheses, seed=0, **{"eps": 0.02, **_parts(settings)}))

@@ -2,8 +2,8 @@
 
 Requests wait for that thread without blocking those of other dockets. The learner runs there alone,
 so two requests never call it at once; between processes the database takes turns. Requests that
-wait for the same docket form a group, and those that write share one transaction: each of them is
-all or nothing by itself, and no caller is told before all of it is on disk.
+wait for the same docket form a group, and those that write share one transaction: each is all or
+nothing by itself, and no caller is told before all are on disk.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ class Notice:
 
 
 def awaiting(docket: Docket) -> dict[str, int]:
+    """Return how many reviews await each member, where any do."""
     moment, numbers = docket.moment(), {}
     for name in docket.projection.members:
         member = docket.seating.members.get(name)
@@ -127,12 +128,10 @@ def _mail(settings: Settings, notice: Notice) -> None:
 
 
 T = TypeVar("T")
-# The most commands in a transaction; the seconds after which an idle docket is released.
-GROUP = 64
-IDLE = 900.0
-# The least number of seconds between two rounds of notices.
-NOTICE = 2.0
-# The records that are recomputed at once; how much longer than that the pause after it takes, while
+# The most commands in a transaction; the seconds after which an idle docket is released, and the
+# least between two rounds of notices.
+GROUP, IDLE, NOTICE = 64, 900.0, 2.0
+# The records that are recomputed at once; how many times as long the pause after them is, while
 # requests wait and while none do; the seconds between two looks at ledgers that have not grown.
 RECOMPUTED, BUSY, CALM, LOOK = 50, 24.0, 4.0, 2.0
 
@@ -158,16 +157,14 @@ class Outcome(NamedTuple):
 
     def tell(self) -> None:
         """Tell the request that waits, unless its caller has left."""
-        if self.job.future.done():
-            return
-        if self.error is None:
-            self.job.future.set_result(self.result)
-        elif isinstance(self.error, StopIteration):  # which no future takes
-            self.job.future.set_exception(
-                RuntimeError(f"A task of a docket stopped: {self.error!r}")
-            )
-        else:
-            self.job.future.set_exception(self.error)
+        error = self.error
+        if isinstance(error, StopIteration):  # which no future takes
+            error = RuntimeError(f"A task of a docket stopped: {error!r}")
+        if not self.job.future.done():
+            if error is None:
+                self.job.future.set_result(self.result)
+            else:
+                self.job.future.set_exception(error)
 
 
 class Worker:
@@ -269,14 +266,16 @@ class Worker:
         """Do jobs one after another.
 
         A command that is refused leaves no trace, and the others go on. After any other error
-        nobody knows how far the command came: the group leaves no trace, the command fails, and
-        the others are done again without it.
+        nobody knows how far the command came: the group leaves no trace, that command fails, and
+        the others are done again.
         """
         outcomes: list[Outcome] = []
         running: Job | None = None
         try:
-            if self.distrusted:
-                self._start_anew()
+            if self.distrusted:  # fold from the first record: memory, or a snapshot, is wrong
+                with self.store.transaction(self.name) as transaction:
+                    transaction.drop_snapshots()
+                self._docket, self.distrusted = None, False
             with self._up_to_date(jobs):
                 for job in jobs:
                     running = job
@@ -289,12 +288,6 @@ class Worker:
             refused = {id(outcome.job): outcome for outcome in outcomes if outcome.error}
             return self._fail(jobs, refused, running, error)
         return outcomes
-
-    def _start_anew(self) -> None:
-        """Fold the ledger from its first record: what is in memory, or in a snapshot, is wrong."""
-        with self.store.transaction(self.name) as transaction:
-            transaction.drop_snapshots()
-        self._docket, self.distrusted = None, False
 
     def _fail(
         self, jobs: list[Job], refused: dict[int, Outcome], running: Job | None,
@@ -326,16 +319,13 @@ class Workers:
     ) -> T:  # fmt: skip
         """Run a task in a docket's thread; the ``key`` is that of an idempotent request.
 
-        All that ``writes`` and waits shares a transaction. What does not say so may write too, in a
-        transaction of its own.
+        Tasks that say that they write (``writes``) share a transaction; others may write in one of
+        their own.
         """
         worker = await self._worker(docket)
         if worker.waiting >= self.settings.waiting_limit:
-            raise ServiceError(
-                "busy", 503,
-                f"{worker.waiting} requests wait for the docket {docket!r} already. Wait a "
-                f"second and send it again.",
-            )  # fmt: skip
+            fault = f"{worker.waiting} requests wait for the docket {docket!r} already."
+            raise ServiceError("busy", 503, f"{fault} Wait a second and send it again.")
         self._count(worker, 1)
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         try:
@@ -408,9 +398,8 @@ class Workers:
         worker.take_certificate(recomputed.one_sided)
         if len(recomputed.differences) > before:
             fields = {"docket": name, "records": recomputed.differences[before:][:10]}
-            LOG.error(
-                "A ledger or a snapshot differs from its recomputation.", extra={"said": fields}
-            )
+            sentence = "A ledger or a snapshot differs from its recomputation."
+            LOG.error(sentence, extra={"said": fields})
             worker.distrusted = True
         return behind
 
@@ -420,9 +409,8 @@ class Workers:
             try:
                 await self.run(docket, kinds.done_by(kinds.SERVICE, task), writes=True)
             except Exception:  # one docket that fails must not stop the others
-                LOG.exception(
-                    "%s failed; it is tried again.", name, extra={"said": {"docket": docket}}
-                )
+                fields = {"docket": docket}
+                LOG.exception("%s failed; it is tried again.", name, extra={"said": fields})
         await self._notify()
 
     async def _notify(self) -> None:
@@ -451,9 +439,8 @@ class Workers:
         if docket not in self._workers:
             # Checked first, so that made-up names do not make threads.
             if not (await asyncio.to_thread(self.store.head, docket)).seq:
-                raise ServiceError(
-                    "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
-                )
+                sentence = f"There is no docket {docket!r}. They are at /v1/dockets."
+                raise ServiceError("no-docket", 404, sentence)
             self._workers.setdefault(docket, Worker(self.store, docket, self.settings))
         return self._workers[docket]
 

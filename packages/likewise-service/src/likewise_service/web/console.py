@@ -18,11 +18,9 @@ from pydantic import TypeAdapter, ValidationError
 from likewise.panel.objections import Pair
 from likewise.people.features import Feature
 from likewise_client import responses
-from likewise_service.api import member_keys
-from likewise_service.api.reviews import SignatureBody, review_list, review_response
+from likewise_service.api import reviews as api
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
 from likewise_service.dockets import board, panel, signing
-from likewise_service.dockets.board import Review
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
 from likewise_service.language import N_, difference_words
@@ -40,7 +38,7 @@ PLACE = re.compile(r"([0-9a-f]{32})\.(p[0-9]{1,4}\.p[0-9]{1,4})\Z")
 
 
 class QueuedPair(NamedTuple):
-    """A pair, with the review that it is of."""
+    """A pair and its review."""
 
     review: responses.ReviewResponse
     pair: responses.ReviewPair
@@ -52,10 +50,9 @@ class QueuedPair(NamedTuple):
 class Queue:
     """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
 
-    ``complete`` counts the reviews in which none does, and which are not handed in: their rounds
-    have no pair, or the member responded elsewhere. Of a ``practice`` nothing is recorded; ``done``
-    of its pairs have been looked at. ``signing`` is what the browser of a member who signs has to
-    know.
+    ``complete`` counts the reviews in which none does, but which are not handed in: their rounds
+    have no pair, or the member responded elsewhere. A ``practice`` is not recorded; ``done`` of its
+    pairs have been looked at. ``signing`` is for the browser of a member who signs.
     """
 
     pairs: Sequence[QueuedPair]
@@ -66,7 +63,7 @@ class Queue:
     signing: Mapping[str, Any] | None = None
 
 
-def awaiting(review: Review, fines: Collection[str]) -> dict[str, int]:
+def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
     aliases, objections = review.aliases, review.target.objections
     return {
@@ -88,13 +85,11 @@ def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD)
     pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
     complete = [name for name, pairs_left in left.items() if not pairs_left]
     to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
-    to_sign |= {
-        name: signing.to_sign(worker.docket, reviews[name].seat) for name in complete[:ahead]
-    }
-    return Queue(
-        pairs, {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left},
-        len(complete), signing=signing_data(worker, member, to_sign, complete[:ahead]),
-    )  # fmt: skip
+    for name in complete[:ahead]:
+        to_sign[name] = signing.to_sign(worker.docket, reviews[name].seat)
+    browser = signing_data(worker, member, to_sign, complete[:ahead])
+    counts = {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left}
+    return Queue(pairs, counts, len(complete), signing=browser)
 
 
 def signing_data(
@@ -116,7 +111,7 @@ def signing_data(
 def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
     pairs, ids = [], {place.partition(".")[0] for place in places}
     fines = read_fines(worker.store, worker.name, ids)
-    reviews = {i: review_response(worker.docket, worker.board.find(member, i)) for i in ids}
+    reviews = {i: api.review_response(worker.docket, worker.board.find(member, i)) for i in ids}
     for place in places:
         id_, _, name = place.partition(".")
         pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
@@ -131,11 +126,9 @@ def practice_queue(
 ) -> Queue:
     """Return the made-up pairs, the operator's if there are any, without those looked at."""
     review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
-    queued = [
-        QueuedPair(review, pair, gold=gold)
-        for pair, gold in zip(review.pairs, golds, strict=True)
-    ]  # fmt: skip
-    return Queue(queued[done:], {review.id: len(queued[done:])}, practice=True, done=done)
+    rest = list(zip(review.pairs, golds, strict=True))[done:]
+    queued = [QueuedPair(review, pair, gold=gold) for pair, gold in rest]
+    return Queue(queued, {review.id: len(queued)}, practice=True, done=done)
 
 
 def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
@@ -157,18 +150,14 @@ def keep_fine(
 
     A request that comes again with the same ``key``, however late, changes nothing.
     """
-    row = dict(zip(("docket", "review", "pair"), (docket, *place), strict=True))
-    same = [db.marks.c[column] == value for column, value in row.items()]
-    request = {"docket": docket, "key": f"{place[0]}:{key}", "fingerprint": "fine", "round": ""}
+    row = {"docket": docket, "review": place[0], "pair": place[1]}
+    sent = {"docket": docket, "key": f"{place[0]}:{key}"}
     with store.changing() as connection:
         if key is not None:
-            earlier = sa.select(db.requests.c.key).where(
-                db.requests.c.docket == docket, db.requests.c.key == request["key"]
-            )
-            if connection.execute(earlier).first() is not None:
+            if connection.execute(sa.select(db.requests).filter_by(**sent)).first() is not None:
                 return
-            connection.execute(db.requests.insert().values(request))
-        connection.execute(db.marks.delete().where(*same))
+            connection.execute(db.requests.insert().values(**sent, fingerprint="fine", round=""))
+        connection.execute(db.marks.delete().filter_by(**row))
         if fine:
             connection.execute(db.marks.insert().values(**row, mark="fine", at=now()))
 
@@ -179,15 +168,11 @@ def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
     return {
+        **vars(queue),
         "url": f"{page.base}/rounds",
         "csrf": page.csrf,
         "seat": page.seat,
         "titles": [fact.title for fact in facts],
-        "left": dict(queue.left),
-        "complete": queue.complete,
-        "practice": queue.practice,
-        "done": queue.done,
-        "signing": queue.signing,
         "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
     }
 
@@ -247,14 +232,14 @@ async def queue_page(
         if worker.board.find(request.caller.name, focus[:32]).ended if focus else False:
             return request.go(f"/rounds/{focus[:32]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
-        found = find_queue(worker, request.caller.name, focus)
-        return _show_queue(found, request.page(title, str(receipt)), last or "")
+        queue = find_queue(worker, request.caller.name, focus)
+        return _show_queue(queue, request.page(title, str(receipt)), last or "")
 
     return await request.run(task)
 
 
-def _show_queue(found: Queue, page: rendering.PageContext, last: str, word: str = "") -> Response:
-    data = queue_data(found, page)
+def _show_queue(queue: Queue, page: rendering.PageContext, last: str, word: str = "") -> Response:
+    data = queue_data(queue, page)
     return rendering.html("console/queue.html", page, queue=data, last=last, word=word)
 
 
@@ -264,13 +249,11 @@ async def queue_json(
 ) -> Response:
     """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it.
 
-    ``unsent`` responses are on their way, so that many pairs more are returned.
+    It has as many pairs more as ``unsent`` responses are on their way.
     """
-    name, page = request.caller.name, request.page()
-    ahead = AHEAD + min(unsent, LISTED)
-    return await request.run(
-        lambda w: JSONResponse(queue_data(find_queue(w, name, ahead=ahead), page))
-    )
+    name, page, ahead = request.caller.name, request.page(), AHEAD + min(unsent, LISTED)
+    queue = await request.run(lambda w: queue_data(find_queue(w, name, ahead=ahead), page))
+    return JSONResponse(queue)
 
 
 @router.get("/practice")
@@ -298,7 +281,7 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
-        listed = review_list(worker.board, name, board.OPEN, LISTED).reviews
+        listed = api.review_list(worker.board, name, board.OPEN, LISTED).reviews
         return {"reviews": listed, "left": find_queue(worker, name).left}
 
     return await request.show("console/rounds.html", values)
@@ -306,7 +289,6 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
 @router.get("/rounds/{key}/to-sign.json")
 async def to_sign(request: deps.Auditor, key: Key) -> Response:
-    """Return what a signature on a review covers, as it is now."""
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
@@ -323,19 +305,19 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         review = worker.board.find(request.caller.name, key)
         fines = read_fines(worker.store, worker.name, [key])[key]
-        left, key_ = len(awaiting(review, fines)), secrets.token_hex(16)
-        response = review_response(worker.docket, review)
+        response = api.review_response(worker.docket, review)
         to_sign = {key: signing.to_sign(worker.docket, review.seat)}
-        browser = signing_data(worker, request.caller.name, to_sign)
         return {
-            "review": response, "fines": fines, "left": left, "form_key": key_, "signing": browser,
+            "review": response, "fines": fines, "left": len(awaiting(review, fines)),
+            "form_key": secrets.token_hex(16),
+            "signing": signing_data(worker, request.caller.name, to_sign),
         }  # fmt: skip
 
     return await request.show("console/review.html", values)
 
 
 def _once(form: Mapping[str, str]) -> str | None:
-    """Return a request's key: one that is sent again has the same."""
+    """Return a request's key, which is the same when it is sent again."""
     key = form.get("key")
     if key is not None and not _KEY.match(key):
         raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
@@ -345,10 +327,10 @@ def _once(form: Mapping[str, str]) -> str | None:
 def _check_seat(request: deps.PageRequest, form: Mapping[str, str]) -> None:
     """Refuse a form that speaks for another seat than the browser does by now."""
     if form.get("seat", request.caller.id) != request.caller.id:
-        raise ServiceError(
-            "other-seat", 403,
-            N_("In this browser you speak for another seat by now. Choose the one you spoke for."),
-        )  # fmt: skip
+        sentence = N_(
+            "In this browser you speak for another seat by now. Choose the one you spoke for."
+        )
+        raise ServiceError("other-seat", 403, sentence)
 
 
 class _Response(NamedTuple):
@@ -367,9 +349,8 @@ class _Response(NamedTuple):
         """The points that the two may be apart, as a share; None where nothing is said."""
         points = self.form.get("limit", "-1")
         if not re.fullmatch(r"-1|[0-9]{1,2}", points):
-            raise ServiceError(
-                "bad-limit", 422, N_("A limit is 0 to 99 points. Load the page again.")
-            )
+            sentence = N_("A limit is 0 to 99 points. Load the page again.")
+            raise ServiceError("bad-limit", 422, sentence)
         return None if points == "-1" else int(points) / 100
 
     def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
@@ -399,7 +380,7 @@ class _Response(NamedTuple):
 
 # An act needs another signature: the page shows what there is now, and the member signs again.
 SIGN_AGAIN = ("signature-needed", "signature-late", "shown-changed", "bad-signature")
-_SIGNATURES = TypeAdapter(dict[signatures.Act, SignatureBody])
+_SIGNATURES = TypeAdapter(dict[signatures.Act, api.SignatureBody])
 
 
 def _signatures(form: Mapping[str, str]) -> dict[signatures.Act, signing.Signature]:
@@ -480,7 +461,6 @@ def _saved(request: deps.PageRequest, path: str, **more: bool) -> Response:
 
 @router.post("/hand-in")
 async def hand_in_complete(request: deps.Auditor) -> Response:
-    """Hand in the reviews in which nothing awaits a response."""
     await request.form()
 
     def task(worker: Worker) -> None:
@@ -514,7 +494,7 @@ async def history(
     def values(worker: Worker) -> dict[str, Any]:
         past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
         return {
-            "reviews": [review_response(worker.docket, review) for review in past[:PAGE]],
+            "reviews": [api.review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
             "agreement": worker.docket.projection.tallies.agreement(request.caller.name),
         }
@@ -527,21 +507,14 @@ async def receipts(request: deps.Auditor) -> Response:
     """Return a signed file with all that the member has said, and a receipt of the ledger."""
 
     def task(worker: Worker) -> dict[str, Any]:
-        docket = worker.docket
-        reviews = [
-            {
-                "review": review.id,
-                "status": review.status,
-                "objections": [
-                    asdict(objection) for objection in review_response(docket, review).objections
-                ],
-            }
-            for statuses in (board.OPEN, board.ENDED)
-            for review in worker.board.listed(request.caller.name, statuses, LISTED)
-        ]
-        return acknowledge(
-            request.caller.name, reviews, docket.receipt(), worker.store.keys.current()
-        )
+        docket, member = worker.docket, request.caller.name
+        reviews = []
+        for statuses in (board.OPEN, board.ENDED):
+            for review in worker.board.listed(member, statuses, LISTED):
+                objections = map(asdict, api.review_response(docket, review).objections)
+                words = {"status": review.status, "objections": list(objections)}
+                reviews.append({"review": review.id, **words})
+        return acknowledge(member, reviews, docket.receipt(), worker.store.keys.current())
 
     text = json.dumps(await request.run(task), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")
@@ -575,21 +548,19 @@ async def choose(request: deps.Auditor) -> Response:
 
 @router.get("/signature")
 async def signature_page(request: deps.Auditor) -> Response:
-    """Show what signing means, and the member's keys."""
     member = request.caller.name
 
     def values(worker: Worker) -> dict[str, Any]:
         browser = signing_data(worker, member, {})
-        return {"keys": member_keys.member_keys(worker.docket, member), "signing": browser}
+        return {"keys": api.member_keys(worker.docket, member), "signing": browser}
 
     return await request.show("console/signature.html", values)
 
 
 @router.post("/signature/enrol")
 async def enrol(request: deps.Auditor) -> Response:
-    """Enrol the key of a browser, or agree to one that waits."""
-    body = deps.read_form(member_keys.MemberKeyBody, await request.form())
-    await member_keys.enrol_member_key(body, request)
+    body = deps.read_form(api.MemberKeyBody, await request.form())
+    await api.enrol_member_key(body, request)
     return _saved(request, "/signature")
 
 
@@ -598,5 +569,5 @@ async def revoke(request: deps.Auditor) -> Response:
     """End a key, signed by a key of the member or not."""
     form = await request.form()
     signature = form.get("signature") or None
-    await member_keys.revoke_member_key(form.get("key_id", ""), request, signature)
+    await api.revoke_member_key(form.get("key_id", ""), request, signature)
     return _saved(request, "/signature")

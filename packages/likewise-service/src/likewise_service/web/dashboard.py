@@ -35,7 +35,6 @@ LISTED, APPEALS = 100, 50
 
 
 async def certificate_file(request: deps.PageRequest) -> Response:
-    """Return the certificate as it is signed, for likewise verify."""
     return JSONResponse((await ledger.get_certificate(request)).certificate)
 
 
@@ -50,11 +49,9 @@ FILES: dict[str, Callable[[deps.PageRequest], Awaitable[Response]]] = {
 HAVING: dict[str, Callable[[Round], bool]] = {
     "": lambda _: True,
     "open": lambda _: True,
-    "seen": lambda round_: round_.looked_at,
-    "changed": lambda round_: bool(round_.overrides),
-    "missing": lambda round_: (
-        round_.closed is not None and not round_.people.keys() <= round_.labels.keys()
-    ),
+    "seen": lambda r: r.looked_at,
+    "changed": lambda r: bool(r.overrides),
+    "missing": lambda r: r.closed is not None and not r.people.keys() <= r.labels.keys(),
 }
 
 
@@ -100,13 +97,12 @@ def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
     if part is not None or not learner.pricing.one_sided:
         return words
     if not OneSided(learner).proved:
-        return [*words, _("Nothing is proved of this learner that holds with high probability.")]
-    if worker.settings.writer:
-        return [
-            *words,
-            _("What holds with high probability is computed by the server that writes."),
-        ]
-    return [*words, _("What holds with high probability is being computed from the ledger.")]
+        why = _("Nothing is proved of this learner that holds with high probability.")
+    elif worker.settings.writer:
+        why = _("What holds with high probability is computed by the server that writes.")
+    else:
+        why = _("What holds with high probability is being computed from the ledger.")
+    return [*words, why]
 
 
 @router.get("/{docket}/data")
@@ -155,8 +151,6 @@ async def round_page(request: deps.Supervisor, id: Name) -> Response:
 
 @router.get("/{docket}/person")
 async def person_page(request: deps.Supervisor, round: Name, id: Name) -> Response:
-    """Show what the ledger says of one person in a round."""
-
     def values(worker: Worker) -> dict[str, Any]:
         round_ = _round(worker, round)
         decision = next((d for d in round_.decisions if d.person == id), None)
@@ -188,12 +182,11 @@ async def appeals_page(
     """List the appeals that wait for somebody, or those that have ended."""
 
     def values(worker: Worker) -> dict[str, Any]:
+        projection = worker.docket.projection
         page = appeal_api.appeal_list(worker.docket, status=status, after=after, limit=APPEALS)
-        waiting = worker.docket.projection.appeals.values()
-        overdue = sum(appeal.overdue for appeal in waiting)
         return {
             "appeals": page.appeals, "following": page.next, "listed": status,
-            "count_open": len(waiting), "count_overdue": overdue,
+            "count_open": len(projection.appeals), "count_overdue": projection.overdue_appeals,
         }  # fmt: skip
 
     return await request.show("dashboard/appeals.html", values)
@@ -228,9 +221,8 @@ async def act_on_appeal(
             return appeals.withdraw_appeal(docket, name)
         if act in ("approve", "reject"):
             accepted = form.get("accepted") == "yes"
-            return appeals.decide_appeal(
-                docket, name, own, act == "approve", reason, accepted=accepted
-            )
+            approved = act == "approve"
+            return appeals.decide_appeal(docket, name, own, approved, reason, accepted=accepted)
         raise ServiceError("wrong-form", 422, "This form says nothing to do. Load the page again.")
 
     await request.run(task)
@@ -292,8 +284,7 @@ async def holds_page(request: deps.Supervisor, round: Place = "", person: Place 
     """List the legal holds in force, with a way to place one, on a person to begin with."""
     form = {"round": round, "person": person}
     return await request.show(
-        "dashboard/holds.html",
-        lambda w: {"holds": ledger.hold_list(w.docket).holds, "form": form},
+        "dashboard/holds.html", lambda w: {"holds": ledger.hold_list(w.docket).holds, "form": form}
     )
 
 

@@ -16,13 +16,7 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from likewise_service import language
-from likewise_service.api.dependencies import (
-    DOCKET_NAME,
-    SAFE,
-    AppContext,
-    DocketAccess,
-    app_context,
-)
+from likewise_service.api import dependencies as api
 from likewise_service.api.errors import Problem
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
@@ -32,7 +26,7 @@ from likewise_service.ledger.kinds import MAY, Actor, Body
 from likewise_service.web.rendering import PageContext, html
 
 SESSION, RETURN = "likewise_session", "likewise_return"
-# What a refusal says besides its words.
+# Headers of a refusal that its page keeps.
 HEADERS = ("retry-after", "www-authenticate", "allow")
 T = TypeVar("T")
 B = TypeVar("B", bound=BaseModel)
@@ -48,7 +42,7 @@ def file_response(response: Response, name: str) -> Response:
 
 
 @dataclass(frozen=True)
-class PageRequest(DocketAccess):
+class PageRequest(api.Access):
     """A request for a page of one docket, by somebody who is signed in.
 
     ``shown`` is what a page with a form says after the form was sent: what was refused, and why.
@@ -90,10 +84,7 @@ class PageRequest(DocketAccess):
         """Return the fields of a form, which must be of this session."""
         fields = {k: v for k, v in (await self.request.form()).items() if isinstance(v, str)}
         check_origin(self.request, self.app)
-        if not same_secret(self.session.csrf, fields.get("csrf", "")):
-            raise ServiceError(
-                "wrong-form", 403, "This form is not of your session. Load the page again."
-            )
+        check_secret(self.session, fields.get("csrf", ""))
         return fields
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
@@ -111,7 +102,7 @@ class PageRequest(DocketAccess):
 
 
 def read_form(kind: type[B], fields: Mapping[str, str], **more: Any) -> B:
-    """Return the request body that a form stands for; what is left empty is not said."""
+    """Return the request body of a form, without what is left empty."""
     filled = {name: text.strip() for name, text in fields.items() if name in kind.model_fields}
     try:
         return kind(**{name: text for name, text in filled.items() if text}, **more)
@@ -128,11 +119,14 @@ def same_secret(secret: str, text: str) -> bool:
     return hmac.compare_digest(secret.encode(), text.encode(errors="replace"))
 
 
-def check_origin(request: Request, app: AppContext) -> None:
-    """Refuse a form that another site sent; browsers say where a form comes from.
+def check_secret(session: sign_ins.Session, text: str) -> None:
+    if not same_secret(session.csrf, text):
+        sentence = "This form is not of your session. Load the page again."
+        raise ServiceError("wrong-form", 403, sentence)
 
-    An origin without a host, such as ``null``, is that of a page which hides where it is.
-    """
+
+def check_origin(request: Request, app: api.AppContext) -> None:
+    """Refuse a form that another site sent, or a page that hides its own (``null``)."""
     public = urlsplit(app.settings.public_url).netloc
     hosts = {name for name in (request.headers.get("host", ""), public) if name}
     origin = request.headers.get("origin")
@@ -144,7 +138,7 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
     """Admit sessions of certain roles; others are told why not."""
 
     async def check(request: Request) -> PageRequest:
-        app = await app_context(request)
+        app = await api.app_context(request)
         session = await asyncio.to_thread(sign_ins.find_session, app.store, session_cookie(request))
         if session is None:
             raise ServiceError("signed-out", 401, "You are signed out. Sign in again.")
@@ -152,18 +146,15 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
         request.state.caller = identity  # for the log
         app.page_limits.take(identity.id)
         if identity.role not in roles:
-            raise ServiceError(
-                "wrong-role", 403,
-                f"This page is for {' and '.join(roles)}s; you are signed in as "
-                f"{identity.role}. Sign in with another token.",
-            )  # fmt: skip
+            fault = f"This page is for {' and '.join(roles)}s; you are {identity.role}."
+            raise ServiceError("wrong-role", 403, f"{fault} Sign in with another token.")
         docket = request.path_params.get("docket") or identity.docket or ""
-        if docket and not re.fullmatch(DOCKET_NAME, docket):
+        if docket and not re.fullmatch(api.DOCKET_NAME, docket):
             raise ServiceError("no-docket", 404, "There is no such docket.")
         if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
         base = path.format(docket=docket).rstrip("/")
-        writes = request.method not in SAFE
+        writes = request.method not in api.SAFE
         return PageRequest(identity, app, docket, writes, request, session, base)
 
     return check

@@ -17,8 +17,7 @@ from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_, _
-from likewise_service.ledger import kinds
-from likewise_service.ledger.records import features_of
+from likewise_service.ledger import kinds, records
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
@@ -27,7 +26,7 @@ PEOPLE = {"p1": (0.81, 0.60), "p2": (0.34, 0.61), "p3": (0.78, 0.95), "p4": (0.2
 
 
 class Gold(NamedTuple):
-    """A pair of which it is known what to say of it, and why; ``own`` are the operator's words."""
+    """A pair with the right response, and why; ``own`` says that the operator wrote it."""
 
     over: str
     under: str
@@ -108,7 +107,7 @@ def _people(
             for name, (chance, place) in PEOPLE.items()
         }
     everybody = [
-        (from_units(score), features_of({"features": values}))
+        (from_units(score), records.features_of({"features": values}))
         for pair in pairs
         for score, values in zip(pair.scores, pair.features, strict=True)
     ]
@@ -164,23 +163,18 @@ def _plain(feature: Feature, place: float) -> str:
     return feature.levels[int(value)] if feature.kind == "category" else f"{value:.10g}"
 
 
-def read_gold(docket: Docket, form: Mapping[str, str]) -> panel.Gold:
+def read_gold(docket: Docket, form: Mapping[str, str]) -> kinds.GoldPair:
     """Return the pair of a form, whoever is favoured first; what nobody sees is made up."""
-    people = [
-        (_chance(form.get(f"chance-{side}", "")), _values(docket.schema.features, form, side))
-        for side in (1, 2)
-    ]
-    first, second = sorted(people, key=lambda person: -person[0])
+    people = []
+    for side in (1, 2):
+        text = form.get(f"chance-{side}", "")  # in percent; what cannot be is refused later
+        chance = float(text) / 100 if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", text) else math.nan
+        people.append((_values(docket.schema.features, form, side), chance))
+    people.sort(key=lambda person: -person[1])
     response = form.get("response", "")
     if response not in ("flag", "fine"):
         raise ServiceError("bad-practice", 422, "Say what is right: to flag the pair, or not.")
-    chances = (first[0], second[0])
-    return panel.Gold((first[1], second[1]), chances, response, form.get("why", "").strip())  # type: ignore[arg-type] # as it was checked
-
-
-def _chance(text: str) -> float:
-    """Return a chance that was written in percent; one that cannot be is refused later."""
-    return float(text) / 100 if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", text) else math.nan
+    return panel.gold_pair(docket.schema, people, response, form.get("why", ""))  # type: ignore[arg-type] # as it was checked
 
 
 def _values(features: Sequence[Feature], form: Mapping[str, str], side: int) -> dict[str, Any]:

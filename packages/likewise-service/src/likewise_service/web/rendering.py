@@ -24,8 +24,8 @@ from likewise_service.language import N_, THIN, _, moment, ngettext, number, val
 def rounded(chance: float) -> int:
     """Round a chance to percent, halves up, as every page shows it.
 
-    >>> rounded(0.625), rounded(0.0), rounded(1.0)
-    (63, 0, 100)
+    >>> rounded(0.625)
+    63
     """
     return int(min(max(chance, 0.0), 1.0) * 100 + 0.5)
 
@@ -44,11 +44,7 @@ def percent(chance: float) -> str:
 
 
 def points(over: float, under: float) -> int:
-    """Return how far apart two chances are, in points between the rounded percentages.
-
-    >>> points(0.624, 0.305)
-    31
-    """
+    """Return how far apart two chances are, in points between the rounded percentages."""
     return abs(rounded(over) - rounded(under))
 
 
@@ -89,8 +85,6 @@ def closes(now: str, due: str) -> str:
 
     >>> closes("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
     'Closes in 3 hours'
-    >>> closes("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
-    'Closes now'
     """
     seconds = seconds_between(now, due)
     if seconds <= 0:
@@ -115,11 +109,6 @@ def deadline(due: str | None) -> str:
 
 
 def person_name(alias: str) -> str:
-    """Return the name of a person on the page of a review.
-
-    >>> person_name("p3")
-    'Person 3'
-    """
     return _("Person %(number)s", number=alias.removeprefix("p"))
 
 
@@ -128,11 +117,6 @@ def by_id(people: Sequence[responses.ReviewPerson]) -> dict[str, responses.Revie
 
 
 def share(value: float | None) -> str:
-    """Write a share with three digits, or a dash.
-
-    >>> share(0.34567), share(None)
-    ('0.346', '–')
-    """
     return "–" if value is None else number(value, 3)
 
 
@@ -145,11 +129,6 @@ SEATS = {
 
 
 def seat_words(seat: str) -> str:
-    """Say where a member is with a round.
-
-    >>> seat_words("absent")
-    'did not respond in time'
-    """
     return _(SEATS[seat])
 
 
@@ -175,7 +154,6 @@ def pair_key(pair: responses.PairResponse) -> str:
 
 
 def person_data(person: responses.ReviewPerson) -> dict[str, Any]:
-    """Return a person of a pair in the words of the page."""
     return {
         "name": person_name(person.id),
         "percent": percent(person.chance),
@@ -188,8 +166,8 @@ def person_data(person: responses.ReviewPerson) -> dict[str, Any]:
 def apart(over: float, under: float) -> str:
     """Write how far apart two chances are.
 
-    >>> apart(0.62, 0.31), apart(0.621, 0.619)
-    ('31 percentage points apart', 'less than 1 percentage point apart')
+    >>> apart(0.621, 0.619)
+    'less than 1 percentage point apart'
     """
     gap = points(over, under)
     if not gap:
@@ -233,21 +211,14 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# Under a content security policy without eval and inline styles; pages about people are kept
-# neither in the browser's storage nor in htmx's own history; and new links work from the moment
-# they are there, however fast somebody presses keys.
-HTMX = json.dumps(
-    {
-        "allowEval": False,
-        "allowScriptTags": False,
-        "defaultSettleDelay": 0,
-        "historyCacheSize": 0,
-        "includeIndicatorStyles": False,
-        "refreshOnHistoryMiss": True,
-        "scrollIntoViewOnBoost": False,
-        "selfRequestsOnly": True,
-    }
-)
+# No eval and no inline styles, by the content security policy; pages about people are kept neither
+# in the browser's storage nor in htmx's history; and new links work at once, however fast somebody
+# presses keys.
+HTMX = json.dumps({
+    "allowEval": False, "allowScriptTags": False, "defaultSettleDelay": 0, "historyCacheSize": 0,
+    "includeIndicatorStyles": False, "refreshOnHistoryMiss": True, "scrollIntoViewOnBoost": False,
+    "selfRequestsOnly": True,
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -274,13 +245,9 @@ class PageContext:
 @cache
 def environment() -> Environment:
     jinja = Environment(
-        loader=PackageLoader("likewise_service.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        extensions=["jinja2.ext.i18n"],
-    )
+        loader=PackageLoader("likewise_service.web"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.i18n"],
+    )  # fmt: skip
     jinja.policies["ext.i18n.trimmed"] = True
     jinja.install_gettext_callables(  # type: ignore[attr-defined] # the extension adds it
         language.gettext, language.ngettext, newstyle=True

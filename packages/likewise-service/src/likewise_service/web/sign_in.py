@@ -61,16 +61,14 @@ async def choose_language(
     request: Request, app: App, tongue: Annotated[str, Form(alias="language", max_length=20)] = "",
     back: Annotated[str, Form(max_length=4000)] = "", csrf: Short = "",
 ) -> Response:  # fmt: skip
-    """Show the pages in another language from now on; of whoever is signed in it is kept."""
+    """Show the pages in another language from now on; for those signed in it is kept."""
     dependencies.check_origin(request, app)
     if tongue not in language.LANGUAGES:
         raise ServiceError("no-language", 422, N_("There is no such language here."))
     cookie = dependencies.session_cookie(request)
     session = await asyncio.to_thread(sign_ins.find_session, app.store, cookie)
     if session is not None:
-        if not dependencies.same_secret(session.csrf, csrf):
-            sentence = "This form is not of your session. Load the page again."
-            raise ServiceError("wrong-form", 403, sentence)
+        dependencies.check_secret(session, csrf)
         await asyncio.to_thread(language.keep, app.store, session.identity.id, tongue)
     ours = re.fullmatch(r"/(console|dashboard)/[^\\\s]*", back)
     response = RedirectResponse(back if ours else "/", 303)
@@ -97,10 +95,7 @@ async def sign_in_page(request: Request, app: App) -> Response:
 
 def _sign_in(request: Request, app: AppContext, problem: str = "", status: int = 200) -> Response:
     secret = request.cookies.get(FORM, "")
-    page = rendering.PageContext(
-        "/console", secret if len(secret) == 43 else secrets.token_urlsafe(32),
-        language=dependencies.asked_language(request), address=SIGN_IN,
-    )  # fmt: skip
+    page = _page(request, secret if len(secret) == 43 else secrets.token_urlsafe(32))
     sign_on = app.provider is not None
     response = rendering.html("sign_in.html", page, status, problem=problem, sign_on=sign_on)
     response.set_cookie(FORM, page.csrf, max_age=3600, **_cookies(request, app))
@@ -128,10 +123,10 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
     return response
 
 
-def _plain(request: Request) -> rendering.PageContext:
+def _page(request: Request, csrf: str = "") -> rendering.PageContext:
     """Return the context of a page on the way in or out."""
     tongue = dependencies.asked_language(request)
-    return rendering.PageContext("/console", language=tongue, address=SIGN_IN)
+    return rendering.PageContext("/console", csrf, language=tongue, address=SIGN_IN)
 
 
 def _provider(app: AppContext) -> sign_ins.Provider:
@@ -165,9 +160,8 @@ async def returned(
     """Sign in whoever comes back from the provider, if they began in this browser."""
     provider, attempt = _provider(app), sign_ins.Attempt.read(request.cookies.get(ATTEMPT, ""))
     if attempt is None or not hmac.compare_digest(attempt.state.encode(), state.encode()):
-        raise ServiceError(
-            "sign-on-refused", 401, "This sign-on was not begun in this browser. Begin again here."
-        )
+        sentence = "This sign-on was not begun in this browser. Begin again here."
+        raise ServiceError("sign-on-refused", 401, sentence)
     if error or not code:
         reason = "".join(c for c in error if c.isalnum() or c == "_")[:50] or "no code"
         raise ServiceError("sign-on-refused", 401, f"The provider says no ({reason}). Begin again.")
@@ -181,7 +175,7 @@ async def returned(
         sign_ins.begin_sign_on, app.store, app.settings, claims, members
     )
     # A page, not a redirect: strict cookies are not sent on the way back from another site.
-    page, identity = _plain(request), session.identity
+    page, identity = _page(request), session.identity
     where = dependencies.return_address(request, HOMES[identity.role])
     signed_on = rendering.html("signed_on.html", page, where=where, name=identity.name)
     response = await _begin(request, app, signed_on, cookie, identity.id)
@@ -217,7 +211,7 @@ async def sign_out(request: dependencies.Reader) -> Response:
     # Forms may lead to this site alone, so the way to the provider is a page of its own.
     response: Response = RedirectResponse(SIGN_IN, 303)
     if provider_page is not None:
-        page = _plain(request.request)
+        page = _page(request.request)
         response = rendering.html("signed_out.html", page, where=provider_page)
     response.delete_cookie(dependencies.SESSION, path="/")
     return response
