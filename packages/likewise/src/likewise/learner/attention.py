@@ -22,7 +22,7 @@ import math
 from abc import ABC
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar, Self
@@ -44,8 +44,8 @@ from likewise.numerics.logistic import Logistic
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema
-from likewise.registry import ATTENTIONS
-from likewise.validation import assign, flag, integer, members, positive, within
+from likewise.registry import ATTENTIONS, Specified
+from likewise.validation import assign, flag, integer, positive, within
 
 BoolArray = npt.NDArray[np.bool_]
 Memory = tuple[float, ...]
@@ -189,7 +189,7 @@ class Response:
         return bool((self.reported & ~self.asked).any())
 
 
-class Attention(ABC):
+class Attention(Specified, ABC):
     """Decides which possible pairs of a round are put before the panel; learns from responses.
 
     A subclass is a frozen dataclass of its parameters, registered under its ``name``
@@ -198,7 +198,7 @@ class Attention(ABC):
     functions of their arguments alone, computed by + − · / and square roots.
     """
 
-    name: ClassVar[str]
+    kind = "attention"
     summary: ClassVar[str]
     # Whether it learns from responses.
     learns: ClassVar[bool] = False
@@ -250,19 +250,6 @@ class Attention(ABC):
     def learn(self, memory: Memory, response: Response) -> Memory:  # noqa: ARG002
         """The memory after the panel's response."""
         return memory
-
-    def spec(self) -> dict[str, Any]:
-        """The attention as JSON: ``{"attention": its name, …}`` and the parameters by name."""
-        return {"attention": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the attention from its JSON; what is left out has its default."""
-        parameters = fields(cls)  # type: ignore[arg-type] # a dataclass
-        required = [f.name for f in parameters if f.default is MISSING]
-        optional = [f.name for f in parameters if f.name not in required]
-        values = {key: value for key, value in spec.items() if key != "attention"}
-        return cls(**members(f"attention {spec['attention']!r}", values, required, optional))
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from likewise.errors import EventRefused
 from likewise.learner.events import Decision, Person
 from likewise.numerics.fixed_point import BITS, ONE, to_units
 from likewise.people.schema import FeatureSchema
+from likewise.registry import Specified
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
@@ -218,10 +219,10 @@ def pricing_named(feedback: str, eta: float, k: int) -> Pricing:
 
 
 @dataclass(frozen=True)
-class Dual(ABC):
-    """A rule for the multiplier; what it is told is what an audit found."""
+class Dual(Specified, ABC):
+    """A rule that moves the multiplier after an audit."""
 
-    name: ClassVar[str]
+    kind = "dual"
     # Theorem E, and bounds with late feedback, are for multipliers that stay where they have been.
     never_decreases: ClassVar[bool] = False
 
@@ -233,9 +234,6 @@ class Dual(ABC):
     @abstractmethod
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
         """lam after an audit; ``beta`` is eps − kappa, over the share of rounds that is audited."""
-
-    def spec(self) -> dict[str, Any]:
-        return {"dual": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -359,7 +357,5 @@ def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
     """
     rule = "must be an object that names a rule"
     check.require(isinstance(spec, Mapping), "dual", rule, spec, '{"dual": …}.')
-    kind = DUALS[check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
-    names = [f.name for f in fields(kind)]
-    values = check.members(f"dual {kind.name!r}", spec, ("dual",), names)
-    return kind(**{name: value for name, value in values.items() if name != "dual"})
+    name = check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")
+    return DUALS[name].from_spec(spec)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from likewise import validation as check
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_negative, log
-from likewise.registry import SCHEDULES
+from likewise.registry import SCHEDULES, Specified
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def probability(name: str, value: float) -> float:
     return check.within(name, value, 0, 1, remedy, ends="()")
 
 
-class Schedule(ABC):
+class Schedule(Specified, ABC):
     """The constants of both players in round t, all of them known when the round opens.
 
     A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
@@ -89,7 +89,7 @@ class Schedule(ABC):
     ``likewise.testing.check_schedule`` checks all of that.
     """
 
-    name: ClassVar[str]
+    kind = "schedule"
     feedback: ClassVar[tuple[str, ...]]
     proved: ClassVar[frozenset[str]] = frozenset()
 
@@ -132,19 +132,6 @@ class Schedule(ABC):
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:
         pairs = zip(peaks.tolist(), xs.tolist(), strict=True)
         return np.array([self.scale(peak, k, separators, x) for peak, x in pairs])
-
-    def spec(self) -> dict[str, Any]:
-        """The schedule as JSON: ``{"schedule": its name, …}`` and the parameters by name."""
-        return {"schedule": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the schedule from its JSON; what is left out has its default."""
-        parameters = [f for f in fields(cls) if f.init]  # type: ignore[arg-type] # a dataclass
-        required = [f.name for f in parameters if f.default is MISSING is f.default_factory]
-        optional = [f.name for f in parameters if f.name not in required]
-        values = {key: value for key, value in spec.items() if key != "schedule"}
-        return cls(**check.members(f"schedule {spec['schedule']!r}", values, required, optional))
 
 
 # Below that products of horizons stay within the floats.
