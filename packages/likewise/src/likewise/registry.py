@@ -15,8 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
+from likewise import validation
 from likewise.errors import LikewiseError, ParameterError, shown
 
 if TYPE_CHECKING:
@@ -31,6 +33,34 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+
+class Specified:
+    """A part that its name and its parameters describe; attributes have the parameters' names."""
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+
+    def spec(self) -> dict[str, Any]:
+        """The part as JSON: ``{kind: its name, …}`` and its parameters, in their order."""
+        parameters = signature(type(self)).parameters
+        return {self.kind: self.name, **{p: _listed(getattr(self, p)) for p in parameters}}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the part from its JSON; parameters with a default may be left out."""
+        parameters = signature(cls).parameters.values()
+        required = [p.name for p in parameters if p.default is Parameter.empty]
+        optional = [p.name for p in parameters if p.default is not Parameter.empty]
+        title = f"{cls.kind} {cls.name!r}"
+        values = validation.members(title, spec, (cls.kind, *required), optional)
+        return cls(**{name: value for name, value in values.items() if name != cls.kind})
+
+
+def _listed(value: Any) -> Any:
+    """The value with lists in place of tuples, as JSON has them."""
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+
 
 # Whatever a file that was written by hand makes the reader of a part stumble over.
 _STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)

@@ -1,17 +1,17 @@
 """Attention: which pairs of a round are put before the panel.
 
-What a panel spends is the time in which it looks. A pair can only be reported if its gap exceeds
-alpha − kappa; of these *possible* pairs an attention asks for those whose outcome it does not know,
-and with probability ``chance`` the round is shown whole, that is, with all of its possible pairs.
+The panel's time is what an audit costs. A pair can only be reported if its gap exceeds
+alpha − kappa; of these *possible* pairs an attention asks about those whose outcome it does not
+know, and with probability ``chance`` it shows the whole round, that is, all possible pairs.
 
-    everything   every round is looked at, also where nothing could be reported
+    everything   every round, even where nothing could be reported
     share        a lottery draws a share of the rounds; reports weigh one over the share
     possible     rounds with a possible pair: exact, since the others are quiet in any case
-    dominance    possible pairs, but for those that an accepted pair dominates
+    dominance    possible pairs except those that an accepted pair dominates
     model        pairs of which a model of the panel, learnt from its reports, is not sure
 
-Both what is asked and the chance are functions of the past, of the round's people, of the published
-scores and of who sits on the panel; the coin is thrown last. Then regret and reports keep their
+What is asked and the chance are functions of the past, of the round's people, of the published
+scores and of who sits on the panel; the coin is thrown last. So regret and reports keep their
 bounds whatever the attention does, and reports that nobody saw have an unbiased estimate and an
 interval that holds at every time (:func:`~likewise.learner.certificate.unseen_reports`; Theorem F).
 """
@@ -22,7 +22,7 @@ import math
 from abc import ABC
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import Any, ClassVar, Self
@@ -44,14 +44,14 @@ from likewise.numerics.logistic import Logistic
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema
-from likewise.registry import ATTENTIONS
-from likewise.validation import assign, flag, integer, members, positive, within
+from likewise.registry import ATTENTIONS, Specified
+from likewise.validation import assign, flag, integer, positive, within
 
 BoolArray = npt.NDArray[np.bool_]
 Memory = tuple[float, ...]
-"""What an attention has learnt: numbers, which are saved and hashed with the state."""
+"""The numbers that an attention has learnt; they are saved and hashed with the state."""
 
-# A panel that is seen less often than that teaches nothing, and nothing is known of what it misses.
+# With a smaller chance a panel teaches nothing, and nothing is known of what it misses.
 SMALLEST_CHANCE = 0.001
 
 
@@ -59,7 +59,7 @@ SMALLEST_CHANCE = 0.001
 class Possible:
     """The possible pairs of a round: places of the favoured and the other, and gaps in units.
 
-    ``least`` is what their gaps exceed: alpha − kappa.
+    Their gaps exceed ``least``, alpha − kappa.
     """
 
     schema: FeatureSchema
@@ -92,22 +92,21 @@ class Possible:
         return [(names[i], names[j]) for i, j in both]
 
     def only(self, chosen: BoolArray) -> Self:
-        """Some of the pairs."""
         over, under, gaps = (array[chosen] for array in (self.over, self.under, self.gaps))
         return type(self)(self.schema, self.people, over, under, gaps, self.least)
 
     @cached_property
     def differences(self) -> FloatArray:
-        """How far the two differ in each feature, within [0, 1]: one row a pair.
+        """The differences in each feature, within [0, 1]: one row a pair.
 
-        A number's difference is a share of its range; without a range, of the two sizes. Levels are
-        equal or not. A value that is missing differs from one that is not.
+        A number's difference is a share of its range, or of the two sizes if it has no range.
+        Levels are equal or not. A missing value differs from one that is present.
         """
         x = np.array([person.features for person in self.people], dtype=np.float64)
         left, right = x[self.over], x[self.under]
         columns = []
         for place, feature in enumerate(self.schema.features):
-            if not feature.visible:  # to those who sit on the panel
+            if not feature.visible:  # to the panel
                 continue
             low, high = feature.limits
             a, b = left[:, place], right[:, place]
@@ -127,17 +126,17 @@ class Possible:
     def inputs(self) -> FloatArray:
         """Inputs of a model: 4·excess, 4·|difference| of every feature, and 1; one row a pair.
 
-        The excess of a gap over alpha − kappa is what a panel compares with a distance. So a model
-        need not learn where alpha − kappa is, nor again when kappa shrinks.
+        A panel compares the excess of a gap over alpha − kappa with a distance, so a model does not
+        have to learn alpha − kappa, nor learn it again when kappa shrinks.
         """
         excess, constant = ((self.gaps - self.least) / ONE)[:, None], np.ones((len(self), 1))
         return np.concatenate([SCALE * excess, SCALE * self.differences, constant], axis=1)
 
     @cached_property
     def less_favoured(self) -> FloatArray:
-        """Where the values of the one who is less favoured lie in their ranges: one row a pair.
+        """The places of the less favoured one's values in their ranges: one row a pair.
 
-        A number without a range, x, lies at x/(1 + |x|); a value that is missing at 0.
+        A number x without a range has the place x/(1 + |x|); a missing value has 0.
         """
         x = np.array([person.features for person in self.people], dtype=np.float64)
         columns = [
@@ -159,11 +158,12 @@ def _share_of_range(feature: Feature, values: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """The panel's response: of the ``pairs`` that it was shown, those ``asked`` about in any case,
-    and those ``reported``. ``whole`` says that it was shown all that were possible; ``late`` how
-    many rounds have opened since; ``limits`` how far apart it would let the two of a reported pair
-    be, by their ids, in units, if it was asked for that and said so; ``panel`` who responded, if
-    that need not be the panel that sits by now.
+    """The panel's response to the ``pairs`` that it was shown.
+
+    Some were ``asked`` about in any case, and some are ``reported``. ``whole`` says that all
+    possible pairs were shown; ``late`` is how many rounds have opened since; ``limits`` are the
+    largest gaps, by ids and in units, that the panel would accept for reported pairs, if it said
+    so; ``panel`` is the name of the panel, if another one may sit by now.
     """
 
     pairs: Possible
@@ -180,47 +180,47 @@ class Response:
 
     @property
     def quiet(self) -> bool:
-        """True if nothing was reported, so that every pair is known to be accepted."""
+        """True if nothing was reported, so that every pair is accepted."""
         return not self.reported.any()
 
     @property
     def surprise(self) -> bool:
-        """True if a pair was reported that would not have been asked about."""
+        """True if a pair was reported that only chance had shown."""
         return bool((self.reported & ~self.asked).any())
 
 
-class Attention(ABC):
+class Attention(Specified, ABC):
     """Decides which possible pairs of a round are put before the panel; learns from responses.
 
     A subclass is a frozen dataclass of its parameters, registered under its ``name``
-    (:data:`likewise.registry.ATTENTIONS`); ``summary`` is a line for ``likewise list``. What it
-    has learnt is a tuple of numbers, its memory, which the learner's state keeps. All methods are
-    functions of their arguments alone, computed by + − · / and square roots.
+    (:data:`likewise.registry.ATTENTIONS`); ``summary`` is a line for ``likewise list``. Its memory
+    is a tuple of numbers that the learner's state keeps. All methods are functions of their
+    arguments alone, computed by + − · / and square roots.
     """
 
-    name: ClassVar[str]
+    kind = "attention"
     summary: ClassVar[str]
     # Whether it learns from responses.
     learns: ClassVar[bool] = False
-    # Rounds in which nothing is possible are known to be quiet, and nobody looks at them.
+    # Whether rounds in which nothing is possible count as quiet although nobody looks at them.
     skips: ClassVar[bool] = True
-    # A report weighs one over it; 1 but for a lottery that draws rounds whatever is in them.
+    # A report weighs one over it: the share of rounds that a lottery draws, else 1.
     share: float = 1.0
     # The smallest chance with which a round is ever shown whole.
     least: float = 1.0
-    # Of the rounds that nobody is asked about, every so many-th lowers the multiplier; 0 for none.
+    # One in so many of the rounds that nobody is asked about lowers the multiplier; 0 for none.
     steps: int = 0
-    # Whether the panel is asked, of a pair that it reports, how far apart the two may be.
+    # Whether the panel is asked for the largest gap that it would accept in a reported pair.
     graded: bool = False
 
     @property
     def asks_all(self) -> bool:
-        """True if it asks about all that is possible, so that pairs need not be listed."""
+        """True if it asks about all possible pairs, so that they need not be listed."""
         return type(self).unknown is Attention.unknown
 
     @property
     def misses(self) -> bool:
-        """True if reports may be missed, and those that are seen weigh as much as ever."""
+        """True if reports may be missed, and those that are seen weigh no more for it."""
         return self.least < 1 and self.share == 1
 
     def start(self, schema: FeatureSchema) -> Memory:  # noqa: ARG002
@@ -228,11 +228,11 @@ class Attention(ABC):
         return ()
 
     def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
-        """Test whether a memory that was read from a file can be one of these features."""
+        """Test whether a memory that was read from a file fits these features."""
         return len(memory) == len(self.start(schema))
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
-        """Which of the pairs are asked about in any case: here, all of them."""
+        """The pairs that are asked about in any case: here, all of them."""
         return np.ones(len(pairs), dtype=np.bool_)
 
     def chance(self, memory: Memory) -> int:  # noqa: ARG002
@@ -240,40 +240,27 @@ class Attention(ABC):
         return ONE
 
     def period(self, memory: Memory) -> int:  # noqa: ARG002
-        """``steps``, or more rounds where what was learnt vouches for fewer of them."""
+        """``steps``, or more where the memory vouches for fewer rounds."""
         return self.steps
 
     def convene(self, memory: Memory, panel: str) -> Memory:  # noqa: ARG002
-        """The memory when a panel, by its name, is about to be asked: perhaps another one."""
+        """The memory when the panel of a name, perhaps a new one, is about to be asked."""
         return memory
 
     def learn(self, memory: Memory, response: Response) -> Memory:  # noqa: ARG002
         """The memory after the panel's response."""
         return memory
 
-    def spec(self) -> dict[str, Any]:
-        """The attention as JSON: ``{"attention": its name, …}`` and the parameters by name."""
-        return {"attention": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the attention from its JSON; what is left out has its default."""
-        parameters = fields(cls)  # type: ignore[arg-type] # a dataclass
-        required = [f.name for f in parameters if f.default is MISSING]
-        optional = [f.name for f in parameters if f.name not in required]
-        values = {key: value for key, value in spec.items() if key != "attention"}
-        return cls(**members(f"attention {spec['attention']!r}", values, required, optional))
-
 
 @dataclass(frozen=True)
 class Asking:
     """The pairs that the panel is asked about in a round.
 
-    ``pairs`` are those that it is asked about in any case, the favoured first, or None for all that
-    are possible; ``whole`` says that the coin, of probability ``chance`` (in units), showed it all
+    ``pairs`` are those that it is asked about in any case, the favoured first, or None for all
+    possible ones; ``whole`` says that the coin, of probability ``chance`` (in units), showed it all
     ``possible`` pairs, or ``everything``; ``looked_at`` that it is asked at all. ``memory`` is a
-    hash of what the attention had learnt when it asked. Possible are pairs whose gap exceeds
-    ``sensitivity``, alpha − kappa in units.
+    hash of the attention's memory when it asked. Possible pairs have a gap above ``sensitivity``,
+    alpha − kappa in units.
     """
 
     pairs: tuple[tuple[str, str], ...] | None = None
@@ -292,7 +279,7 @@ class Asking:
 
     @property
     def quiet(self) -> bool:
-        """True if nothing could be reported: the round is quiet, although nobody looks."""
+        """True if nothing could be reported, so that the round is quiet although nobody looks."""
         return self.whole and not self.looked_at
 
     def asks(self, pair: tuple[str, str]) -> bool:
@@ -319,9 +306,9 @@ def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed
 
 
 def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> Asking:
-    """The same for an attention that asks about all that is possible: only their number counts."""
+    """Count the possible pairs of a round, for an attention that asks about all of them."""
     ordered = sorted(scores)
-    # Of each score, how many others lie more than the sensitivity below it.
+    # For each score, how many others lie more than the sensitivity below it.
     possible = sum([bisect_left(ordered, score - sensitivity) for score in ordered])
     return _asking_all(possible, attention.skips, sensitivity)
 
@@ -334,22 +321,18 @@ def _asking_all(possible: int, skips: bool, sensitivity: int) -> Asking:
 
 @lru_cache(maxsize=16)
 def digest(memory: Memory) -> str:
-    """A hash of what an attention has learnt; empty where it learns nothing."""
+    """A hash of a memory; empty for an empty one."""
     return sha256(repr(memory).encode()).hexdigest()[:32] if memory else ""
 
 
 def attention_from_spec(spec: Mapping[str, Any]) -> Attention:
-    """Read any attention from its JSON, by the name that it is registered under.
-
-    >>> attention_from_spec({"attention": "share", "share": 0.25})
-    Share(share=0.25)
-    """
+    """Read any registered attention from its JSON."""
     attention: Attention = ATTENTIONS.read(spec)
     return attention
 
 
 def attention_named(text: str) -> Attention:
-    """The attention of a name; behind a colon what is not the default, by name, or the first alone.
+    """The attention of a name; a colon precedes parameters by name, or the first one alone.
 
     >>> attention_named("share:0.25"), attention_named("possible")
     (Share(share=0.25), EveryPossiblePair())
@@ -376,7 +359,7 @@ def attention_named(text: str) -> Attention:
 
 
 def _as_kind(default: object, number: float) -> float:
-    """The number as an integer or a flag where the default is one, and nothing is lost by it."""
+    """The number as an integer or a flag if the default is one and nothing is lost."""
     plain = type(default)(number) if isinstance(default, int) else number
     return plain if plain == number else number
 
@@ -413,15 +396,13 @@ class Share(Attention):
 
     @property
     def least(self) -> float:  # type: ignore[override] # a constant of the others
-        """The share."""
         return self.share
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
-        """None of them: a round is shown whole, or not at all."""
+        """None: a round is shown whole or not at all."""
         return np.zeros(len(pairs), dtype=np.bool_)
 
     def chance(self, memory: Memory) -> int:  # noqa: ARG002
-        """The share."""
         return to_units(self.share)
 
 
@@ -435,13 +416,12 @@ class EveryPossiblePair(Attention):
 
 @dataclass(frozen=True)
 class Dominance(Attention):
-    """Possible pairs, but for those that an accepted pair dominates.
+    """Possible pairs except those that an accepted pair dominates.
 
     If the panel accepted a pair, it accepts every pair that differs by as much in each feature and
-    has no larger gap: certainly, where all auditors measure by metrics that grow with differences.
-    The last ``remembered`` accepted pairs are kept, those that another dominates left out; a
-    surprise forgets them, and so does another panel. With probability ``least`` a round is shown
-    whole.
+    has no larger gap: certainly so, if all auditors' metrics grow with differences. The memory
+    holds the last ``remembered`` accepted pairs that no other dominates; a surprise or another
+    panel clears it. With probability ``least`` a round is shown whole.
     """
 
     least: float = 0.05
@@ -459,7 +439,7 @@ class Dominance(Attention):
         return (0.0,)
 
     def fits(self, memory: Memory, schema: FeatureSchema) -> bool:
-        """The panel's number, and as many others as some pairs have."""
+        """Test for the panel's number and the rows of some pairs."""
         width = sum(feature.visible for feature in schema.features) + 1
         return len(memory) % width == 1 % width and 1 <= len(memory) <= 1 + width * self.remembered
 
@@ -469,18 +449,17 @@ class Dominance(Attention):
         return memory if memory[0] == number else (number,)
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
-        """Those that no remembered pair dominates."""
+        """The pairs that no remembered pair dominates."""
         rows = _ordered(pairs)
         accepted = np.array(memory[1:]).reshape(-1, rows.shape[1])
         known = np.any(np.all(accepted[None, :, :] <= rows[:, None, :], axis=2), axis=1)
         return np.asarray(~known, dtype=np.bool_)
 
     def chance(self, memory: Memory) -> int:  # noqa: ARG002
-        """The least chance, always."""
         return to_units(self.least)
 
     def learn(self, memory: Memory, response: Response) -> Memory:
-        """Keep the accepted pairs that no other dominates; a panel of before tells nothing."""
+        """Keep the accepted pairs that no other dominates; a former panel teaches nothing."""
         if not response.is_of(memory[0]):
             return memory
         if response.surprise or not response.quiet:
@@ -494,7 +473,7 @@ class Dominance(Attention):
 
 
 def panel_number(panel: str) -> float:
-    """A number of a panel's name, to tell panels apart in a memory; never 0, which is none."""
+    """A number above 0 that identifies a panel in a memory by a hash of its name."""
     return 1.0 + int.from_bytes(sha256(panel.encode()).digest()[:6])
 
 
@@ -508,40 +487,35 @@ class PanelModel(Attention):
     """Possible pairs of which a model of the panel is not sure; the others by chance.
 
     The model is logistic regression of 'the panel reports this pair' on 4·(gap − alpha + kappa),
-    4·|difference| of every feature that the panel sees, and a constant, learnt a Newton step a pair
-    (an extended Kalman filter). A pair is unknown if the upper end of its chance, a standard
+    4·|difference| of every feature that the panel sees, and a constant, learnt by a Newton step a
+    pair (an extended Kalman filter). A pair is unknown if the upper end of its chance, a standard
     deviation above the mean, exceeds ``doubt``.
 
-    The model judges itself. After n whole rounds without a surprise, a report of a pair that only
-    chance had put before the panel, the next is shown whole with probability c/(c + n), but at
-    least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which each whole round
-    forgets a hundredth. So a model begins on probation. A surprise divides n by 1 + s and doubles
-    the variance: the first costs half of the trust, the next that follows soon more. The round
-    after a surprise, or after a report of pairs that were asked about anyway, is shown whole: a
-    panel that has changed its mind is found out by its next report, and not by chance. Where
-    reports come late, d rounds have a chance of 1/(1 + d) each.
+    The model also judges itself. A surprise is a report of a pair that only chance had put before
+    the panel. After n whole rounds without one, the next round is shown whole with probability
+    c/(c + n), but at least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which
+    each whole round forgets a hundredth. A surprise divides n by 1 + s and doubles the variance.
+    The round after any report is shown whole, so that a panel that has changed its mind is soon
+    found out; where reports come late, d rounds have a chance of 1/(1 + d) each.
 
-    Who sits is published, so that another panel is no surprise: of what was learnt of the one
-    before, w = (m/(m + 10))² is in doubt after m responses of that one. Rounds have a chance of w
-    until one is shown whole, n and s lose w, and w/10 is added to the variance of every weight.
-    Panels that rotate from round to round are so learnt as one.
+    A new panel puts w = (m/(m + 10))² of the memory in doubt after m responses of the former one:
+    rounds have a chance of w until one is shown whole, n and s lose w, and w/10 is added to the
+    variance of every weight. Panels that rotate from round to round are thus learnt as one.
 
-    What people think of a person need not be in the differences. A ``personal`` model is told of
-    the less favoured, too, and moves the edge above which it asks with how well it foretells the
-    panel: a surprise lowers it, an expected report in a whole round raises it, so that three in ten
-    such reports are surprises (adaptive conformal inference, Gibbs and Candès 2021). Before real
+    A ``personal`` model also sees the values of the less favoured, and moves the edge above which
+    it asks: a surprise lowers it, an expected report in a whole round raises it, so that three in
+    ten such reports are surprises (adaptive conformal inference, Gibbs and Candès 2021). With real
     people it looks less.
 
     Args:
         least: the smallest probability with which a round is shown whole.
         doubt: the chance of a report above which a pair is asked about.
         patience: how many whole rounds without a surprise halve the chance of the next, at first.
-        steps: of the rounds that nobody is asked about, every so many-th lowers the multiplier as a
-            quiet one does, and every 1 + (steps − 1)·(1 + s)-th after surprises; 0 for none.
-        graded: whether the panel is asked, of a pair that it reports, for the largest gap that it
-            would accept. The pair then teaches the model twice: as it is, and at that limit.
-        personal: whether the place of the less favoured in every feature's range counts, and the
-            edge moves.
+        steps: one in so many of the rounds that nobody is asked about lowers the multiplier as a
+            quiet one does, or one in 1 + (steps − 1)·(1 + s) after surprises; 0 for none.
+        graded: whether the panel is asked for the largest gap that it would accept in a reported
+            pair. The pair then teaches the model twice: as it is, and at that limit.
+        personal: whether the less favoured one's values count, and the edge moves.
     """
 
     least: float = 0.04
@@ -566,19 +540,19 @@ class PanelModel(Attention):
         )
 
     def start(self, schema: FeatureSchema) -> Memory:
-        """Neither a whole round nor a surprise nor a report yet; weights of mean 0."""
+        """No round and no panel yet; weights of mean 0."""
         d = (1 + self.personal) * sum(feature.visible for feature in schema.features) + 2
         return (*(0.0,) * self._own, *Logistic.start(d, VARIANCE).numbers)
 
     @property
     def _own(self) -> int:
-        """The count of numbers that are not the regression's: n, s, the chance of a round that
-        follows, the panel's number, how often it responded, and the edge's.
+        """How many numbers precede the regression's: n, s, the chance of a round that follows, the
+        panel's number, its responses, and the edge's.
         """
         return 5 + self.personal
 
     def convene(self, memory: Memory, panel: str) -> Memory:
-        """Another panel puts in doubt what was learnt, the more the better the last was known."""
+        """Put what was learnt in doubt when the panel changes."""
         quiet, surprises, followed, sat, responses = memory[:5]
         number = panel_number(panel)
         if sat == number:
@@ -592,29 +566,29 @@ class PanelModel(Attention):
         return (*judged, *memory[5 : self._own], *numbers)
 
     def _rows(self, pairs: Possible) -> FloatArray:
-        """Return the inputs of the regression, a row a pair."""
+        """The inputs of the regression, a row a pair."""
         if not self.personal:
             return pairs.inputs
         return np.concatenate([pairs.inputs, SCALE / 2.0 * pairs.less_favoured], axis=1)
 
     def chance(self, memory: Memory) -> int:
-        """c/(c + n), but at least the least, or what follows a report."""
+        """c/(c + n), but at least ``least`` and the chance that follows a report."""
         quiet, surprises, followed = memory[:3]
         c = self.patience * (1.0 + surprises)
         return to_units(max(self.least, c / (c + quiet), followed))
 
     def period(self, memory: Memory) -> int:
-        """1 + (steps − 1)·(1 + s): a model that was surprised vouches for fewer rounds."""
+        """1 + (steps − 1)·(1 + s), since a model that was surprised vouches for fewer rounds."""
         return 1 + int((self.steps - 1) * (1.0 + memory[1])) if self.steps else 0
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:
-        """mean + standard deviation > ln(doubt/(1 − doubt)) + how far the edge has moved."""
+        """mean + standard deviation > ln(doubt/(1 − doubt)) + the edge's move."""
         centre, variance = Logistic.of(memory[self._own :]).estimates(self._rows(pairs))
         edge = log(self.doubt) - log(1.0 - self.doubt) + (memory[5] if self.personal else 0.0)
         return np.asarray(centre + np.sqrt(variance) > edge)
 
     def learn(self, memory: Memory, response: Response) -> Memory:
-        """A Newton step a pair: all of them where the response is quiet, else those reported."""
+        """Take a Newton step for each pair, or for those reported unless the response is quiet."""
         model = Logistic.of(memory[self._own :])
         if response.surprise and model.covariance.max() < WIDEST:
             model = replace(model, covariance=model.covariance * 2.0)
@@ -625,7 +599,7 @@ class PanelModel(Attention):
         return (*self._judged(memory, response), *sat, *moved, *model.numbers)
 
     def _moved(self, edge: float, response: Response) -> tuple[float]:
-        """How far the edge is from ``doubt``, in log odds; rounds shown in part tell nothing."""
+        """The edge less ``doubt``, in log odds; rounds shown in part tell nothing."""
         told = response.whole and not response.quiet
         return (edge + PACE * (MISSED - response.surprise) if told else edge,)
 
@@ -645,7 +619,7 @@ class PanelModel(Attention):
 def _lessons(response: Response, rows: FloatArray) -> Iterator[tuple[FloatArray, float]]:
     """Inputs with their targets: pairs as they were judged, and accepted at their limits.
 
-    Below alpha − kappa nothing is reported; a limit below it says that all above would be.
+    Below alpha − kappa nothing is reported; a limit below it says that every gap above would be.
     """
     if response.quiet:
         yield from ((row, 0.0) for row in rows)
@@ -655,17 +629,17 @@ def _lessons(response: Response, rows: FloatArray) -> Iterator[tuple[FloatArray,
         limit, row = response.limits.get(ids[place]), rows[place]
         yield row, 1.0
         if limit is not None:
-            excess = max(limit - least, 0) / ONE  # of the same two people at that gap; it is first
+            excess = max(limit - least, 0) / ONE  # the first input, at that gap
             yield np.concatenate([[SCALE * excess], row[1:]]), float(limit < least)
 
 
-# Surprises widen no further: a feature in which nobody ever differed would end at infinity.
+# The largest variance: surprises would take that of a feature in which nobody differs to infinity.
 WIDEST = 2.0**40
-# Of the weights before the first response, on inputs from 0 to SCALE.
+# The variance of the weights before the first response, on inputs from 0 to SCALE.
 VARIANCE, SCALE = 1.0, 4.0
 # How fast reports move the edge of a personal model, and the share of surprises that it aims at.
 PACE, MISSED = 0.1, 0.3
-# What a whole round without a surprise leaves of the surprises before it.
+# The share of earlier surprises that is left after a whole round without one.
 REMEMBERED = 0.99
-# How many responses make a panel half known, and what another one adds to the variance of weights.
+# After how many responses m/(m + 10) is a half, and the variance that full doubt adds to weights.
 ACQUAINTED, STIR = 10.0, 0.1

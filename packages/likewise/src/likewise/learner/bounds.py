@@ -1,4 +1,4 @@
-"""Bounds: the guarantees for a run's own parameters, as numbers, and whether they say anything.
+"""Bounds: the guarantees for a run's own parameters, as numbers.
 
 The paper's bounds are computed from the inequalities of its proofs, not from the O(·) of its
 statements. A bound is *informative* if it is below what holds for any learner at all: k·T errors,
@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from likewise.hypotheses.base import ExactWeights
 from likewise.learner.attention import Share
 from likewise.learner.costs import LARGEST_LAM, Additive, Bounded, Geometric, GradientAscent
+from likewise.learner.players import Term
 from likewise.learner.schedules import Margins, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE
@@ -22,7 +23,7 @@ from likewise.validation import instance, integer
 
 IN_EXPECTATION = "in expectation, against an oblivious adversary"
 UNSEEN = "if a round's labels depend on nothing of its own draws"
-# Beyond that nobody waits, and sums over rounds take seconds.
+# Rounds and delays are below this; sums over so many rounds take seconds.
 LONGEST = 1 << 62
 # One unit of the grid.
 UNIT = 1.0 / ONE
@@ -59,9 +60,9 @@ class Bound:
 
 
 def proved(part: object) -> frozenset[str]:
-    """The settings of which a schedule's or a player's own class says that theorems hold.
+    """The settings for which a schedule's or a player's own class claims a theorem.
 
-    A subclass may change anything, so what it inherits does not count.
+    A subclass may change anything, so inherited claims do not count.
 
     >>> class Slower(SelfTuned):
     ...     def mu(self, audits): return super().mu(audits) / 1000
@@ -73,10 +74,7 @@ def proved(part: object) -> frozenset[str]:
 
 
 def covered(learner: Learner, *, late: bool) -> bool:
-    """Test whether the parts of a learner say that there is a theorem about its setting.
-
-    The rules for the multiplier and the lottery are those of the theorems, or others.
-    """
+    """Test whether all parts of a learner claim a theorem about its setting."""
     setting = {learner.feedback, "late"} if late else {learner.feedback}
     lottery = learner.audit_share == 1 or type(learner.looking) is Share
     dual = type(learner.multiplier) in (GradientAscent, Additive, Geometric, Bounded)
@@ -84,15 +82,17 @@ def covered(learner: Learner, *, late: bool) -> bool:
 
 
 def charged_eta(learner: Learner) -> float:
-    """eta as the program charges it: k labels of round(2^20·eta/k) units each.
-
-    For k = 3 and eta = 1/24 that is 43,692 units.
-    """
+    """eta as the program charges it: k labels of round(2^20·eta/k) units each."""
     return learner.k * learner.pricing.unit * UNIT
 
 
+def in_errors(learner: Learner) -> float:
+    """k/eta, which turns costs into errors."""
+    return learner.k / charged_eta(learner)
+
+
 def weighted_rounding(learner: Learner, rounds: int) -> float:
-    """How far the charges of labels may be off: errors that do not weigh 1 are rounded to units."""
+    """How far label charges may be off: weights other than 1 are rounded to units."""
     plain = learner.loss.alike and not learner.loss.fractions
     return 0.0 if plain else 2.0 * learner.k * UNIT * rounds
 
@@ -100,8 +100,8 @@ def weighted_rounding(learner: Learner, rounds: int) -> float:
 def proven_margin(learner: Learner) -> float:
     """m = beta − r, by which a report separates π^t from every fair policy.
 
-    Scores are published in units of 2^-20, so even of a policy that is known r is a unit. Draws are
-    as many as the smaller of r and kappa asks for.
+    Scores are published in units of 2^-20, so r is a unit even where the policy is known. The
+    number of draws is set by the smaller of r and kappa.
     """
     margins = learner.margins
     return asked_beta(learner) - (UNIT if learner.primal.exact else min(margins.r, margins.kappa))
@@ -148,7 +148,7 @@ class Lateness:
 
 @dataclass(frozen=True)
 class Side:
-    """The primal side of an inequality: L, C and burst; and the rounds it is about.
+    """The primal side of an inequality: L, C and burst, and its number of rounds.
 
     ``failing`` is the probability of a bad estimate, which an expectation has to pay for.
     """
@@ -168,7 +168,7 @@ class Side:
 
     @property
     def audits(self) -> float:
-        """n: rounds; one more where not all are audited, or the audits that a lottery expects."""
+        """n: the rounds, one more if reports may be missed; the lottery's expected audits + 1."""
         share = self.learner.audit_share
         if share == 1:
             return self.rounds + float(self.learner.looking.misses)
@@ -176,7 +176,7 @@ class Side:
 
 
 def concluded(side: Side) -> tuple[float, float] | None:
-    """W, so that regret ≤ (k/eta)·W, and a bound on reports; None where none is proved."""
+    """W, with regret ≤ (k/eta)·W, and a bound on reports; None where none is proved."""
     dual = side.learner.multiplier
     if isinstance(dual, GradientAscent):
         return _gradient(side)
@@ -296,14 +296,14 @@ def paper_bound(learner: Learner, schedule: Paper, rounds: int) -> Bound:
         (eta/k)·ΔError + c·lam·beta·N  ≤  W + c·(mu·T + 1/mu)·lam²/2,
         W = 2a·eta²·T + (10/omega)·sqrt(s·c_0)·log|H| + (c·mu/2)·beta²·T + rest,
 
-    where the rest, max(0, 2a − c·(mu − mu³)/2)·T·beta²/mu², is what the regulariser leaves of the
-    lam_t² (lam_t ≤ beta/mu). So regret ≤ (k/eta)·W and
-    N ≤ sqrt(2·(mu·T + 1/mu)·(W + eta·T)/(beta·(beta − r))). Corrected on the way: the errors differ
-    by at most T (not T/k), and the square root is taken.
+    where rest = max(0, 2a − c·(mu − mu³)/2)·T·beta²/mu² is the part of the lam_t² that the
+    regulariser leaves (lam_t ≤ beta/mu). So regret ≤ (k/eta)·W and
+    N ≤ sqrt(2·(mu·T + 1/mu)·(W + eta·T)/(beta·(beta − r))). Two corrections: the errors differ by
+    at most T (not T/k), and the square root is taken.
 
-    One-sided, a = 8·omega·s·k³·M + k/(e·M), where the paper has 4 for 8, and 2·eta for eta, which
-    is the norm of the lifted loss. These are its inequalities, and no theorem about this program:
-    reports are not resampled here, and its expectations are not those of a bad estimate.
+    With one-sided labels a = 8·omega·s·k³·M + k/(e·M), where the paper has 4 for 8, and 2·eta, the
+    norm of the lifted loss, replaces eta. These are the paper's inequalities, and no theorem about
+    this program, which does not resample reports; they do not allow for a bad estimate.
     """
     hypotheses, margins = learner.hypotheses, learner.margins
     eta, mu, k, s = charged_eta(learner), schedule.mu(1), learner.k, hypotheses.separators
@@ -328,26 +328,36 @@ def paper_bound(learner: Learner, schedule: Paper, rounds: int) -> Bound:
 class Theorems:
     """The inequalities of Theorems B, C, C′ and E, with late feedback and audits of a share.
 
-    They all end in regret ≤ (k/eta)·W and a number of reports, each counted as one over the share,
-    and begin with the primal player's regret, at most C·sqrt(Σ B̄²) + burst·max B̄. C is the sum of
-    the player's terms (Theorems A, A′ and those on cells, products and mixtures), and of what the
-    program's grid adds in ``rounds`` rounds: the noise is one of integers, which costs
-    s·2^-20/(unit·x), and weights are cut off, or words have 32 bits, which puts every chance off by
-    ``cut`` and costs cut·sqrt(T).
+    They all begin with the primal player's regret, at most C·sqrt(Σ B̄²) + burst·max B̄, and end in
+    regret ≤ (k/eta)·W and a number of reports, each counted as one over the share. C is the sum of
+    the player's terms (Theorems A, A′ and those on cells, products and mixtures) and of the price
+    of the program's grid over ``rounds`` rounds: integer noise costs s·2^-20/(unit·x), and weights
+    that are cut off, or words of 32 bits, put every chance off by ``cut``, which costs cut·sqrt(T).
     """
 
     learner: Learner
     late: Lateness
     rounds: int
 
+    @classmethod
+    def of(
+        cls, learner: Learner, rounds: int, delay: int, pieces: int | None = None
+    ) -> Self | None:
+        """Those for a learner's schedule, where they cover its late feedback; else None."""
+        schedule = learner.schedule
+        if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
+            return None
+        late = Lateness(
+            delay, min(pieces or delay + 1, delay + 1), counted=schedule.counts_outstanding,
+            steady=learner.multiplier.never_decreases,
+        )  # fmt: skip
+        return cls(learner, late, rounds)
+
     @cached_property
-    def _terms(self) -> tuple[float, float]:
-        learner, late = self.learner, self.late
-        terms = learner.primal.terms(
-            learner.hypotheses, learner.x, estimated=learner.label_square is not None
-        )
-        constant = sum(t.constant(late.slow(t.late), late.wide) for t in terms)
-        return constant, sum(t.burst(late.wide) for t in terms)
+    def _terms(self) -> tuple[Term, ...]:
+        learner = self.learner
+        estimated = learner.label_square is not None
+        return learner.primal.terms(learner.hypotheses, learner.x, estimated=estimated)
 
     @property
     def cut(self) -> float:
@@ -355,7 +365,7 @@ class Theorems:
         hypotheses = self.learner.hypotheses
         if self.learner.primal.exact and isinstance(hypotheses, ExactWeights):
             return hypotheses.cut
-        # Rounded are the scores of experts and of their mixture, half a unit each, and the weights.
+        # Weights are rounded; scores of experts and of their mixture by half a unit each.
         experts = self.learner.primal.experts(hypotheses)
         mixed = UNIT + experts * 2.0**-40 if experts else 0.0
         return hypotheses.separators * 2.0**-31 + mixed
@@ -363,21 +373,22 @@ class Theorems:
     @cached_property
     def constant(self) -> float:
         """C."""
-        learner, grid = self.learner, 0.0
+        learner, late, grid = self.learner, self.late, 0.0
         if not learner.primal.exact:
             noise = float(learner.scale_factors[-1])
             grid = learner.hypotheses.separators / (learner.pricing.unit * noise)
             grid *= self.late.slow(1)
-        return self._terms[0] + grid + self.cut * math.sqrt(self.rounds)
+        player = sum(term.constant(late.slow(term.late), late.wide) for term in self._terms)
+        return player + grid + self.cut * math.sqrt(self.rounds)
 
     @property
     def burst(self) -> float:
         """The price that every part adds for the bound of a single round."""
-        return self._terms[1]
+        return sum(term.burst(self.late.wide) for term in self._terms)
 
     @property
     def prices(self) -> float:
-        """An addition to W, since multipliers are charged as integers, divided among pairs."""
+        """The addition to W for multipliers that are charged as integers, divided among pairs."""
         k, rounds = self.learner.k, self.rounds
         lost = self.learner.margins.beta * k * k / 2.0 * rounds
         rounded = weighted_rounding(self.learner, rounds)
@@ -392,7 +403,7 @@ class Theorems:
         if self.learner.audit_share < 1:
             holds = "in expectation, over the lottery of audits and the draws"
             return self._bound(holds, self.labels(), 0.0 if exact else self._delta)
-        return self._bound(self.holds, self.labels(), 0.0)
+        return self._bound(self.holds, self.labels())
 
     @property
     def holds(self) -> str:
@@ -404,12 +415,8 @@ class Theorems:
             holds += f" after {self.rounds:,} rounds, {UNSEEN}"
         return holds
 
-    @property
-    def _misses(self) -> bool:
-        return self.learner.looking.misses
-
     def labels(self) -> float:
-        """L = C·eta·sqrt(T) + burst·eta, and how far the estimates of a mixture may be off."""
+        """L = C·eta·sqrt(T) + burst·eta, and the error of a mixture's estimates."""
         labels = (self.constant * math.sqrt(self.rounds) + self.burst) * self.eta
         if self.learner.primal.experts(self.learner.hypotheses):
             labels += self.eta * math.sqrt(2.0 * self.rounds * self._log(5) / self._draws)
@@ -422,7 +429,7 @@ class Theorems:
             # The second term is for J, which is cut off at 2^20, and for rounding.
             rounding = (2.0 * eta + self.learner.k) * UNIT * rounds
             labels = (self.constant * math.sqrt(20.0 * rounds) + 5.0 * self.burst) * eta
-            return self._bound(IN_EXPECTATION, labels + rounding, 0.0)
+            return self._bound(IN_EXPECTATION, labels + rounding)
         total, inverse, last = label_terms(rounds)
         bias = 2.0 * eta / math.e * inverse
         squares = rounds + 2.4 * total + (2.0 * last - 1.0) ** 2
@@ -431,7 +438,7 @@ class Theorems:
         expected = self._bound(IN_EXPECTATION, average, self._delta)
         if self.learner.audit_share < 1 or self.late.delay:
             return expected
-        # Two events may fail, four for a mixture, each with delta/9; estimates with about delta/2.
+        # Two events may fail (four for a mixture), with delta/9 each; estimates, with some delta/2.
         log = self._log(9)
         every = log + self.learner.hypotheses.log_size
         squares = (math.e - 1.0) * (rounds + 2.4 * total) + (2.0 * last - 1.0) ** 2 * (1.0 + log)
@@ -440,9 +447,8 @@ class Theorems:
         if self.learner.primal.experts(self.learner.hypotheses):
             spread += eta * (2.0 * last - 1.0) * math.sqrt(2.0 * rounds * log / self._draws)
         surely = self.constant * eta * math.sqrt(squares) + bias + burst + spread
-        chance = f"with probability {1 - self._delta:g}"
-        holds = f"{chance} after {rounds:,} rounds, {UNSEEN}"
-        return expected + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
+        holds = f"with probability {1 - self._delta:g} after {rounds:,} rounds, {UNSEEN}"
+        return expected + self._bound(holds, surely, name=f"{self._name}, high probability")
 
     @property
     def _delta(self) -> float:
@@ -459,15 +465,12 @@ class Theorems:
         return self.learner.schedule.draws(learner.margins, learner.k * experts, 1)
 
     def _bound(
-        self, holds: str, labels: float, failing: float, name: str | None = None
+        self, holds: str, labels: float, failing: float = 0.0, name: str = ""
     ) -> tuple[Bound, ...]:
-        learner = self.learner
+        learner, delay, w = self.learner, self.late.delay, labels + self.prices
         if proven_margin(learner) <= 0:
             return ()
-        delay = self.late.delay
-        side = Side(
-            learner, self.rounds, delay, labels + self.prices, self.constant, self.burst, failing
-        )
+        side = Side(learner, self.rounds, delay, w, self.constant, self.burst, failing)
         conclusion = concluded(side)
         if conclusion is None:
             return ()
@@ -476,7 +479,7 @@ class Theorems:
         if delay:
             source += f", at most {delay} rounds late"
         regret = learner.k / self.eta * w
-        if self._misses:
+        if learner.looking.misses:
             holds += "; of violations, those in what the panel saw"
         return (Bound(source, holds, self.rounds, learner.k, regret, reports + failing),)
 
@@ -488,16 +491,16 @@ class Theorems:
             name = "C'" if learner.primal.exact else "C"
         if not isinstance(learner.multiplier, GradientAscent):
             name = "E" if name == "B" else f"{name} and E"
-        if self._misses:
+        if learner.looking.misses:
             return f"{name} and F"
         return name if learner.audit_share == 1 else f"{name} and D"
 
 
 def least_reports(segments: int, rounds: int, regret: float, margins: Margins) -> float:
-    """Reports that a learner cannot avoid on n segments in turn, with so much regret at most.
+    """Reports that no learner avoids on n segments in turn if its regret is at most R.
 
     [n·(1 − alpha + kappa) − (n/T)·R]/(1 − alpha + eps + (n/T)·(1 − alpha + kappa)), for scores that
-    are a function of what the learner has seen (the lower bound of ``docs/research/theory.md``).
+    are a function of what the learner has seen (``docs/research/theory.md``, lower bound).
 
     >>> round(least_reports(100, 10**6, 1000.0, Margins(0.3, 0.3, 0.1, 0.0)), 1)
     79.9
@@ -509,7 +512,7 @@ def least_reports(segments: int, rounds: int, regret: float, margins: Margins) -
 
 
 def _late_attention(learner: Learner) -> bool:
-    """Test whether there is a theorem where the panel is not asked everything and audits are late.
+    """Test whether a theorem covers late audits of a panel that is not asked everything.
 
     Every round has to step, unless steps do not matter (Theorem F, late).
     """
@@ -537,15 +540,14 @@ def bounds(
 ) -> tuple[Bound, ...]:
     """Every bound that covers the learner as it is set, after some rounds; maybe none.
 
-    ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
-    ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
-    parts of others that do not say what is proved of them (``proved``), learners that ignore their
-    panel, the paper's schedules at other horizons than their own, late feedback where not every
-    round is audited (unless every round steps, or multipliers never decrease; Theorem F), late
-    one-sided labels of exponential weights, and late costs with other weights than the default. Of
-    multipliers that never decrease: geometric ones that grow faster than Theorem E allows, those
-    that may reach 2^20, and what would hold in expectation only for a player that draws (one-sided
-    labels, or audits of a share).
+    ``delay`` is the most rounds that feedback is late by (None if unlimited), and ``pieces`` the
+    number of parts in which that of one round comes (delay + 1 at most). No bound covers parts
+    that claim no theorem (``proved``), learners that ignore their panel, the paper's schedules at
+    other horizons than their own, late feedback where not every round is audited (unless every
+    round steps, or multipliers never decrease; Theorem F), late one-sided labels of exponential
+    weights, late costs with other weights than the default, and these multipliers that never
+    decrease: geometric ones that grow faster than Theorem E allows, those that may reach 2^20, and
+    those of a player that draws, with one-sided labels or audits of a share.
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)
@@ -558,24 +560,19 @@ def bounds(
         delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
     if pieces is not None:
         pieces = integer("pieces", pieces, 1, None, "All at once is one piece.")
-    schedule, one_sided = learner.schedule, learner.pricing.one_sided
+    one_sided = learner.pricing.one_sided
     if learner.ignores_reports or delay is None or not covered(learner, late=delay > 0):
         return ()
     if delay and learner.looking.least < 1 and not _late_attention(learner):
         return ()
-    if isinstance(schedule, Paper):  # its horizon is bounded already
-        fits = rounds == schedule.horizon and delay == 0 and learner.looking.least == 1
+    if isinstance(learner.schedule, Paper):  # its horizon is bounded already
+        fits = rounds == learner.schedule.horizon and delay == 0 and learner.looking.least == 1
         fits = fits and isinstance(learner.multiplier, GradientAscent)
-        return (paper_bound(learner, schedule, rounds),) if fits else ()
-    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
-        return ()  # other schedules have theorems of their own, if any
-    rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
+        return (paper_bound(learner, learner.schedule, rounds),) if fits else ()
+    theorems = Theorems.of(learner, rounds, delay, pieces)
+    if theorems is None:
+        return ()
+    integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     if one_sided and delay and learner.primal.exact:
         return ()
-    late = Lateness(
-        delay, min(delay + 1, delay + 1 if pieces is None else pieces),
-        counted=schedule.counts_outstanding,
-        steady=learner.multiplier.never_decreases,
-    )  # fmt: skip
-    theorems = Theorems(learner, late, rounds)
     return theorems.one_sided() if one_sided else theorems.full()

@@ -1,14 +1,14 @@
 """The certificate of a run: a bound on its regret from what happened, whatever the world was.
 
-A bound made before a run has to allow for the worst world. Afterwards the run knows what it paid.
-Let F_T be the sum of all costs that were charged and lam_t the price of each report. Every report
-has cost the published policies beta·lam_t more than it has cost any fair policy, so
+A bound made before a run has to allow for the worst world; afterwards the costs are known. Let F_T
+be the sum of all costs that were charged and lam_t the price of each report. Every report has cost
+the published policies beta·lam_t more than it has cost any fair policy, so
 
     regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t],
 
-with one call of the oracle for the minimum (``docs/research/theory.md`` has the theorem). It needs
-no constant of the player, nor that feedback be in time: it holds for any player, multiplier and
-schedule. The other form needs no oracle but the player's own C, and the largest lam:
+with one call of the oracle for the minimum (``docs/research/theory.md`` has the theorem). It holds
+for any player, multiplier and schedule, however late feedback is. The other form needs no oracle
+but the player's constant C, and the largest lam:
 
     regret  ≤  (k/eta)·(C·eta·sqrt(T) + 2·C·lam^ + C²·lam^/m).
 """
@@ -25,7 +25,7 @@ import numpy as np
 
 from likewise.hypotheses.base import ExactWeights, HypothesisClass
 from likewise.learner import bounds
-from likewise.learner.schedules import Paper, SelfTuned
+from likewise.learner.schedules import Paper
 from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import BITS, ONE, IntArray, to_units
@@ -34,10 +34,10 @@ from likewise.validation import instance, integer, within
 
 @dataclass(frozen=True)
 class Certificate:
-    """The regret that a run can have had at most, to the best fair policy on its own rounds.
+    """A bound on the regret of a run to the best fair policy on its own rounds.
 
-    ``regret`` is the sharp form, and ``holds`` says in which sense; ``from_largest_lam`` the other
-    one, None where no C is proved. Regret is that of the labels that came in.
+    ``regret`` is the sharp form, and ``holds`` says in which sense; ``from_largest_lam`` is the
+    other one, None where no C is proved. Only labels that came in count.
     """
 
     rounds: int
@@ -55,7 +55,7 @@ class Certificate:
 
     @property
     def informative(self) -> bool:
-        """Test whether it is below what any learner has."""
+        """True if it is below k·T, which bounds the regret of any learner."""
         return self.regret < self.k * self.rounds
 
 
@@ -91,21 +91,20 @@ def certificate(
     wrong = integer("wrong_reports", wrong_reports, 0, None, "It counts reports.")
     if delay is not None:
         delay = integer("delay", delay, 0, bounds.LONGEST, "It counts rounds.")
-    learner = state.learner
-    regret = learner.k / bounds.charged_eta(learner) * _left(state)
+    learner, account = state.learner, state.account
+    least = least_cost(learner.hypotheses, state.costs)
+    regret = bracket(learner, account.paid, account.reported, least)
     slack, holds = _estimated(state, 1.0 - confidence)
     if wrong:
-        slack, holds = (
-            slack + _wrong(state, wrong),
-            f"{holds}, if at most {wrong:,} reports are wrong",
-        )
+        slack += _wrong(state, wrong)
+        holds += f", if at most {wrong:,} reports are wrong"
     from_lam = None if delay is None or wrong else _from_largest_lam(state, delay)
     return Certificate(state.opened, learner.k, regret + slack, holds, from_lam, state.reports)
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Reports that nobody saw, since the panel was not asked: an estimate and an interval.
+    """Reports that nobody saw, since the panel was not asked.
 
     The estimate is unbiased; the interval holds at all times at once, with ``confidence``.
     """
@@ -116,7 +115,6 @@ class Unseen:
     confidence: float
 
     def to_json(self) -> dict[str, Any]:
-        """The interval by name."""
         return asdict(self)
 
 
@@ -147,7 +145,7 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
         beta -= math.lgamma(b) - math.lgamma(b + 1)
         return beta - seen - x * math.log1p(-p) - most
 
-    # It falls to its least value near the estimate, and rises from there on.
+    # The excess falls until near the estimate, and rises from there on.
     middle = max(0, round(y * b))
     low, high = _first(lambda x: excess(x) <= 0, middle), 1
     while excess(middle + high) <= 0:
@@ -175,10 +173,9 @@ def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) 
     most = math.log(len(others) / (1.0 - confidence))
 
     def excess(x: int) -> float:
-        made = (
+        terms = [
             x * math.log(s / share) + reports * math.log((1.0 - s) / (1.0 - share)) for s in others
-        )
-        terms = list(made)
+        ]
         top = max(terms)
         return top + math.log(sum(math.exp(term - top) for term in terms)) - most
 
@@ -200,27 +197,31 @@ def least_cost(hypotheses: HypothesisClass, costs: IntArray) -> int:
     return int(hypotheses.totals(costs, hypotheses.minimise(costs, silence))[0])
 
 
-def _left(state: State) -> float:
-    """Σ f_t(π̃^t) − min_h F_T(h) − beta·Σ lam_t; the first two exactly, in units of 2^-40."""
-    least = least_cost(state.learner.hypotheses, state.costs)
-    paid = (state.account.paid - (least << BITS)) / float(ONE * ONE)
-    return paid - bounds.asked_beta(state.learner) * (state.account.reported / ONE)
+def bracket(learner: Learner, paid: int, reported: int, least: int) -> float:
+    """(k/eta)·[Σ f_t(π̃^t) − min_h F(h) − beta·Σ lam_t].
+
+    The scores ``paid`` the first sum, in units of 2^-40, of which ``least`` is the minimum and
+    ``reported`` the last sum, in units of 2^-20.
+    """
+    costs = (paid - (least << BITS)) / float(ONE * ONE)
+    beta = bounds.asked_beta(learner)
+    return bounds.in_errors(learner) * (costs - beta * reported / ONE)
 
 
 def _wrong(state: State, count: int) -> float:
-    """The most that so many wrong reports add: (k/eta)·(1 − alpha + eps)·Σ lam, at the largest lam.
+    """(k/eta)·(1 − alpha + eps)·Σ lam, which ``count`` wrong reports add at most.
 
     A reported gap g is above alpha − kappa, so 1 − g + beta is below 1 − alpha + eps. The rounds
-    themselves say less (:meth:`~likewise.learner.evidence.Evidence.wrong_reports`).
+    themselves give less (:meth:`~likewise.learner.evidence.Evidence.wrong_reports`).
     """
     learner, account = state.learner, state.account
     prices = min(count * to_units(account.largest_lam / learner.audit_share), account.reported)
     each = 1.0 - learner.alpha + learner.eps
-    return learner.k / bounds.charged_eta(learner) * each * prices / ONE
+    return bounds.in_errors(learner) * each * prices / ONE
 
 
 def _estimated(state: State, failing: float) -> tuple[float, str]:
-    """How far published scores and estimated labels may be off, and what then holds."""
+    """The error of published scores and of estimated labels, and in which sense it is one."""
     learner, rounds = state.learner, state.opened
     if not learner.pricing.one_sided:
         in_order = not state.missing and labels_in_order(state.open.values(), rounds)
@@ -231,28 +232,25 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
 
 
 LATE = "if a round's labels, and which of them have come, depend on nothing of its own draws"
-# A bound that holds at all times at once is tightest at about eight times as many rounds as this.
+# A bound that holds at all times at once is tightest after about eight times this many rounds.
 TUNED_TO = 500
 
 
 def deviation(variance: float, rho: float, failing: float) -> float:
     """A limit that a martingale exceeds at any time with probability ``failing`` at most.
 
-    Its differences are sub-Gaussian, and their variances add up to ``variance``, which is known in
-    advance; sqrt((V + rho)·(ln((V + rho)/rho) + 2·ln(1/failing))) for any rho that is settled in
-    advance (a mixture of normals, and Ville's inequality).
-
-    >>> round(deviation(4000.0, 500.0, 0.05) / math.sqrt(2 * 4000.0 * math.log(1 / 0.05)), 3)
-    1.24
+    Its differences are sub-Gaussian, and their variances add up to V = ``variance``, known in
+    advance; the limit is sqrt((V + rho)·(ln((V + rho)/rho) + 2·ln(1/failing))) for any rho that is
+    fixed in advance (a mixture of normals, and Ville's inequality).
     """
     total = variance + rho
     return math.sqrt(total * (math.log(total / rho) + 2.0 * math.log(1.0 / failing)))
 
 
 def labels_in_order(rounds: Iterable[OpenRound], opened: int) -> bool:
-    """Test whether labels have come of whole rounds, and are outstanding of the latest alone.
+    """Test whether labels have come for whole rounds, and only the latest rounds await theirs.
 
-    Else it might depend on scores which labels have come, and at what times.
+    Otherwise which labels have come, and when, might depend on scores.
     """
     waiting = [r for r in rounds if r.panel is None or r.awaiting_labels(one_sided=False)]
     latest = set(range(opened - len(waiting) + 1, opened + 1))
@@ -262,7 +260,7 @@ def labels_in_order(rounds: Iterable[OpenRound], opened: int) -> bool:
 def score_deviation(
     learner: Learner, rounds: int, failing: float, *, in_order: bool = True
 ) -> tuple[float, str]:
-    """How many errors the policies may have made more than their published scores, and when.
+    """The most errors of the policies beyond those of their published scores, and when it holds.
 
     A player that knows its policy publishes it on the grid. One that draws is off by averages of
     R_t draws, each of range k: V = Σ_t k²/(4·R_t). ``in_order`` says that labels have come in the
@@ -273,7 +271,7 @@ def score_deviation(
         return rounding, "surely, of the published scores"
     if learner.primal.exact:
         return rounding, "surely"
-    # R never falls: blocks that double have at least the draws of their first round.
+    # R never falls: each of the doubling blocks has at least the draws of its first round.
     variance, first = 0.0, 1
     while first <= rounds:
         count = min(2 * first - 1, rounds) - first + 1
@@ -290,15 +288,15 @@ def _rounding(learner: Learner, rounds: int) -> float:
     """Scores are on the grid, the smallest weights are cut off, and weighted labels are rounded."""
     k, hypotheses = learner.k, learner.hypotheses
     cut = hypotheses.cut if learner.primal.exact and isinstance(hypotheses, ExactWeights) else 0.0
-    weighted = k / bounds.charged_eta(learner) * bounds.weighted_rounding(learner, rounds)
+    weighted = bounds.in_errors(learner) * bounds.weighted_rounding(learner, rounds)
     return k * (bounds.UNIT + cut) * rounds + weighted
 
 
 def _not_unbiased(state: State) -> str | None:
-    """Why the charges of a run with one-sided labels are no unbiased estimate, if so.
+    """The reason why charges for one-sided labels are no unbiased estimate, if there is one.
 
-    Those who were rejected are charged when the round is sealed, those who were approved when their
-    label comes: if some labels do not come, the sum is on one side.
+    Rejected people are charged when the round is sealed, approved ones when their label comes: if
+    some labels do not come, the sum is one-sided.
     """
     learner = state.learner
     if isinstance(learner.schedule, Paper) or not bounds.covered(learner, late=False):
@@ -314,10 +312,10 @@ def _not_unbiased(state: State) -> str | None:
 
 
 def _bias(learner: Learner, rounds: int) -> float:
-    """How far the charges of one-sided labels may be off in the mean, in errors.
+    """The bias of the charges for one-sided labels, in errors.
 
-    J is cut off and rounded; and where it is drawn together with the scores, their covariance is at
-    most 1/R. A mixture draws its J apart from its scores.
+    J is cut off and rounded; where it comes from the same draws as the scores, their covariance is
+    at most 1/R. A mixture draws its J apart from its scores.
     """
     k, eta = learner.k, bounds.charged_eta(learner)
     if learner.primal.exact:
@@ -328,27 +326,23 @@ def _bias(learner: Learner, rounds: int) -> float:
 
 
 def score_draws(learner: Learner, t: int = 1) -> int:
-    """R, by which scores are estimated in a round; later rounds have no fewer."""
+    """R, the number of draws that estimate the scores of round t; later rounds have no fewer."""
     drawn_apart = learner.resamples(t) if learner.primal.experts(learner.hypotheses) else 0
     return learner.draws(t) - drawn_apart
 
 
 def _from_largest_lam(state: State, delay: int) -> float | None:
     """The other form, with full information; late feedback needs a lam that never decreases."""
-    learner, schedule = state.learner, state.learner.schedule
-    steady = learner.multiplier.never_decreases
-    m = bounds.proven_margin(learner)
-    if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
+    learner, m = state.learner, bounds.proven_margin(state.learner)
+    theorem = bounds.Theorems.of(learner, state.opened, delay)
+    if theorem is None or not bounds.covered(learner, late=delay > 0):
         return None
-    if delay and learner.looking.least < 1:  # nothing is proved of both together
+    if learner.pricing.one_sided or m <= 0 or not state.opened:
         return None
-    if not isinstance(schedule, SelfTuned) or not bounds.covered(learner, late=delay > 0):
+    # Nothing is proved of late feedback together with reports that may be missed.
+    if delay and (not learner.multiplier.never_decreases or learner.looking.least < 1):
         return None
-    if delay and not schedule.as_proved:
-        return None
-    late = bounds.Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
-    theorem = bounds.Theorems(learner, late, state.opened)
     c, burst = theorem.constant, theorem.burst
     lam = state.account.largest_lam / learner.audit_share
     w = theorem.labels() + theorem.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
-    return learner.k / bounds.charged_eta(learner) * w
+    return bounds.in_errors(learner) * w

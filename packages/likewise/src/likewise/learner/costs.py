@@ -5,20 +5,18 @@ each pair, +lam for the one who was favoured and −lam for the other. Labels ch
 
 | labels            | rejected, at sealing | approved, when the label y comes |
 |-------------------|----------------------|----------------------------------|
-| full information  | –                    | eta·(1−2y)/k, whoever it is      |
+| full information  | –                    | eta·(1−2y)/k, rejected or not    |
 | one-sided         | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
 
-Other losses than plain errors weigh these by person (:class:`Loss`): with a wrong approval that
-costs v and a wrong rejection that costs w, both at most 1, the two columns are −w·eta/k and
-eta·(v·(1−y) − w·y)/k, one-sided eta·((v + w)·J·(1−y) − w)/k.
-
-Constants that do not depend on the policy are left out. k is the largest number of people in a
-round: dividing by the round's own number would break the regret statement.
+A :class:`Loss` weighs these by person: if a wrong approval costs v and a wrong rejection w, both at
+most 1, the two columns are −w·eta/k and eta·(v·(1−y) − w·y)/k, one-sided
+eta·((v + w)·J·(1−y) − w)/k. Constants that do not depend on the policy are left out. k is the
+largest number of people in a round: the round's own number would break the regret statement.
 
 With one-sided labels, J = ``Decision.inverse_chance`` makes up for those who were not approved:
 E[J·1[approved]] is 1, or nearly. The estimate rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an
-unseen label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative.
-Reports need no estimate, and are never weighted by J.
+unseen label counts as 1, and a seen 0 corrects that, so the estimate is never negative. Reports
+need no estimate, and are never weighted by J.
 """
 
 from __future__ import annotations
@@ -35,14 +33,15 @@ from likewise.errors import EventRefused
 from likewise.learner.events import Decision, Person
 from likewise.numerics.fixed_point import BITS, ONE, to_units
 from likewise.people.schema import FeatureSchema
+from likewise.registry import Specified
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
 def report_cost(lam: float, pairs: int) -> int:
-    """Charge for one reported pair, lam/pairs: added for the favoured person, taken off the other.
+    """The charge for a reported pair, lam/pairs: added for the favoured, subtracted for the other.
 
-    Several pairs are averaged, not summed, and rounded down: the range of the loss stays within
-    the one that the bounds assume.
+    Several pairs are averaged and rounded down, so that the loss stays within the range that the
+    bounds assume.
 
     >>> report_cost(0.5, 1), report_cost(0.5, 3)
     (524288, 174762)
@@ -51,7 +50,7 @@ def report_cost(lam: float, pairs: int) -> int:
 
 
 Weights = tuple[int, int]
-"""What a wrong approval and a wrong rejection of a person cost, in units of 2^-20."""
+"""The costs of a wrong approval and of a wrong rejection of a person, in units of 2^-20."""
 ALIKE: Weights = (ONE, ONE)
 
 
@@ -63,12 +62,9 @@ class Loss:
     rejecting somebody whose label is 1: a number in [0, 1], or the name of a feature with a range,
     whose place in its range is the weight (the amount of a loan). With ``fractions`` a label y may
     be any number in [0, 1], and the loss of deciding h is v·(1 − y)·h + w·y·(1 − h): with equal
-    weights the absolute loss |h − y|. Of the squared loss (h − y)² the costs are the same ones,
-    as h² = h. (These are losses of the decision. Of (π(x) − y)², a loss of the chance, the
-    reduction says nothing: it is not linear in π.) Regret and errors are then in this loss.
-
-    >>> Loss(rejection=0.25).alike, Loss(fractions=True).alike
-    (False, True)
+    weights the absolute loss |h − y|, or the squared loss (h − y)², as h² = h. (The reduction does
+    not cover (π(x) − y)², a loss of the chance, which is not linear in π.) Regret and errors are
+    measured in this loss.
     """
 
     approval: float | str = 1.0
@@ -90,7 +86,7 @@ class Loss:
 
     @property
     def noun(self) -> str:
-        """The noun for what is counted in it.
+        """The noun for sums of this loss.
 
         >>> Loss().noun, Loss(fractions=True).noun, Loss(rejection=0.25).noun
         ('errors', 'expected loss', 'expected cost')
@@ -109,34 +105,31 @@ class Loss:
 
     def weights(self, schema: FeatureSchema, person: Person) -> Weights:
         """The weights of a person, on the grid."""
-        approval, rejection = (
-            to_units(self._weight(schema, person, name)) for name in (self.approval, self.rejection)
-        )
-        return approval, rejection
-
-    def _weight(self, schema: FeatureSchema, person: Person, weight: float | str) -> float:
-        if not isinstance(weight, str):
-            return weight
-        low, width = _range(schema, weight)
-        value = person.features[schema.names.index(weight)]
-        if math.isnan(value):
-            raise EventRefused(
-                f"Person {person.id!r} has no {weight}, which says what an error costs. Give it."
-            )
-        return (value - low) / width
+        return _weight(schema, person, self.approval), _weight(schema, person, self.rejection)
 
     def spec(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def _range(schema: FeatureSchema, name: str) -> tuple[float, float]:
-    """Where a feature's range begins, and how wide it is."""
+    """The beginning of a feature's range, and its width."""
     low, high = schema.features[schema.names.index(name)].limits
     return low, high - low
 
 
+def _weight(schema: FeatureSchema, person: Person, weight: float | str) -> int:
+    if not isinstance(weight, str):
+        return to_units(weight)
+    low, width = _range(schema, weight)
+    value = person.features[schema.names.index(weight)]
+    if math.isnan(value):
+        raise EventRefused(
+            f"Person {person.id!r} has no {weight}, which says what an error costs. Give it."
+        )
+    return to_units((value - low) / width)
+
+
 def loss_from_spec(spec: Mapping[str, Any]) -> Loss:
-    """Read a loss from its JSON."""
     return Loss(**check.members("loss", spec, (), [f.name for f in fields(Loss)]))
 
 
@@ -148,7 +141,7 @@ class Pricing(ABC):
     one_sided: ClassVar[bool] = True
 
     def sealed(self, decision: Decision, weights: Weights = ALIKE) -> int:  # noqa: ARG002
-        """The charge that does not wait for a label."""
+        """The charge at sealing, without a label."""
         return 0
 
     @abstractmethod
@@ -157,7 +150,7 @@ class Pricing(ABC):
 
     @abstractmethod
     def largest(self, cap: int) -> int:
-        """The most that one person costs, in absolute terms, where J is at most ``cap``."""
+        """The largest absolute cost of a person where J is at most ``cap``."""
 
 
 class FullInformation(Pricing):
@@ -179,7 +172,7 @@ class FullInformation(Pricing):
 
 
 class Lifted(Pricing):
-    """One-sided: an unseen label counts as 1; a seen 0 corrects that, J times over.
+    """One-sided labels: an unseen label counts as 1; a seen 0 corrects that, J times over.
 
     >>> lifted, ann = Lifted(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
     >>> lifted.labelled(ann, ONE), lifted.labelled(ann, 0), lifted.sealed(Decision("bo", False, 0))
@@ -187,7 +180,7 @@ class Lifted(Pricing):
     """
 
     def sealed(self, decision: Decision, weights: Weights = ALIKE) -> int:
-        """−w·eta/k for somebody who was rejected, whose label will never be known."""
+        """−w·eta/k for a person who was rejected, whose label will never be known."""
         return 0 if decision.approved else -(self.unit * weights[1] // ONE)
 
     def labelled(self, decision: Decision, label: int, weights: Weights = ALIKE) -> int:
@@ -218,11 +211,11 @@ def pricing_named(feedback: str, eta: float, k: int) -> Pricing:
 
 
 @dataclass(frozen=True)
-class Dual(ABC):
-    """A rule for the multiplier; what it is told is what an audit found."""
+class Dual(Specified, ABC):
+    """A rule that moves the multiplier after an audit."""
 
-    name: ClassVar[str]
-    # Theorem E, and bounds with late feedback, are for multipliers that stay where they have been.
+    kind = "dual"
+    # Theorem E, and bounds with late feedback, need multipliers that never decrease.
     never_decreases: ClassVar[bool] = False
 
     @property
@@ -233,9 +226,6 @@ class Dual(ABC):
     @abstractmethod
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
         """lam after an audit; ``beta`` is eps − kappa, over the share of rounds that is audited."""
-
-    def spec(self) -> dict[str, Any]:
-        return {"dual": self.name, **asdict(self)}
 
 
 @dataclass(frozen=True)
@@ -259,7 +249,22 @@ class GradientAscent(Dual):
 
 
 @dataclass(frozen=True)
-class Additive(Dual):
+class Growing(Dual):
+    """A multiplier that never decreases; its parameters are positive numbers."""
+
+    never_decreases = True
+
+    def __post_init__(self) -> None:
+        remedy = "Leave it out for the default."
+        for name in (f.name for f in fields(self)):
+            value = check.positive(f"dual {name}", getattr(self, name), remedy)
+            rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
+            check.require(value <= LARGEST_LAM, f"dual {name}", rule, value, remedy)
+            check.assign(self, **{name: value})
+
+
+@dataclass(frozen=True)
+class Additive(Growing):
     """A multiplier that never decreases, lam = gamma·n after n reports.
 
     Reports are at most of the order sqrt(eta·T/(gamma·m)), m = beta − r (Theorem E).
@@ -270,17 +275,13 @@ class Additive(Dual):
 
     gamma: float = 0.01
     name = "additive"
-    never_decreases = True
-
-    def __post_init__(self) -> None:
-        _positive(self, "gamma")
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
         return min(lam + self.gamma, LARGEST_LAM) if reported else lam
 
 
 @dataclass(frozen=True)
-class Geometric(Dual):
+class Geometric(Growing):
     """A multiplier that never decreases, lam = gamma·(1 + theta)^n after n reports.
 
     With theta = m²/(8·C²) reports are at most of the order (C²/m²)·log T, where the paper has
@@ -293,15 +294,10 @@ class Geometric(Dual):
     gamma: float = 0.01
     theta: float = 0.05
     name = "geometric"
-    never_decreases = True
-
-    def __post_init__(self) -> None:
-        _positive(self, "gamma")
-        _positive(self, "theta")
 
     @property
     def initial(self) -> float:
-        """gamma: the first report counts already."""
+        """gamma, so that the first report counts."""
         return self.gamma
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
@@ -309,7 +305,7 @@ class Geometric(Dual):
 
 
 @dataclass(frozen=True)
-class Bounded(Dual):
+class Bounded(Growing):
     """Gradient ascent that is projected onto [0, ``largest``], where the paper regularises.
 
         lam ← min(largest, lam + (largest/beta)·mu·u),   u = beta for a report and 0 otherwise
@@ -324,27 +320,13 @@ class Bounded(Dual):
 
     largest: float = 1.0
     name = "bounded"
-    never_decreases = True
-
-    def __post_init__(self) -> None:
-        _positive(self, "largest")
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
         return min(self.largest, lam + self.largest * mu) if reported else lam
 
 
-# lam·2^20 must stay an integer that sums of costs can hold; a multiplier that stays there still
-# never falls.
+# lam·2^20 must stay an integer that sums of costs can hold.
 LARGEST_LAM = 2.0**20
-
-
-def _positive(dual: Dual, name: str) -> None:
-    remedy = "Leave it out for the default."
-    value = check.positive(f"dual {name}", getattr(dual, name), remedy)
-    rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
-    check.require(value <= LARGEST_LAM, f"dual {name}", rule, value, remedy)
-    check.assign(dual, **{name: value})
-
 
 DUALS: dict[str, type[Dual]] = {
     kind.name: kind for kind in (GradientAscent, Additive, Geometric, Bounded)
@@ -352,14 +334,8 @@ DUALS: dict[str, type[Dual]] = {
 
 
 def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
-    """Read a dual player from its JSON.
-
-    >>> dual_from_spec({"dual": "additive", "gamma": 0.5})
-    Additive(gamma=0.5)
-    """
+    """Read a dual player from its JSON."""
     rule = "must be an object that names a rule"
     check.require(isinstance(spec, Mapping), "dual", rule, spec, '{"dual": …}.')
-    kind = DUALS[check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
-    names = [f.name for f in fields(kind)]
-    values = check.members(f"dual {kind.name!r}", spec, ("dual",), names)
-    return kind(**{name: value for name, value in values.items() if name != "dual"})
+    name = check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")
+    return DUALS[name].from_spec(spec)

@@ -1,11 +1,11 @@
-"""Events: all that can happen to a round, in the order in which it may happen.
+"""Events: everything that can happen to a round, in its possible orders.
 
     Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Closed
                      └─▶ Overridden … └─▶ Labelled …
 
 People may arrive and be decided on in several batches before the round is sealed. After that the
-audit and the labels, one by one, come in any order and any number of rounds later, or never. Every
-event is a value that can be written as JSON and read back.
+audit and the labels come in any order and any number of rounds later, or never. Every event is a
+value that can be written as JSON and read back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
 
 
 def listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
-    """A list of some kind as a tuple; a generator can be read once only, and is refused."""
+    """A list as a tuple, its items checked; a generator, which is read only once, is refused."""
     if type(value) is tuple and (kind is object or set(map(type, value)) <= {kind}):
         return value
     sequence = not isinstance(value, str | bytes) and isinstance(value, Sequence)
@@ -38,11 +38,9 @@ def listed(value: object, name: str, items: str, kind: type = object) -> tuple[A
 
 @dataclass(frozen=True, eq=False)
 class Person:
-    """Somebody who arrived: an id and the encoded features, in the order of the schema; a missing
-    value is NaN (or None), and equals another that is missing.
+    """Somebody who arrived: an id and the encoded features, in the order of the schema.
 
-    >>> Person("ann", (1.0, float("nan"))) == Person("ann", (1.0, float("nan")))
-    True
+    A missing value is NaN (or None), and equals another missing value.
     """
 
     id: str
@@ -71,9 +69,9 @@ class Decision:
     """The decision on a person, and the published score in units of 2^-20.
 
     ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
-    from draws. It is fixed with the decision, for everybody who was approved by a learner with
-    one-sided labels; the policy will have moved on when the label comes. So are ``experts``, the
-    scores of each expert of a player that is a mixture.
+    from draws. It is fixed with the decision, for everybody whom a learner with one-sided labels
+    approves, since the policy will have changed when the label comes. ``experts`` are the scores of
+    each expert of a player that is a mixture.
     """
 
     person: str
@@ -110,7 +108,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Overridden:
-    """Somebody decided otherwise than the learner: ``approved`` is what they decided."""
+    """Somebody changed the learner's decision; ``approved`` is theirs."""
 
     round: str
     person: str
@@ -119,23 +117,23 @@ class Overridden:
 
 @dataclass(frozen=True)
 class Sealed:
-    """Nobody else will arrive; the panel (its members and the text of its rule) is fixed."""
+    """Nobody else can arrive; the panel (its members and the text of its rule) is fixed."""
 
     round: str
     panel: str
 
 
 Limits = Mapping[tuple[str, str], int | None]
-"""The largest gap, in units, that a panel would accept between the two of a pair that it reported;
-None where it was not asked."""
+"""The largest gap, in units, that a panel would accept in a pair that it reported; None where it
+was not asked."""
 
 
 @dataclass(frozen=True)
 class Audited:
-    """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit.
+    """The panel's report of pairs (over, under), its silence, or no audit at all.
 
-    Where the panel was asked for them, ``limits`` has the largest gap that it would accept between
-    the two of each reported pair, in units, or None.
+    ``limits`` has the largest gap that the panel would accept in each reported pair, in units or
+    None, if it was asked.
     """
 
     round: str
@@ -186,7 +184,7 @@ class Audited:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A person's label has become known: 0 or 1, or a fraction where the loss allows for it."""
+    """A person's label has become known: 0 or 1, or a fraction if the loss allows for it."""
 
     round: str
     person: str
@@ -195,7 +193,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Closed:
-    """Nothing more will be heard of the round; labels that are missing stay missing."""
+    """The round ends; missing labels stay missing."""
 
     round: str
 
@@ -223,11 +221,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
-    """Read an event back.
-
-    >>> event_from_json({"event": "closed", "round": "r1"})
-    Closed(round='r1')
-    """
+    """Read an event from its JSON."""
     if not isinstance(data, Mapping):
         raise EventRefused(f"An event must be a JSON object; got {shown(data)}.")
     fields = dict(data)

@@ -1,14 +1,13 @@
-"""Certificates from the rounds of a run, where its state alone says too little.
+"""Certificates from the rounds of a run.
 
-The state's own :func:`~likewise.learner.certificate.certificate` is about the whole run, against
-one fixed policy, before a panel that does not err. With the rounds themselves there are three more
+A state has a :func:`~likewise.learner.certificate.certificate` of the whole run, against one fixed
+policy, before a panel that does not err. With the rounds themselves there are three more
 (``docs/research/theory.md`` has their theorems):
 
-    intervals     regret on any interval, to policies that are fair there alone, and the sum over a
-                  partition: regret to a policy that changes from part to part
+    intervals     regret on any interval to policies that are fair there, and over a partition to
+                  a policy that changes from part to part
     wrong reports at most z reports of pairs that the panel accepts in truth
-    one-sided     labels of the approved alone, with high probability and at all times, for a player
-                  that knows its policy, or estimates it from draws
+    one-sided     labels of the approved alone, with high probability and at all times
 """
 
 from __future__ import annotations
@@ -26,30 +25,32 @@ from likewise.hypotheses.base import ExactWeights
 from likewise.learner import bounds
 from likewise.learner.certificate import (
     Certificate,
+    bracket,
     labels_in_order,
     least_cost,
     score_deviation,
     score_draws,
 )
-from likewise.learner.costs import ALIKE, Weights, report_cost
+from likewise.learner.costs import Weights, report_cost
 from likewise.learner.events import Decision
 from likewise.learner.settings import Learner
-from likewise.learner.state import OpenRound, points_of
-from likewise.numerics.fixed_point import BITS, ONE, IntArray, log, to_units
+from likewise.learner.state import OpenRound, error_weights, points_of
+from likewise.numerics.fixed_point import ONE, IntArray, log, to_units
 from likewise.validation import instance, integer, require, within
 
-# Intervals begin and end at so many times at most, where sums of costs are kept.
+# The most times at which intervals begin and end, and the most costs that are kept for them.
 MOST_BLOCKS, MOST_SUMS = 40, 1 << 22
-# So many rounds wait at most for one before them.
+# The most rounds that wait for one before them.
 MOST_EARLY = 10_000
-# How much is left out of J is the best of these; each has its share of the failures.
+# The best of these decides how much is left out of J; each has its share of the failures.
 GAMMAS = tuple(2.0**-j for j in range(1, 9))
 LATER = ", and neither its people nor its labels on later ones"
 
 
 class Charge(NamedTuple):
-    """The costs of a round by person, in units; what its scores paid, in units of 2^-40; and of its
-    report the price, in units, and what it would cost if it were wrong.
+    """The costs of a round by person, in units, and what its scores ``paid``, in units of 2^-40.
+
+    A report has a price, ``reported``, in units, and adds ``wrong`` if it was wrong.
     """
 
     people: list[str]
@@ -60,7 +61,7 @@ class Charge(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over the first rounds: of costs, of what was paid and of the prices of reports."""
+    """Sums over the first rounds: of costs, of what scores paid, of the prices of reports."""
 
     costs: IntArray
     paid: int
@@ -69,7 +70,7 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class Partition:
-    """The best policy that changes between parts, on the intervals where it gains most.
+    """The partition of a run into parts on which changing policies gain most.
 
     ``ends`` are the last rounds of the parts. ``regret`` bounds the regret to any policies, one a
     part and each fair at alpha − eps on its own part; no other partition at these times has more.
@@ -80,7 +81,6 @@ class Partition:
     holds: str
 
     def to_json(self) -> dict[str, Any]:
-        """The partition by name."""
         parts = {"parts": len(self.ends), "ends": list(self.ends)}
         return parts | {"regret": self.regret, "holds": self.holds}
 
@@ -113,10 +113,8 @@ class Evidence:
         sums = [Sums(self.learner.hypotheses.no_costs(), 0, 0)]
         for first, last in pairwise((0, *ends)):
             total = sums[-1]
-            for round_, charge in zip(
-                self.rounds[first:last], self._charges[first:last], strict=True
-            ):
-                total = _plus(self.learner, total, round_, charge)
+            for i in range(first, last):
+                total = _plus(self.learner, total, self.rounds[i], self._charges[i])
             sums.append(total)
         return sums
 
@@ -141,7 +139,8 @@ class Evidence:
         confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
         before, after = self._sums((first - 1, last))[1:]
         least = least_cost(self.learner.hypotheses, after.costs - before.costs)
-        regret = _bracket(self.learner, before, after, least)
+        paid, reported = after.paid - before.paid, after.reported - before.reported
+        regret = bracket(self.learner, paid, reported, least)
         late, holds = self._deviation(last, confidence)
         early = self._deviation(first - 1, confidence)[0] if first > 1 else 0.0
         slack = late if self.learner.primal.exact else late + early
@@ -153,7 +152,7 @@ class Evidence:
         """For every number of parts up to ``most``, the partition with the most regret.
 
         Parts end at whole blocks of rounds, of which there are 40 (fewer where sums of costs are
-        long): so no policy that changes that often, at any of these times, has done better.
+        long), so no policy that changes that often at these times has done better.
         """
         self._require_full()
         most = integer("most", most, 1, None, "It counts parts.")
@@ -169,7 +168,7 @@ class Evidence:
         slack, holds = self._deviation(total, confidence)
         # best[j]: the least cost of policies that change up to the end of block j, and their ends.
         best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
-        found = []
+        partitions = []
         for _ in range(min(most, blocks)):
             best = {
                 j: min(
@@ -179,25 +178,25 @@ class Evidence:
                 for j in range(1, len(sums)) if any(i < j for i in best)
             }  # fmt: skip
             cost, cuts = best[len(sums) - 1]
-            bracket = _bracket(self.learner, sums[0], sums[-1], cost)
-            found.append(Partition(cuts, bracket + slack, holds))
-        return found
+            regret = bracket(self.learner, sums[-1].paid, sums[-1].reported, cost)
+            partitions.append(Partition(cuts, regret + slack, holds))
+        return partitions
 
     def wrong_reports(self, count: int) -> float:
-        """The most that so many wrong reports add to a certificate: (k/eta)·Σ lam·(1 − g + beta).
+        """The most that ``count`` wrong reports add to a certificate: (k/eta)·Σ lam·(1 − g + beta).
 
         A wrong report is one of a pair that the panel accepts in truth; g is its published gap. The
         sum is over the reports that would cost most.
         """
         count = integer("count", count, 0, None, "It counts reports.")
         prices = sorted((charge.wrong for charge in self._charges), reverse=True)
-        return _in_errors(self.learner) * sum(prices[:count])
+        return bounds.in_errors(self.learner) * sum(prices[:count])
 
     def one_sided(self, *, confidence: float = 0.95) -> Certificate | None:
         """The certificate with one-sided labels, with high probability at all times at once.
 
-        None where some labels of approved people have not come, or decisions were overridden, and
-        for players of whom nothing is proved.
+        None if some labels of approved people have not come, decisions were overridden, or nothing
+        is proved of the player.
         """
         sums = OneSided(self.learner, confidence=confidence)
         complete = [sums.take(round_) for round_ in self.rounds]
@@ -208,9 +207,9 @@ class OneSided:
     """The certificate with one-sided labels of the first rounds of a run, round by round.
 
     Rounds come as they close, in any order; those that come early wait. ``rounds`` of them count:
-    all before the first that has not come, or that is ``incomplete``: labels of approved people
-    never came, or not before thousands of later rounds had closed, or decisions were not ours. It
-    holds at all times at once, and so for as many rounds as count whenever one looks.
+    all before the first that has not come or is ``incomplete`` (labels of approved people did not
+    come, or not before thousands of later rounds had closed, or decisions were overridden). The
+    certificate holds at all times at once, so for as many rounds as count whenever one looks.
 
     >>> from likewise import Learner, Pool
     >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
@@ -222,12 +221,12 @@ class OneSided:
     def __init__(self, learner: Learner, *, confidence: float = 0.95) -> None:
         self.learner = learner
         self.confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
-        # Of a player that draws two more things may fail: scores by person, and their sum.
+        # For a player that draws two more bounds may fail: on scores by person, and on their sum.
         self._failing = (1.0 - self.confidence) / (2.0 if learner.primal.exact else 4.0)
         self.rounds, self.reports = 0, 0
         self.incomplete: int | None = None
         self._sums = {gamma: Sums(learner.hypotheses.no_costs(), 0, 0) for gamma in GAMMAS}
-        # What the approved did cost, and the squares by which rounds differed from the mean.
+        # The cost of the approved, and the sum of its squared differences from the mean.
         self._lost, self._squares = 0.0, 0.0
         self._early: dict[int, OpenRound] = {}
 
@@ -241,7 +240,7 @@ class OneSided:
         return {"full", "one-sided"} <= claims and self.learner.pricing.one_sided
 
     def take(self, round_: OpenRound) -> bool:
-        """Take a round that has closed; tell if the certificate can go on behind it."""
+        """Take a round that has closed; return whether later rounds can still count."""
         if not self.proved or self.incomplete is not None:
             return False
         self._early[round_.number] = round_
@@ -277,15 +276,15 @@ class OneSided:
         regret = min(self._bracket(gamma) + k / gamma * estimates for gamma in GAMMAS)
         regret += _shortfall(self._squares, 2.0 * k, failing)
         regret += score_deviation(learner, rounds, failing)[0]
-        regret += _in_errors(learner) * 2.0 * k * bounds.UNIT * rounds  # costs are rounded to units
+        # Costs are rounded to units.
+        regret += bounds.in_errors(learner) * 2.0 * k * bounds.UNIT * rounds
         chance = f"with probability {self.confidence:g} at all times at once"
         holds = f"{chance}, {bounds.UNSEEN}{LATER}"
         return Certificate(rounds, k, regret, holds, None, self.reports)
 
     def _bracket(self, gamma: float) -> float:
-        learner, sums = self.learner, self._sums[gamma]
-        nothing = Sums(learner.hypotheses.no_costs(), 0, 0)
-        return _bracket(learner, nothing, sums, least_cost(learner.hypotheses, sums.costs))
+        costs, paid, reported = self._sums[gamma]
+        return bracket(self.learner, paid, reported, least_cost(self.learner.hypotheses, costs))
 
     def to_json(self) -> dict[str, Any]:
         """The certificate by name, with the rounds that count and what ends them."""
@@ -294,13 +293,8 @@ class OneSided:
         return counted | ({} if certificate is None else certificate.to_json())
 
 
-def _in_errors(learner: Learner) -> float:
-    """k/eta, which turns costs into errors."""
-    return learner.k / bounds.charged_eta(learner)
-
-
 def _plus(learner: Learner, sums: Sums, round_: OpenRound, charge: Charge) -> Sums:
-    """Sums with a round more."""
+    """The sums with one more round."""
     costs = sums.costs
     if charge.people:
         points = points_of(learner, round_.people, charge.people)
@@ -309,18 +303,11 @@ def _plus(learner: Learner, sums: Sums, round_: OpenRound, charge: Charge) -> Su
     return Sums(costs, sums.paid + charge.paid, sums.reported + charge.reported)
 
 
-def _bracket(learner: Learner, first: Sums, last: Sums, least: int) -> float:
-    """(k/eta)·[Σ f_t(π̃^t) − min_h F(h) − beta·Σ lam_t] over the rounds between two sums."""
-    paid = (last.paid - first.paid - (least << BITS)) / float(ONE * ONE)
-    beta = bounds.asked_beta(learner)
-    return _in_errors(learner) * (paid - beta * (last.reported - first.reported) / ONE)
-
-
 def _off(learner: Learner, t: int, failing: float) -> float:
-    """By how much the chance of approval may exceed a published score.
+    """The most by which a chance of approval exceeds its published score.
 
-    Surely for a player that knows its policy; else in all rounds at once, for everybody in them,
-    with probability 1 − failing: sqrt(ln(k·t·(t + 1)/failing)/(2·R_t)), by Hoeffding.
+    It holds surely for a player that knows its policy; else, in all rounds at once and for
+    everybody, with probability 1 − failing: sqrt(ln(k·t·(t + 1)/failing)/(2·R_t)), by Hoeffding.
     """
     if learner.primal.exact:
         hypotheses = learner.hypotheses
@@ -354,21 +341,18 @@ def _exp_less_one(x: float) -> float:
 
 
 def _shortfall(squares: float, largest: float, failing: float) -> float:
-    """How far the sum of losses in [0, largest] may be below its mean, at any time.
+    """The most by which a sum of losses in [0, largest] is below its mean at any time.
 
-    It is exceeded with probability ``failing`` at most. ``squares`` is Σ (X_t − X̂_t)² with X̂_t the
+    This fails with probability ``failing`` at most. ``squares`` is Σ (X_t − X̂_t)² with X̂_t the
     mean of earlier losses, an empirical variance: the limit is the least over z of
     (largest/z)·[φ(z)·squares/largest² + ln(1/failing_z)], φ(z) = −ln(1 − z) − z.
-
-    >>> round(_shortfall(0.25, 1.0, 0.05), 1), round(_shortfall(250.0, 1.0, 0.05), 1)
-    (10.2, 57.7)
     """
     variance, log = squares / largest**2, math.log(len(GAMMAS) / failing)
     return min(largest / z * ((-math.log1p(-z) - z) * variance + log) for z in GAMMAS)
 
 
 def _lost(learner: Learner, round_: OpenRound) -> float:
-    """The cost of those approved in a round, beyond w: (v + w)·(1 − y) of each."""
+    """The cost of the approved in a round, beyond w: the sum of (v + w)·(1 − y)."""
     people = _labelled(learner, round_)
     return sum(sum(weights) / ONE * (1.0 - y) for _, y, weights in people if y is not None)
 
@@ -376,9 +360,9 @@ def _lost(learner: Learner, round_: OpenRound) -> float:
 def _charge(
     learner: Learner, round_: OpenRound, inverse: Callable[[float], float] | None = None
 ) -> Charge:
-    """The charges of a round; where J is given for published scores, labels' by it.
+    """The charges of a round; those of labels with the J of a published score, if given.
 
-    Then its scores paid what the approved did cost, in truth.
+    Then ``paid`` is the true cost of the approved.
     """
     people, amounts, paid = _labels(learner, round_, inverse)
     reported, wrong, beta = 0, 0.0, bounds.asked_beta(learner)
@@ -423,10 +407,7 @@ def _labelled(
 
     With one-sided labels, those whose decisions were overridden do not count.
     """
-    by_id, schema = {p.id: p for p in round_.people}, learner.hypotheses.schema
-    for person, decision in round_.decisions.items():
-        if learner.pricing.one_sided and person in round_.overrides:
-            continue
-        alike = learner.loss.alike
-        weights = ALIKE if alike else learner.loss.weights(schema, by_id[person])
-        yield decision, round_.labels.get(person), weights
+    excluded = round_.overrides if learner.pricing.one_sided else ()
+    people = [person for person in round_.decisions if person not in excluded]
+    for person, weights in zip(people, error_weights(learner, round_, people), strict=True):
+        yield round_.decisions[person], round_.labels.get(person), weights

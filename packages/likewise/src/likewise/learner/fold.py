@@ -2,8 +2,8 @@
 
 Once a round is sealed, its audit, its labels and the overriding of its decisions come in any order,
 any number of rounds later, or never. An event that does not fit, or that contradicts the record, is
-refused with :class:`~likewise.errors.EventRefused`; since states are values, the one the caller
-holds is then unchanged. An event that says again what is already known changes nothing.
+refused with :class:`~likewise.errors.EventRefused`; states are values, so the caller's is
+unchanged. An event that repeats what is recorded changes nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,20 @@ from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
 from likewise.learner import events
 from likewise.learner.attention import Asking, Possible, Response, ask, ask_all
-from likewise.learner.costs import ALIKE, Weights, report_cost
+from likewise.learner.costs import report_cost
 from likewise.learner.events import Decision, Limits, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
-from likewise.learner.state import OpenRound, State, changed, is_located, located, points_of
+from likewise.learner.state import (
+    OpenRound,
+    State,
+    changed,
+    error_weights,
+    is_located,
+    located,
+    points_of,
+)
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose
 from likewise.people.schema import People
@@ -51,12 +59,12 @@ def apply(state: State, event: events.Event) -> State:
 
 @singledispatch
 def _fold(event: Any, state: State) -> State:  # noqa: ARG001
-    """The state after an event of one kind; a kind of event is registered with its function."""
+    """The state after an event; each kind of event registers its function."""
     raise EventRefused(f"{shown(event)} is not an event.")
 
 
 def check_id(name: object, noun: str) -> None:
-    """Ids are text that can be written to a file; anything else would come back as another id."""
+    """Refuse an id that is not text, or that would come back from a file as another one."""
     if type(name) is str and name and name.isascii():
         return
     if not isinstance(name, str) or not name:
@@ -134,15 +142,15 @@ def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
     return changed(state, tuning=tuning, opened=number), round_
 
 
-# Costs that add up to more units than 2^60 leave no room for noise, and for rounds that are open.
-# Cells are at most 2^24, so that a sum of costs without their last 24 bits cannot overflow.
+# Sums of costs above 2^60 units leave no room for noise and for rounds that are open. Cells are at
+# most 2^24, so a sum of costs without their last 24 bits cannot overflow.
 MOST_BITS, LAST_BITS = 60, 24
 
 
 def check_sums(state: State, round_id: str) -> None:
-    """Refuse to open a round where sums of costs may soon be beyond integers of 64 bits.
+    """Refuse to open a round where sums of costs may soon overflow integers of 64 bits.
 
-    A class that is listed has a sum for every hypothesis; others add up the costs of some cells.
+    A listed class keeps a sum for every hypothesis; others add up the costs of some cells.
     """
     sizes = np.abs(state.costs)
     if isinstance(state.learner.hypotheses, Listed):
@@ -158,7 +166,7 @@ def check_sums(state: State, round_id: str) -> None:
 
 
 def possible_pairs(round_: OpenRound, learner: Learner, sensitivity: int) -> Possible:
-    """The pairs of a round that could be reported, once everybody is decided on."""
+    """The pairs that could be reported, of a round in which everybody is decided on."""
     scores = [round_.decisions[person.id].score for person in round_.people]
     return Possible.of(learner.hypotheses.schema, round_.people, scores, sensitivity)
 
@@ -166,7 +174,7 @@ def possible_pairs(round_: OpenRound, learner: Learner, sensitivity: int) -> Pos
 def asking(state: State, round_id: str, panel: str = "panel") -> Asking:
     """The pairs that the panel is asked about in a round, as the learner's attention decides.
 
-    It is fixed when the round is sealed; until then, what it would be if it were sealed now, with
+    They are fixed when the round is sealed; before that, they are those of a round sealed now with
     the panel of that name.
     """
     check_id(panel, "A panel's name")
@@ -180,7 +188,7 @@ def asking(state: State, round_id: str, panel: str = "panel") -> Asking:
 
 
 def _convened(state: State, panel: str) -> State:
-    """The state when a panel is about to be asked: the attention may know another one."""
+    """The state when a panel is about to be asked; the attention may know another one."""
     memory = state.learner.looking.convene(state.memory, panel)
     return state if memory is state.memory else changed(state, memory=memory)
 
@@ -195,7 +203,7 @@ def _ask(state: State, round_: OpenRound) -> Asking:
 
 
 def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
-    """The people of a batch as plain numbers."""
+    """The people of a batch, checked, with plain numbers for features."""
     limit = state.learner.k
     if len(round_.people) + len(event.people) > limit:
         raise EventRefused(
@@ -209,7 +217,7 @@ def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tu
     schema = state.learner.hypotheses.schema
     people = event.people
     if is_located(state.learner, people):
-        # Made of people who have been checked: see deploy.
+        # deploy has checked them.
         return people
     for person in people:
         if len(person.features) != len(schema):
@@ -219,7 +227,7 @@ def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tu
             )
     encoded = schema.encoded([p.features for p in people], tuple(p.id for p in people))
     if all(type(p.id) is str and set(map(type, p.features)) <= {float} for p in people):
-        # Plain already; being the same tuple, it is looked up once.
+        # Plain already; the same tuple is looked up only once.
         return people
     rows = zip(encoded.ids, encoded.x.tolist(), strict=True)
     return tuple(Person(name, tuple(row)) for name, row in rows)
@@ -228,15 +236,14 @@ def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tu
 def decide(state: State, round_id: str) -> events.Decided:
     """Decide on the batch that arrived last; the state does not change.
 
-    Scores come from draws of the batch's own, and the decision from one more draw that none of
-    them has seen.
+    Each batch has its own draws for its scores, and one more draw that decides.
     """
     round_ = open_round(state, round_id)
     people = round_.undecided
     if not people:
         raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
     learner, batch = state.learner, round_.batches - 1
-    # The same tuple, where everybody arrived at once: then nobody is looked up twice.
+    # The same tuple if everybody arrived at once, so that nobody is looked up twice.
     points = located(learner, round_.people if len(people) == len(round_.people) else people)
     frozen, one_sided = round_.policy, learner.pricing.one_sided
     draws = Draws(round_.draws, batch, cap=learner.resamples(round_.number))
@@ -258,21 +265,17 @@ def upcoming(state: State) -> Frozen:
 
 
 def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
-    """π(x) that people would have if a round opened now, in units; nothing is decided.
-
-    Exactly where the player knows its policy, otherwise from ``draws`` that nobody else uses.
-    """
+    """π(x) of people if a round opened now, in units: exact, or from ``draws`` of its own."""
     return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
 
 
 def scores_under(
     learner: Learner, frozen: Frozen, people: People, draws: int, purpose: Purpose
 ) -> IntArray:
-    """π^t(x) of people under a frozen policy, in units: exactly, or from draws of a purpose."""
-    points = learner.hypotheses.locate(people)
-    estimates = learner.primal.estimates(
-        learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
-    )
+    """π^t(x) of people under a frozen policy, in units: exact, or from draws of a purpose."""
+    hypotheses, from_draws = learner.hypotheses, Draws(draws, purpose=purpose)
+    points = hypotheses.locate(people)
+    estimates = learner.primal.estimates(hypotheses, frozen, points, from_draws)
     return np.array(estimates.scores, dtype=np.int64)
 
 
@@ -301,9 +304,9 @@ def _decided(event: events.Decided, state: State) -> State:
 
 
 def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
-    """A score, a decision, and J for those whose label will be weighted by it."""
+    """Refuse decisions without a score, an approval, and J where it will weigh a label."""
     count, one_sided = learner.primal.experts(learner.hypotheses), learner.pricing.one_sided
-    # Where S rests on the range of an estimate, J is at most M.
+    # J is at most M where S depends on the range of an estimate.
     capped = learner.label_square is None
     largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
     for decision in decisions:
@@ -325,7 +328,7 @@ def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: L
 
 
 def _in_units(value: object, low: int, high: int) -> bool:
-    """Test for an integer in [low, high]; a truth value is none."""
+    """Test for an integer in [low, high]; True and False are none."""
     return type(value) is int and low <= value <= high
 
 
@@ -362,25 +365,16 @@ def _sealed(event: events.Sealed, state: State) -> State:
     round_ = changed(round_, panel=event.panel, frozen=None, asking=asked)
     state = with_round(state, round_, looks=state.looks.asked(asked))
     if not state.learner.pricing.one_sided:
-        return state  # every label will come, and nothing is charged before it does
+        return state  # every label is charged when it comes
     counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
     people, sealed = [d.person for d in counted], state.learner.pricing.sealed
-    weights = _weights(state.learner, round_, people)
+    weights = error_weights(state.learner, round_, people)
     return charge_labels(state, round_, people, list(map(sealed, counted, weights)))
-
-
-def _weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list[Weights]:
-    """The weights of wrong decisions on some people of a round."""
-    if learner.loss.alike:
-        return [ALIKE] * len(people)
-    by_id = {person.id: person for person in round_.people}
-    schema = learner.hypotheses.schema
-    return [learner.loss.weights(schema, by_id[name]) for name in people]
 
 
 @_fold.register
 def _overridden(event: events.Overridden, state: State) -> State:
-    """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
+    """Record somebody else's decision: its propensity is not ours, so its label costs nothing."""
     check_id(event.person, "A person's id")
     round_ = open_round(state, event.round)
     if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
@@ -388,8 +382,8 @@ def _overridden(event: events.Overridden, state: State) -> State:
     check_override(event, round_, one_sided=state.learner.pricing.one_sided)
     decision = round_.decisions[event.person]
     if round_.panel is not None:
-        # What was charged at sealing is taken back.
-        weights = _weights(state.learner, round_, [event.person])
+        # Take back the charge of the sealing.
+        weights = error_weights(state.learner, round_, [event.person])
         amount = -state.learner.pricing.sealed(decision, *weights)
         state = charge_labels(state, round_, [event.person], [amount])
     overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
@@ -397,7 +391,7 @@ def _overridden(event: events.Overridden, state: State) -> State:
 
 
 def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bool) -> None:
-    """An override changes a decision, once, before its outcome is known."""
+    """Refuse an override unless it changes a decision, once, before its label is known."""
     if event.person not in round_.decisions:
         raise EventRefused(
             f"Round {round_.id!r} has no decision on {event.person!r} to override; it has those on "
@@ -453,7 +447,7 @@ def _audited(event: events.Audited, state: State) -> State:
 
 
 def _counts_as_quiet(round_: OpenRound, state: State) -> bool:
-    """Of the rounds that nobody was asked about, some lower the multiplier as quiet ones do."""
+    """Test whether a round that nobody was asked about lowers the multiplier as a quiet one."""
     learner = state.learner
     if learner.ignores_reports or _asked(round_).looked_at:
         return False
@@ -469,7 +463,7 @@ def _asked(round_: OpenRound) -> Asking:
 
 
 def check_asked(event: events.Audited, round_: OpenRound) -> None:
-    """The panel responds to what it was asked: other rounds and pairs would bias the learner.
+    """Refuse responses to anything that was not asked, which would bias the learner.
 
     A round in which nothing could be reported is quiet, although nobody looks.
     """
@@ -491,7 +485,7 @@ def check_asked(event: events.Audited, round_: OpenRound) -> None:
 
 
 def _attended(state: State, round_: OpenRound, limits: Limits) -> State:
-    """The attention learns from the panel's response, and what it did not expect is counted."""
+    """The state after the attention has learnt from a response, with its surprises counted."""
     learner, asked = state.learner, _asked(round_)
     looks, memory = state.looks, state.memory
     if not asked.looked_at or (asked.chance >= ONE and not learner.looking.learns):
@@ -503,8 +497,7 @@ def _attended(state: State, round_: OpenRound, limits: Limits) -> State:
         shown = everything.only(_places(everything, asked.asks))
         response = Response(
             shown, _places(shown, asked.expected), _places(shown, round_.pairs.__contains__),
-            asked.whole, state.opened - round_.number,
-            limits, round_.panel,
+            asked.whole, state.opened - round_.number, limits, round_.panel,
         )  # fmt: skip
         memory = learner.looking.learn(memory, response)
     return changed(state, looks=looks, memory=memory)
@@ -519,7 +512,7 @@ def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def check_pairs(event: events.Audited, round_: OpenRound) -> None:
-    """Reported pairs are of the round, name the favoured first, and could be violations at all."""
+    """Refuse pairs of other rounds, with the favoured last, or that cannot be violations."""
     sensitivity = _asked(round_).sensitivity
     for (over, under), limit in zip_longest(event.pairs, event.limits):
         for person in (over, under):
@@ -552,19 +545,18 @@ def check_pairs(event: events.Audited, round_: OpenRound) -> None:
 
 
 def _decimal(units: int) -> str:
-    """A score or a gap as people write it: 0.375 for 393216 units."""
+    """A number of units as a decimal number: 0.375 for 393216."""
     return f"{units / ONE:.6g}"
 
 
 def _dual_step(state: State, round_: OpenRound, limits: Limits) -> State:
-    """The report's cost, at the round's own lam, and the dual player's step.
+    """Charge the report, at the round's own lam, and let the dual player take its step.
 
-    Where only a share of the rounds is audited, both weigh one over the share, and steps become
-    smaller with audits rather than rounds.
+    Where only a share of the rounds is audited, both weigh one over the share, and steps shrink
+    with the number of audits rather than of rounds.
     """
     learner, reported = state.learner, round_.outcome == "report"
     if reported:
-        # Several pairs are averaged: each costs its favoured person what it takes off the other.
         pairs = round_.pairs
         amount = report_cost(round_.lam / learner.audit_share, len(pairs))
         people = [person for pair in pairs for person in pair]
@@ -584,16 +576,13 @@ def _dual_step(state: State, round_: OpenRound, limits: Limits) -> State:
 
 
 def next_kappa(
-    learner: Learner,
-    kappa: float,
-    decisions: Mapping[str, Decision],
-    limits: Limits,
+    learner: Learner, kappa: float, decisions: Mapping[str, Decision], limits: Limits,
     sensitivity: int,
-) -> float:
-    """kappa after a report of some pairs, whose gaps tell if one may have been a violation.
+) -> float:  # fmt: skip
+    """kappa after a report, depending on whether one of its pairs may have been a violation.
 
-    A violation exceeds its distance by more than alpha, and no distance is below 0. A limit, which
-    is the distance + alpha − kappa, tells more: a violation exceeds it by more than kappa.
+    The gap of a violation exceeds the distance by more than alpha, and no distance is below 0. It
+    exceeds a limit, which is the distance + alpha − kappa, by more than kappa.
     """
     alpha = to_units(learner.margins.alpha)
 
@@ -612,7 +601,7 @@ def _labelled(event: events.Labelled, state: State) -> State:
 
 
 def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
-    """Labels of some people of a round, as if their events came one after the other."""
+    """The state after labels of some people of a round, as if they came one by one."""
     round_, learner = open_round(state, round_id), state.learner
     one_sided, fractions = learner.pricing.one_sided, learner.loss.fractions
     recorded, charged = dict(round_.labels), []
@@ -635,7 +624,7 @@ def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
     state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
     amounts = [
         learner.pricing.labelled(round_.decisions[p], to_units(recorded[p]), weights)
-        for p, weights in zip(charged, _weights(learner, round_, charged), strict=True)
+        for p, weights in zip(charged, error_weights(learner, round_, charged), strict=True)
     ]
     return charge_labels(state, round_, charged, amounts)
 
@@ -646,7 +635,7 @@ _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 def checked_label(
     person: str, label: object, round_: OpenRound, *, fractions: bool = False
 ) -> float:
-    """The label as 0 or 1, or a fraction, of somebody in a round that is sealed."""
+    """The label of somebody in a sealed round: 0 or 1, or a fraction."""
     number = isinstance(label, _NUMBERS)
     whole = number and label in (0, 1)
     if not (whole or (fractions and number and 0 < cast(float, label) < 1)):
@@ -666,7 +655,7 @@ def checked_label(
 
 
 def check_seen(person: str, round_: OpenRound) -> None:
-    """With one-sided labels, nobody knows what those who were rejected would have done."""
+    """Refuse one-sided labels of people who were rejected."""
     if round_.overrides.get(person) is False:
         raise EventRefused(
             f"Round {round_.id!r}, person {person!r}: the override is recorded as rejected, and "
@@ -709,8 +698,8 @@ def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
 def _feedback_awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
     """How many labels and audits a round awaits.
 
-    Until it is sealed a round is counted at its full bound, k labels and a report, whoever may
-    still arrive. An audit counts where a panel looks at the round and the learner listens to it.
+    Until it is sealed, a round counts with its full bound, k labels and a report. An audit counts
+    where a panel looks at the round and the learner does not ignore it.
     """
     labels = learner.k
     if round_.panel is not None:
@@ -721,7 +710,7 @@ def _feedback_awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
 
 
 def _largest_cost(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
-    """A bound on what these numbers of labels and audits of a round cost, in units."""
+    """A bound on the cost of so many labels and audits of a round, in units."""
     cost = labels * learner.label_bound(round_.number) if labels else 0
     if audits:
         cost += audits * 2 * report_cost(round_.lam / learner.audit_share, 1)
@@ -729,7 +718,7 @@ def _largest_cost(round_: OpenRound, learner: Learner, labels: int, audits: int)
 
 
 def with_round(state: State, round_: OpenRound, **changes: object) -> State:
-    """The state with a round added or changed, and with what is then outstanding."""
+    """The state with a round added or changed, and its outstanding feedback counted."""
     before, learner = state.open.get(round_.id), state.learner
     labels, audits = _feedback_awaited(round_, learner)
     if before is not None:
@@ -742,7 +731,7 @@ def with_round(state: State, round_: OpenRound, **changes: object) -> State:
 def charge_labels(
     state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int]
 ) -> State:
-    """Parts of the error, in units: one cost on each person's point."""
+    """The state after costs of labels, in units, on people's points."""
     charged = [(p, a) for p, a in zip(people, amounts, strict=True) if a]
     if not charged:
         return state
@@ -752,14 +741,13 @@ def charge_labels(
 def _charge(
     state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int], *, report: bool
 ) -> State:
-    """Charge costs on people's points: to the class, to S, to the account and to every expert."""
-    learner = state.learner
+    """Charge costs on people's points to the class, to S, to the account and to every expert."""
+    learner, hypotheses = state.learner, state.learner.hypotheses
     points = points_of(learner, round_.people, people)
     sizes: IntArray = np.array(amounts, dtype=np.int64)
-    engine = engine_for(learner.engine, learner.hypotheses)
-    costs = engine.charge(learner.hypotheses, state.costs, points, sizes)
+    costs = engine_for(learner.engine, hypotheses).charge(hypotheses, state.costs, points, sizes)
     costs.flags.writeable = False
-    places = learner.primal.places(learner.hypotheses, points)
+    places = learner.primal.places(hypotheses, points)
     square = None if report else learner.label_square
     if square is None:
         tuning = state.tuning.charged(places, sizes)

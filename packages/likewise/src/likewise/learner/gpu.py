@@ -1,8 +1,8 @@
 """The GPU engine: the reference engine's draws on an NVIDIA GPU, by PyTorch and Triton.
 
 The device draws from lists of hypotheses, whose tables are kept there. The compiled engine draws
-from other classes, as fast as their noise, and computes all weights and charges. The two libraries
-are optional, and imported here alone.
+from other classes, and computes all weights and charges. The two libraries are optional, and
+imported only here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ except ImportError as error:
 
 
 def kernel(*changing: str) -> Callable[[Callable[..., Any]], Any]:
-    """Compile for the device; ``changing`` integers have no code of their own for some values."""
+    """Compile for the device, without specialised code for the values of ``changing`` integers."""
     compiled: Callable[[Callable[..., Any]], Any] = triton.jit(do_not_specialize=list(changing))
     return compiled
 
@@ -141,7 +141,7 @@ _FAR = tl.constexpr((1 << 31) - 1)
 
 @kernel()
 def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:
-    """f: numbers of LARGEST_NUMBER at most, for noise of the largest size that there can be."""
+    """f, by which the largest possible noise becomes LARGEST_NUMBER."""
     largest = copies.to(tl.float64) * (_LARGEST_LAPLACE * scale + 0.5)
     return _LARGEST_NUMBER / largest
 
@@ -226,8 +226,8 @@ def minima_kernel(
 ) -> None:  # fmt: skip
     """minima[row, tile] = the least of costs[h] + Σ digits[row]·table[h] over a tile of TILE.
 
-    A program takes ROWS rows through GROUP tiles at a time, of which the minima are written
-    together; programs that run at the same time share their tiles in the cache.
+    A program takes ROWS rows through GROUP tiles at a time, and writes their minima together;
+    programs that run at the same time share tiles in the cache.
     """
     blocks = tl.cdiv(rows, ROWS)
     row = (tl.program_id(0) % blocks) * ROWS + tl.arange(0, ROWS)
@@ -266,9 +266,9 @@ def resolve_kernel(
     tiles: tl.tensor, lead: tl.tensor, size: tl.tensor, WIDTH: tl.constexpr, TILE: tl.constexpr,
     CHUNK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """choice[row]: the first hypothesis of least cost, from all tiles that may contain it.
+    """choice[row] = the first hypothesis of least cost, from all tiles that may contain it.
 
-    ``lead`` is s/2 + 2, or so large that every tile is looked at.
+    ``lead`` is s/2 + 2, or large enough to search every tile.
     """
     row = tl.program_id(0).to(tl.int64)
     chunk = tl.arange(0, CHUNK)
@@ -313,9 +313,7 @@ LARGEST_SUM = 2.0**62
 EVERY_TILE = 1 << 40
 # Up to here the sums of short integers stay below 2^30.
 MOST_SEPARATORS = 1 << 14
-
-
-# A program searches tiles of hypotheses for one least score each, so many rows and tiles at a time.
+# How many rows and tiles a program searches at a time.
 ROWS, GROUP = 128, 8
 
 
@@ -329,7 +327,7 @@ class DeviceList:
         self.size, self.points = on_set.shape
         self.width = max(16, triton.next_power_of_2(self.points))
         self.depth = min(2 * self.width, 128)
-        # Measured to be fast for that many hypotheses.
+        # By measurement.
         self.tile, self.groups = (128, 8) if self.size >= 1 << 16 else (64, 1)
         self.tiles = -(-self.size // self.tile)
         self.parts = -(-self.tiles // (GROUP * self.groups))
@@ -359,11 +357,11 @@ class DeviceList:
         first_draw: int, draws: int, second_purpose: int = 0, second_draws: int = 0,
         every: bool = False, minima: Any = None,
     ) -> Any:  # fmt: skip
-        """The place in the list of some draws of a purpose, and then of draws of a second one.
+        """The places in the list of draws of a purpose, and then of draws of a second one.
 
         ``costs`` (int64), the noise's ``scale`` in units (float64) and the number of the round
-        (int64) are tensors on the device; the host never waits for it. ``every`` searches all
-        tiles: for sums beyond 2^62, which short integers cannot certify. ``minima`` are the lowest
+        (int64) are tensors on the device, for which the host never waits. ``every`` searches all
+        tiles, for sums beyond 2^62, which short integers cannot certify. ``minima`` are the lowest
         costs of blocks of hypotheses, if the caller has them.
         """
         rows = draws + second_draws
@@ -392,9 +390,9 @@ class DeviceList:
         return choice
 
     def choices(self, costs: Any, noise: Noise, first_draw: int, draws: int) -> Any:
-        """The place in the list of every draw, for costs on the device.
+        """The places of the draws in the list, for costs on the device.
 
-        One thread at a time: work space is shared.
+        One thread at a time, since the work space is shared.
         """
         stream = noise.stream
         if noise.scale == 0:

@@ -1,9 +1,9 @@
 """The oracle of Context-FTPL, and the choice of the engine that computes draws and weights.
 
-Every engine returns the same integers, so the choice is a matter of time alone. Compiled code pays
-off late: numba takes seconds to compile the kernels, and about one to load compiled ones. So a
-process starts with the reference engine, adds up how long numpy should take, and changes to
-the compiled engine when that exceeds what the change costs.
+Every engine returns the same integers, so the choice affects only the time. numba takes seconds to
+compile the kernels, and about one to load compiled ones. So a process starts with the reference
+engine, adds up how long numpy should take, and changes to the compiled engine when that exceeds
+the cost of the change.
 """
 
 from __future__ import annotations
@@ -34,25 +34,22 @@ INSTEAD = {"gpu": "compiled", "compiled": "reference"}
 # Kernels are faster than calls of numpy for lists of at least this length.
 LONG_LIST = 256
 
-# Estimated seconds of the reference engine after which a process loads kernels that are on disk,
-# and after which it compiles them.
+# Estimated seconds of the reference engine after which a process loads kernels from disk, and after
+# which it compiles them.
 LOADS_AFTER, COMPILES_AFTER = 0.2, 2.0
-# Seconds of the reference engine: a call, a random number, a product of a matrix, the weight of a
+# The reference engine's seconds for a call, a random number, a product of a matrix, the weight of a
 # hypothesis, and the weights of segments.
 _CALL, _NUMBER, _PRODUCT, _WEIGHT, _TREE = 1e-4, 4e-8, 1e-9, 3e-8, 3e-4
 
 
 class Engine(Protocol):
-    """A module that computes draws and, but for the GPU's, weights and charges.
-
-    See :mod:`likewise.learner.reference`.
-    """
+    """A module that computes draws and, unless it is the GPU's, weights and charges."""
 
     def approvals(
         self, hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points,
         draws: range,
     ) -> Bits:  # fmt: skip
-        """Predictions of the draws of h with these numbers on each point."""
+        """The predictions on each point of the draws of h with these numbers."""
 
     def weigh(
         self, hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
@@ -66,10 +63,10 @@ class Engine(Protocol):
 
 
 def load_engine(name: str) -> Engine:
-    """Return the engine of that name, or the next one with a warning where it cannot work.
+    """Return the engine of that name or, with a warning, the next one that works here.
 
-    Without numba the compiled engine gives way to the reference; without PyTorch, Triton or a GPU
-    the GPU engine gives way to the compiled one.
+    Without numba the reference engine replaces the compiled one; without PyTorch, Triton or a GPU
+    the compiled engine replaces the GPU's.
     """
     return _load_engine(choice("engine", name, ENGINES, "They all agree."))
 
@@ -90,15 +87,15 @@ def _load_engine(name: str) -> Engine:
 
 @dataclass
 class _Workload:
-    """Estimated seconds for which this process has used the reference engine instead of kernels.
+    """The estimated seconds of the reference engine in this process, where kernels exist.
 
-    Threads may add at the same time, and lose an addition: the change comes a little later.
+    Threads may add at the same time and lose an addition, which only delays the change.
     """
 
     seconds: float = 0.0
 
     def pays_for_kernels(self, more: float) -> bool:
-        """Add an estimate; test whether kernels would have been the better choice by now."""
+        """Add an estimate; test whether kernels are the better choice by now."""
         self.seconds += more
         if self.seconds < LOADS_AFTER:
             return False
@@ -109,7 +106,7 @@ WORKLOAD = _Workload()
 
 
 def compile_at_once() -> None:
-    """Use kernels from now on, however little there is to compute: for measurements and tests."""
+    """Use kernels from now on, for measurements and tests."""
     WORKLOAD.seconds = math.inf
 
 
@@ -130,9 +127,9 @@ def _engine(name: str, seconds: float) -> Engine:
 def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
     """Return the engine for weights and charges: the one of that name where it has kernels.
 
-    Long lists have kernels, and segments with the prior from coarse to fine. For all other classes
-    this is the reference, which asks the class itself. A round's costs and people are on the host,
-    and copying them to a device would take longer than the weights do.
+    Long lists have kernels, and segments with the prior from coarse to fine. Other classes use the
+    reference engine, which calls the class itself. The GPU is not used: copying costs and people to
+    it would take longer than the weights.
     """
     name = "compiled" if name == "gpu" else name
     if isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST:
@@ -143,7 +140,7 @@ def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
 
 
 def _seconds_of_draws(hypotheses: HypothesisClass, copies: int, draws: int) -> float:
-    """Estimate the reference engine's time; 0 where no engine has kernels."""
+    """Estimate the reference engine's time; 0 if no engine has kernels."""
     if not isinstance(hypotheses, Listed | Segments | Staircases):
         return 0.0
     draw = _NUMBER * copies * hypotheses.separators

@@ -1,4 +1,4 @@
-"""Primal players: a policy a round, and the constants of its regret bound."""
+"""Primal players: the policy of each round, and the constants of its regret bound."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from likewise.validation import assign, choice, flag, require
 
 @dataclass(frozen=True, eq=False)
 class Frozen(HoldsArrays):
-    """All that a round's policy π^t is a function of, frozen when the round opens.
+    """Everything that determines a round's policy π^t, frozen when the round opens.
 
-    ``scales`` are the player's noise scales (temperatures), most often one. ``incurred`` is what
-    each of its experts has cost so far, in units of 2^-40, for a player that is a mixture.
+    ``scales`` are the player's noise scales (temperatures), usually one. ``incurred`` is the cost
+    of each expert so far, in units of 2^-40, for a player that is a mixture.
     """
 
     number: int
@@ -41,15 +41,15 @@ class Frozen(HoldsArrays):
 
     @property
     def scale(self) -> float:
-        """The scale of a player with one; the first of several."""
+        """The scale, or the first of several."""
         return float(self.scales[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The draws that scores come from, of which every batch and every purpose has its own.
+    """The draws that estimate scores; every batch and every purpose has its own.
 
-    J is made from the first ``cap`` of them. A player that knows its policy makes none.
+    J comes from the first ``cap`` of them. A player that knows its policy makes none.
     """
 
     count: int
@@ -60,12 +60,12 @@ class Draws:
 
 @dataclass(frozen=True)
 class Estimates:
-    """The knowledge of a round's policy at some points, in units of 2^-20.
+    """Estimates of a round's policy at some points, in units of 2^-20.
 
     ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
     the number of the first one that approves, at most M (geometric resampling), so that
     E[J·1[approved]] = 1 − (1 − π^t(x))^M; a player that knows π^t knows J = 1/π^t(x). ``experts``
-    are the scores of each of its experts, for a player that is a mixture.
+    are the scores of each expert, for a player that is a mixture.
     """
 
     scores: list[int]
@@ -77,11 +77,11 @@ class Estimates:
 class Term:
     """A part of a player's regret bound: a scale of x·sqrt(max S), or one for each of its parts.
 
-    The regret of part j is at most (stability/x + gains[j]·x)·sqrt(max S), with its own S. All of
-    them together have at most C·sqrt(Σ B̄²) + burst·max B̄, where C is the Euclidean norm of these
-    constants, and burst = x·Σ gains if there are several parts (Theorem A for products). Feedback
-    that is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times;
-    ``late`` is the weight of what is late beside a round's own cost, 1 for noise and 2 for weights.
+    The regret of part j is at most (stability/x + gains[j]·x)·sqrt(max S), with its own S. Their
+    sum is at most C·sqrt(Σ B̄²) + burst·max B̄, where C is the Euclidean norm of these constants,
+    and burst = x·Σ gains if there are several parts (Theorem A for products). Late feedback makes
+    the stability's share ``slow`` times as large, and the gain's ``wide`` times; ``late`` is the
+    weight of late costs beside a round's own, 1 for noise and 2 for weights.
 
     >>> Term(1.0, (4.0,), x=0.5).constant(), Term(1.0, (1.0, 1.0, 1.0, 1.0), x=1.0).constant()
     (4.0, 4.0)
@@ -98,7 +98,7 @@ class Term:
         return math.sqrt(sum(constant * constant for constant in constants))
 
     def burst(self, wide: float = 1.0) -> float:
-        """The price of a round's full bound, which every part has in its S when a round opens."""
+        """The price of counting a round's full bound in the S of every part."""
         return wide * self.x * sum(self.gains) if len(self.gains) > 1 else 0.0
 
 
@@ -106,25 +106,24 @@ class Term:
 class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
-    Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
-    the noise (or temperature) in units of sqrt(S). The two constants are its own; bounds are
-    computed from them. A player with several scales says in :meth:`terms` what they add up to.
+    Its regret is at most C·sqrt(max S) with C = stability/x + gain·x, where x is the noise (or
+    temperature) in units of sqrt(S). Bounds are computed from these two constants; :meth:`terms`
+    has them for a player with several scales.
 
-    A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
-    nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
-    the batch too, so that a decision can be taken again. ``exact`` says that :meth:`estimates` is
-    the policy itself, without draws. ``likewise.testing.check_player`` checks all of that, the
-    regret included.
+    A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and has no
+    memory: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and the
+    batch too, so that a decision can be reproduced. ``exact`` says that :meth:`estimates` is the
+    policy itself, without draws. ``likewise.testing.check_player`` checks all of that, the regret
+    included.
 
-    ``proved`` says of what its constants are proved: ``full`` information, in time; ``one-sided``
-    labels; ``late`` feedback. There is a bound for nothing else, and a subclass inherits none of
-    it: its own class body has to say so.
+    ``proved`` names the settings for which its constants are proved: ``full`` information without
+    delay, ``one-sided`` labels, ``late`` feedback. A subclass inherits none of them.
 
-    ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
-    has a scale of its own, which is for players that ``can_be_per_part``. A player with other
-    scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
-    counts for: each has an S of its own. A player that is a mixture says in :meth:`experts` of how
-    many; what they have cost, by the scores kept with every decision, is ``frozen.incurred``.
+    ``engine`` computes its draws and weights. With ``per_part`` each part of a product class has a
+    scale of its own, for players that ``can_be_per_part``. A player with other scales overrides
+    :meth:`scales`, their number, and :meth:`places`, those for which a cost on a point counts:
+    each has an S of its own. A mixture overrides :meth:`experts`, their number; their costs, by
+    the scores kept with every decision, are ``frozen.incurred``.
     """
 
     engine: str = "compiled"
@@ -142,27 +141,27 @@ class Player(ABC):
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """The price of moving the policy: the bound's factor of 1/x."""
+        """The price of moving the policy, the bound's factor of 1/x."""
 
     @abstractmethod
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """The price of randomising the policy: the bound's factor of x."""
+        """The price of randomising the policy, the bound's factor of x."""
 
     def terms(
         self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
     ) -> tuple[Term, ...]:
-        """The parts of its regret bound, which add up: one scale, or one for every part."""
+        """The terms of its regret bound, which add up."""
         gains = self.part_gains(hypotheses) if self.per_part else (self.gain(hypotheses),)
         stability = self.stability(hypotheses, estimated=estimated)
         return (Term(stability, gains, x, late=2 if self.exact else 1),)
 
     def part_gains(self, hypotheses: HypothesisClass) -> tuple[float, ...]:
-        """The gain of every part of a product by itself: none costs more than all of them."""
+        """The gain of every part of a product by itself; by default that of the whole."""
         return (self.gain(hypotheses),) * hypotheses.parts
 
     @abstractmethod
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """The x that was found to work well; ``estimated`` where J is exact and has no bound."""
+        """The x that works well in practice; ``estimated`` if J is exact and has no bound."""
 
     @abstractmethod
     def estimates(
@@ -178,34 +177,34 @@ class Player(ABC):
 
     @abstractmethod
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
-        """How many oracle calls a batch takes."""
+        """The number of oracle calls for a batch."""
 
     def scales(self, hypotheses: HypothesisClass) -> int:
-        """How many scales it has: one, or one for every part."""
+        """The number of its scales: one, or one for every part."""
         return hypotheses.parts if self.per_part else 1
 
     def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
-        """The scales that a cost on each point counts for, shape (points, some)."""
+        """The scales for which a cost on each point counts, shape (points, any)."""
         if self.per_part:
             return hypotheses.part_of(points)[:, None]
         return np.zeros((len(points), 1), dtype=np.int64)
 
     def experts(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002
-        """How many experts it has whose costs are kept; 0 for a player that is no mixture."""
+        """The number of experts whose costs are kept; 0 for a player that is no mixture."""
         return 0
 
     def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
-        """Each scale in units of its sqrt(S), where the schedule or the default says x."""
+        """Each scale in units of its sqrt(S), given the x of the schedule or the default."""
         return np.full(self.scales(hypotheses), x)
 
     def best_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """The x that makes C smallest: sqrt(stability/gain); 1 where there is nothing to choose."""
+        """sqrt(stability/gain), the x with the smallest C; 1 if the gain is 0."""
         gain = self.gain(hypotheses)
         stability = self.stability(hypotheses, estimated=estimated)
         return math.sqrt(stability / gain) if gain > 0 else 1.0
 
 
-# Only the paper's own constants ask for more noise than that.
+# Only the paper's own constants need larger scales.
 LARGEST_SCALE_BITS = 33
 
 
@@ -213,8 +212,7 @@ LARGEST_SCALE_BITS = 33
 class Perturbed:
     """The law of argmin_h Σ_tau f_tau(h) + Σ_q noise_q·h(q), known through its draws.
 
-    ``scales`` holds the noise scale, or one for every part of a product class; the draws are then
-    those that one array of scales would give, since parts share no noise.
+    ``scales`` holds the noise scale, or one for every part of a product class.
     """
 
     hypotheses: HypothesisClass
@@ -239,10 +237,9 @@ class Perturbed:
         return predictions
 
     def _perturbation(self, part: int, stream: Stream) -> tuple[IntArray, Noise]:
-        """The costs and the noise of a part.
+        """The costs and the noise of a part, on a coarser grid if the noise is very large.
 
-        Beside very large noise the last bits of a cost do not matter, and integers have to stay
-        below 2^63: both are then on a coarser grid.
+        The last bits of a cost then do not matter, and integers have to stay below 2^63.
         """
         scale = float(self.scales[part])
         shift = max(0, math.frexp(scale * self.copies)[1] - LARGEST_SCALE_BITS)
@@ -251,14 +248,14 @@ class Perturbed:
 
 def first_approvals(tried: Bits) -> list[int]:
     """J of every point: the number of the first draw that approves, in units; at most all."""
-    # A row of approvals at the cap: J = cap where no draw before it approves.
+    # J is the cap where no earlier draw approves.
     approved = tried.astype(bool)
     approved[-1] = True
     return [int(j) * ONE for j in approved.argmax(axis=0) + 1]
 
 
-# Less noise than the bound's best learns faster; see docs/research/defaults.md. Every part of a
-# class of cells has noise in units of its own sqrt(S), and then one number serves all sizes.
+# Less noise than the bound's best learns faster; see docs/research/defaults.md. Noise per part of a
+# class of cells is in units of its own sqrt(S), so one number serves all sizes.
 LAPLACE_SHARE, X_PER_PART = 0.1, 0.3
 
 
@@ -276,7 +273,7 @@ class ContextFTPL(Player):
     can_be_per_part = True
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
-        """s, the size of the separating set; 1 where every point is one of it."""
+        """s, the size of the separating set; 1 if every point belongs to it."""
         return 1.0 if hypotheses.cellular else float(hypotheses.separators)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
@@ -286,7 +283,7 @@ class ContextFTPL(Player):
         return tuple(hypotheses.part_noise_gains.tolist())
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
-        """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""
+        """A share of sqrt(s/A), the best x if only the Q of the class is known."""
         if self.per_part and hypotheses.cellular:
             return X_PER_PART
         gain = hypotheses.noise_gain
@@ -295,7 +292,7 @@ class ContextFTPL(Player):
     def estimates(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        """The share of draws that approve, and which is the first; every batch has its own."""
+        """The share of draws that approve, and the number of the first."""
         stream = Stream(frozen.seed, draws.purpose, frozen.number)
         approved = self._law(hypotheses, frozen).approvals(
             points, stream, first_draw=draws.batch * draws.count, draws=draws.count
@@ -307,25 +304,24 @@ class ContextFTPL(Player):
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        """One extra draw, which none of the scores has seen."""
+        """The predictions of one extra draw, independent of the scores."""
         stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
         law = self._law(hypotheses, frozen)
         return np.asarray(law.approvals(points, stream, first_draw=batch, draws=1)[0])
 
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
-        """The draws for the scores, and the one that decides."""
+        """The draws for the scores, and one that decides."""
         return draws + 1
 
     def _law(self, hypotheses: HypothesisClass, frozen: Frozen) -> Perturbed:
         return Perturbed(hypotheses, frozen.costs, frozen.scales, frozen.copies, self.engine)
 
 
-# Keeps costs within integers of 64 bits; chances below 2^-20 are approved once in a million
-# rounds, and J is cut off there.
+# J is cut off at chances of 2^-20, once in a million rounds, so that costs stay within 64 bits.
 LARGEST_INVERSE = ONE << 20
 
 # Chosen in docs/research/defaults.md: with a prior from coarse to fine one number serves classes of
-# any size. The second is for labels that are one-sided, whose S is another.
+# any size. The second is for one-sided labels, whose S is another.
 X, X_ESTIMATED = 0.25, 0.125
 # With a flat prior, shares of the bound's best x.
 SHARE, SHARE_ESTIMATED = 2.0, 0.7
@@ -338,7 +334,7 @@ class ExponentialWeights(Player):
     temperatures tau_t = x·sqrt(max S), hence stability 1/4 and gain max_h ln(1/prior(h)).
 
     With ``per_part`` every part of a product class has a temperature of its own; the prior has to
-    be flat, since any other one couples the parts.
+    be flat, since any other couples the parts.
     """
 
     name = "exponential-weights"
@@ -358,11 +354,11 @@ class ExponentialWeights(Player):
         return tuple(hypotheses.part_log_sizes.tolist())
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """One number from coarse to fine; with a flat prior, a share of the bound's best."""
+        """One number for the prior from coarse to fine; for a flat one, a share of the best x."""
         if self._class(hypotheses).prior != base.FLAT:
             return X_ESTIMATED if estimated else X
         share = SHARE_ESTIMATED if estimated else SHARE
-        # The best x of a part is that of its own share of the gain.
+        # The best x of a part belongs to its own share of the gain.
         root = math.sqrt(self.scales(hypotheses))
         return share * root * self.best_x(hypotheses, estimated=estimated)
 
@@ -377,7 +373,7 @@ class ExponentialWeights(Player):
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points,
         draws: Draws,  # noqa: ARG002
     ) -> Estimates:  # fmt: skip
-        """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
+        """π^t itself and one over it, rounded to units, without draws."""
         weights = self._policy(hypotheses, frozen).approval(points)
         return Estimates(
             [base.score(weight, total) for weight, total in weights],
@@ -394,7 +390,7 @@ class ExponentialWeights(Player):
         return 0
 
     def _policy(self, hypotheses: HypothesisClass, frozen: Frozen) -> GibbsPolicy:
-        """The weights of a round, which are the same for its scores and its decisions."""
+        """The weights of a round, for its scores and its decisions."""
         cached = frozen.__dict__.get("_policy")
         if cached is None or cached[0] is not hypotheses:
             exact = self._class(hypotheses)
@@ -417,7 +413,7 @@ class ExponentialWeights(Player):
 
 
 def _inverse(weight: int, total: int) -> int:
-    """J = total/weight in units; where nobody can be approved, nobody will ask."""
+    """J = total/weight in units; any number if nobody can be approved."""
     return min(total * ONE // weight, LARGEST_INVERSE) if weight else LARGEST_INVERSE
 
 
@@ -427,7 +423,7 @@ X_HEDGE = 0.25
 
 @lru_cache(maxsize=64)
 def _nested(hypotheses: HypothesisClass) -> tuple[tuple[base.Nested, slice], ...]:
-    """The nested classes, each with the places of its scales; the first scale is the weights'."""
+    """The nested classes, each with the places of its scales; scale 0 is the temperature."""
     classes = hypotheses.nested()
     ends = accumulate((nested.hypotheses.parts for nested in classes), initial=1)
     return tuple(zip(classes, (slice(*pair) for pair in pairwise(ends)), strict=True))
@@ -437,8 +433,8 @@ class NestedFTPL(Player):
     """A mixture of Context-FTPL on nested classes and of the constants.
 
     The first scale is the temperature of the weights; then every part of every class has its own.
-    Experts whose costs are kept are the constant that approves everybody, and the classes; the
-    other constant never costs anything.
+    Costs are kept of the constant that approves everybody, and of the classes; the other constant
+    never costs anything.
     """
 
     name = "nested-ftpl"
@@ -455,7 +451,7 @@ class NestedFTPL(Player):
     def terms(
         self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
     ) -> tuple[Term, ...]:
-        """The weights' own regret, and that of the class itself with a scale for every part."""
+        """The regret of the weights, and that of the class with a scale for every part."""
         weights = Term(0.25, (log(2 * len(_nested(hypotheses))),), X_HEDGE, late=2)
         stability = self.stability(hypotheses, estimated=estimated)
         gains = tuple(hypotheses.part_noise_gains.tolist())
@@ -477,7 +473,7 @@ class NestedFTPL(Player):
         return np.stack(columns, axis=1)
 
     def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
-        """x for cells; elsewhere as much more as the bound's best noise is."""
+        """x for cells; for other classes in proportion to the bound's best noise."""
         factors = np.full(self.scales(hypotheses), X_HEDGE)
         for nested, scales in _nested(hypotheses):
             factors[scales] = self._noise(nested.hypotheses, x)
@@ -485,7 +481,7 @@ class NestedFTPL(Player):
 
     @staticmethod
     def _noise(hypotheses: HypothesisClass, x: float) -> float:
-        """The noise of a class, where that of cells is x."""
+        """The noise of a class if that of cells is x."""
         if hypotheses.cellular or not hypotheses.noise_gain:
             return x
         root = math.sqrt(hypotheses.separators / hypotheses.noise_gain)
@@ -498,7 +494,7 @@ class NestedFTPL(Player):
     def estimates(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        """The mixture of what the draws of every class say, and of the constants.
+        """The mixture of the draws of every class, and of the constants.
 
         The first ``cap`` draws of every class are for J alone.
         """
@@ -529,7 +525,7 @@ class NestedFTPL(Player):
     def _tried(
         self, weights: IntArray, approved: list[Bits], frozen: Frozen, batch: int, cap: int
     ) -> Bits:
-        """The first draws of the mixture: each is one of its expert's, the expert by weight."""
+        """The first draws of the mixture, each one of an expert that is picked by weight."""
         stream = Stream(frozen.seed, Purpose.MIX, frozen.number)
         tried = np.empty((cap, approved[0].shape[1]), dtype=np.uint8)
         for row in range(cap):
@@ -540,7 +536,7 @@ class NestedFTPL(Player):
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        """One expert by weight, and one extra draw of it, which none of the scores has seen."""
+        """Pick one expert by weight, and one extra draw of it, independent of the scores."""
         weights = self._weights(hypotheses, frozen)
         mix = Stream(frozen.seed, Purpose.MIX_DECIDE, frozen.number)
         expert = base.pick(weights, mix.below(int(weights.sum()), batch))
@@ -552,17 +548,16 @@ class NestedFTPL(Player):
         return np.asarray(bits[0])
 
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
-        """The draws of every class for the scores, and the one that decides."""
+        """The draws of every class for the scores, and one that decides."""
         return draws * len(_nested(hypotheses)) + 1
 
     def _weights(self, hypotheses: HypothesisClass, frozen: Frozen) -> IntArray:
-        """Integer weights: of approving nobody, of approving everybody, and of every class."""
+        """The integer weights of approving nobody, of approving everybody, and of every class."""
         count = len(_nested(hypotheses))
         temperature = frozen.scale * float(ONE * ONE)
         costs = (0, *frozen.incurred)
         least = min(costs)
         priors = [2.0 * fixed_point.LN2] * 2 + [log(2 * count)] * count
-        # Costs are subtracted as integers, and divided after that.
         exponents = [
             float(cost - least) / temperature + prior
             for cost, prior in zip(costs, priors, strict=True)

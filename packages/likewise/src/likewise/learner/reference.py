@@ -1,4 +1,4 @@
-"""The reference engine: numpy, any class, plain to read. Faster engines must agree with it."""
+"""The reference engine: plain numpy for any class. Faster engines must agree with it."""
 
 from __future__ import annotations
 

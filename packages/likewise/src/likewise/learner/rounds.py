@@ -1,4 +1,4 @@
-"""The fold in two calls, where a round's feedback comes at once: ``deploy``, then ``learn``."""
+"""The fold in two calls, for feedback that comes at once: ``deploy``, then ``learn``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from likewise.validation import instance
 
 
 class Reported(Protocol):
-    """Whatever has pairs (over, under), such as a panel's report."""
+    """Anything with pairs (over, under), such as a panel's report."""
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -80,7 +80,7 @@ def deploy(
     rows = map(tuple, people.x.tolist())
     arrivals = tuple([Person(p, row) for p, row in zip(people.ids, rows, strict=True)])
     if people.x.dtype == np.float64 and schema.admits(people.x):
-        # Checked all at once; the fold knows those who have been looked up, and goes on.
+        # All checked at once; the fold does not check people again who have been located.
         located_as(state.learner, arrivals, people)
     state = apply(state, Arrived(name, arrivals))
     decided = decide(state, name)

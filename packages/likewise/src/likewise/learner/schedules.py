@@ -1,28 +1,28 @@
-"""The contract of a schedule, and how its parameters are checked."""
+"""Schedules: the constants of both players, round by round."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from likewise import validation as check
 from likewise.errors import ParameterError
-from likewise.numerics.fixed_point import FloatArray, exp_negative, log
-from likewise.registry import SCHEDULES
+from likewise.numerics.fixed_point import FloatArray, exp_of_negative, log
+from likewise.registry import SCHEDULES, Specified
 
 
 @dataclass(frozen=True)
 class Margins:
-    """How violations are asked for: alpha, eps, and the split of eps into kappa and beta.
+    """alpha, eps, and the split of eps into kappa and beta.
 
-    The panel is asked at alpha − kappa; beta = eps − kappa is what a report proves; the estimate
-    of a gap from draws may be off by r < beta. *The paper has kappa = beta = eps/2, r = eps/4.*
+    The panel is asked at alpha − kappa; a report proves beta = eps − kappa; the estimate of a gap
+    from draws may be off by r < beta. *The paper has kappa = beta = eps/2, r = eps/4.*
 
     >>> Margins(alpha=0.3, eps=0.3, kappa=0.15, r=0.12).beta
     0.15
@@ -52,16 +52,16 @@ class Margins:
 
     @property
     def beta(self) -> float:
-        """eps − kappa: what a report proves about the policy that was audited."""
+        """eps − kappa, by which a report proves the audited policy unfair."""
         return self.eps - self.kappa
 
 
-# A round of this many draws takes minutes; more is surely a mistake.
+# A round of this many draws takes minutes; more must be a mistake.
 MOST_DRAWS = 10**9
 
 
 def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
-    """ceil(constant·log_term/accuracy²), refused where nobody could wait for them."""
+    """ceil(constant·log_term/accuracy²), unless it exceeds ``MOST_DRAWS``."""
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
         rule = f"must allow for at most {MOST_DRAWS:,} draws a round"
@@ -71,25 +71,24 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
 
 
 def probability(name: str, value: float) -> float:
-    """A probability of failing, as a plain float; anything else is refused."""
+    """A probability of failing, checked, as a plain float."""
     remedy = "It is the probability that a guarantee may fail; 0.05 is the default."
     return check.within(name, value, 0, 1, remedy, ends="()")
 
 
-class Schedule(ABC):
+class Schedule(Specified, ABC):
     """The constants of both players in round t, all of them known when the round opens.
 
     A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
     when it is made, and is registered under its ``name`` (:data:`likewise.registry.SCHEDULES`).
     ``feedback`` names the settings that it was made for, of ``full`` and ``one-sided``. Every
-    method is a function of its parameters and of its arguments alone, computed by + − · / and
-    square roots (:mod:`likewise.numerics.fixed_point` has the logarithm), so that all machines
-    agree. ``proved`` says of what there are theorems for these constants, of ``full``,
-    ``one-sided`` and ``late``; a subclass inherits none of them.
-    ``likewise.testing.check_schedule`` checks all of that.
+    method is a function of its parameters and arguments alone, computed by + − · / and square roots
+    (:mod:`likewise.numerics.fixed_point` has the logarithm), so that all machines agree. ``proved``
+    names the settings that have theorems, of ``full``, ``one-sided`` and ``late``; a subclass
+    inherits none. ``likewise.testing.check_schedule`` checks all of that.
     """
 
-    name: ClassVar[str]
+    kind = "schedule"
     feedback: ClassVar[tuple[str, ...]]
     proved: ClassVar[frozenset[str]] = frozenset()
 
@@ -100,10 +99,10 @@ class Schedule(ABC):
 
     @abstractmethod
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
-        """How violations are asked for; a player that knows π exactly has r = 0."""
+        """The split of eps; a player that knows π exactly has r = 0."""
 
     def next_kappa(self, kappa: float, largest: float, *, certain: bool) -> float:  # noqa: ARG002
-        """kappa after a report, at most ``largest``, that of the margins: here, as before.
+        """kappa after a report, at most ``largest``, that of the margins; here it stays.
 
         ``certain`` says that every reported gap is at most alpha, so that none is a violation.
         """
@@ -133,27 +132,14 @@ class Schedule(ABC):
         pairs = zip(peaks.tolist(), xs.tolist(), strict=True)
         return np.array([self.scale(peak, k, separators, x) for peak, x in pairs])
 
-    def spec(self) -> dict[str, Any]:
-        """The schedule as JSON: ``{"schedule": its name, …}`` and the parameters by name."""
-        return {"schedule": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
 
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the schedule from its JSON; what is left out has its default."""
-        parameters = [f for f in fields(cls) if f.init]  # type: ignore[arg-type] # a dataclass
-        required = [f.name for f in parameters if f.default is MISSING is f.default_factory]
-        optional = [f.name for f in parameters if f.name not in required]
-        values = {key: value for key, value in spec.items() if key != "schedule"}
-        return cls(**check.members(f"schedule {spec['schedule']!r}", values, required, optional))
-
-
-# Below that products of horizons stay within the floats.
+# Products of horizons below this are finite floats.
 LONGEST = 1 << 300
 
 
 def power(base: int, exponent: float) -> float:
     """base^exponent for exponents of at most 0: the same on every machine, unlike ``**``."""
-    return float(exp_negative(np.array([-exponent * log(float(base))]))[0])
+    return exp_of_negative(-exponent * log(float(base)))
 
 
 @dataclass(frozen=True)
@@ -212,11 +198,7 @@ class Paper(Schedule):
         return 1.0 / math.sqrt(self.horizon)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
-        """R for all of the horizon.
-
-        >>> Paper(horizon=8000).draws(Margins(0.3, 0.3, 0.15, 0.075), k=4, t=1)
-        10000
-        """
+        """R, the same in every round."""
         if self.draws_rule == "r":
             return chernoff_draws(2.0, log(4.0 * k * self.horizon / self.delta), margins.r)
         constant = 64.0 if self.draws_rule == "paper" else 32.0
@@ -271,11 +253,11 @@ class PaperOneSided(Paper):
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
 LARGEST_WEIGHT = 1024
-# Less than this is no noise at all, and divisions by it would not be numbers.
+# Divisions by less than this would overflow.
 SMALLEST_X = 1e-100
-# kappa as a share of eps, where none is given; see docs/research/defaults.md.
+# The default of kappa as a share of eps; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
-# After a report that may be a violation kappa grows as much as this many others let it shrink.
+# A report that may be a violation undoes as many steps by which kappa shrank.
 REGROWTH = 3
 # kappa never shrinks below this share of its start.
 SMALLEST_KAPPA = 1 / 32
@@ -288,9 +270,9 @@ class SelfTuned(Schedule):
     """No horizon: mu_t = t^{-1/2}, sigma_t = x·sqrt(max_tau S_tau), R_t from r alone.
 
     S_t = (eta + 2·lam_t)² + Σ_{tau<t} B_tau², where B_tau is the sum of round tau's absolute costs.
-    With one-sided labels, M_t = ceil(t^{1/3}), and (2·M_t − 1)·eta in place of eta. Where feedback
-    is late, what open rounds may still cost is counted too, and the more rounds wait for their
-    audit the more slowly the policy moves: it observes how late feedback is, and need not be told.
+    With one-sided labels, M_t = ceil(t^{1/3}), and (2·M_t − 1)·eta in place of eta. S also counts
+    the remaining costs of open rounds, and the more rounds wait for their audit, the more slowly
+    the policy moves, so nobody has to say how late feedback is.
 
     Args:
         eta: weight of the error against fairness: smaller means fewer violations and reports, and
@@ -299,15 +281,15 @@ class SelfTuned(Schedule):
         kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the
             auditors' time: smaller means fewer reports, and more violations that none announced.
         shrink: kappa falls by this share of itself after a report of a gap of at most alpha, which
-            was no violation; after any other it grows back as three such reports let it shrink, up
-            to where it began. 0 keeps it as it is; it must be 0 for a player that draws.
+            was no violation; after any other report it grows by three such steps, up to where it
+            began. 0 keeps it as it is; it must be 0 for a player that draws.
         r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as
             long as it is at most kappa, and enters the bound.
-        delta: probability that some estimate is worse than that, ever.
-        counts_outstanding: S counts what is outstanding; without it, only what has come.
-        outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
-        waiting: by how much a round that waits for its audit makes the next ones more careful; the
-            bounds for late feedback are for 1/4.
+        delta: probability that any estimate is ever worse than r.
+        counts_outstanding: S counts outstanding costs, not only those that were charged.
+        outstanding: the weight of outstanding costs; the bounds for late feedback need 1.
+        waiting: how much more careful a round that waits for its audit makes the next ones; the
+            bounds for late feedback need 1/4.
     """
 
     eta: float = 1 / 24
@@ -346,17 +328,16 @@ class SelfTuned(Schedule):
 
     @property
     def as_proved(self) -> bool:
-        """True where late costs are counted with the weights that the bounds are for, or not."""
-        return not self.counts_outstanding or (
-            (self.outstanding, self.waiting) == (OUTSTANDING, WAITING)
-        )
+        """True if late costs count with the weights that the bounds are for, or not at all."""
+        weights = self.outstanding, self.waiting
+        return not self.counts_outstanding or weights == (OUTSTANDING, WAITING)
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
         return "per-point"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
-        """kappa = 0.325·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
+        """kappa = 0.325·eps and r = 0.4·eps (or 0.8·beta if that is less) unless given."""
         kappa = KAPPA_SHARE * eps if self.kappa is None else self.kappa
         r = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
         margins = Margins(alpha, eps, kappa, r)
@@ -378,12 +359,9 @@ class SelfTuned(Schedule):
     def next_kappa(self, kappa: float, largest: float, *, certain: bool) -> float:
         """A share smaller if certain, else larger by three such steps, within its limits.
 
-        >>> SelfTuned(shrink=0.5).next_kappa(0.1, 0.1, certain=True)
-        0.05
-        >>> SelfTuned(shrink=0.5).next_kappa(0.01, 0.1, certain=False)
-        0.08
-        >>> SelfTuned(shrink=0.5).next_kappa(1e-9, 0.1, certain=True) == 0.1 * SMALLEST_KAPPA
-        True
+        >>> shrinking = SelfTuned(shrink=0.5)
+        >>> [shrinking.next_kappa(0.01, 0.1, certain=certain) for certain in (True, False)]
+        [0.005, 0.08]
         """
         left = 1.0 - self.shrink
         if certain:
@@ -423,16 +401,12 @@ class SelfTuned(Schedule):
 
 
 def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
-    """Write a schedule as JSON, if it can be read back by its name."""
+    """Write a schedule as JSON, if it is registered under its name."""
     check.instance("schedule", schedule, Schedule, "Such as SelfTuned().")
     return SCHEDULES.write(schedule)
 
 
 def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
-    """Read any schedule from its JSON, by the name that it is registered under.
-
-    >>> schedule_from_spec({"schedule": "self-tuned", "eta": 1}).error_weight()
-    1.0
-    """
+    """Read any registered schedule from its JSON."""
     schedule: Schedule = SCHEDULES.read(spec)
     return schedule

@@ -31,14 +31,14 @@ PLAIN = (
 )  # fmt: skip
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
-# More people than that in a round would weigh next to nothing each.
+# In a larger round a person would weigh next to nothing.
 MOST_PEOPLE = 1 << 31
 
 
 def player_named(
     name: str, hypotheses: HypothesisClass, engine: str, *, per_part: bool = False
 ) -> Player:
-    """A primal player by name; ``auto`` is the exact one where the class allows it."""
+    """A primal player by name; ``auto`` is the exact one if the class allows it."""
     if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
     player = PLAYERS[name](engine, per_part)
@@ -155,12 +155,12 @@ class Learner:
 
     @cached_property
     def looking(self) -> Attention:
-        """The rule that says what is put before the panel."""
+        """The rule that decides which pairs are put before the panel."""
         return cast(Attention, self.attention)
 
     @cached_property
     def audit_share(self) -> float:
-        """The share by which a report is divided: 1 unless a lottery draws rounds."""
+        """The share of rounds that a lottery draws, by which a report is divided; else 1."""
         return self.looking.share
 
     @cached_property
@@ -173,10 +173,10 @@ class Learner:
 
     @cached_property
     def label_square(self) -> float | None:
-        """A person's part of S where the range of an estimate is not bounded, but its square is.
+        """A person's part of S where an estimate has a bounded square but no bounded range.
 
-        That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
-        C'). Otherwise None, and S is the sum of squared ranges.
+        That is 4·5·eta²/k where J = 1/π^t(x) is exact (Theorem C'). Otherwise None, and S is the
+        sum of squared ranges.
         """
         if not (self.primal.exact and self.pricing.one_sided):
             return None
@@ -184,7 +184,7 @@ class Learner:
         return 20.0 * self.k * unit * unit
 
     def resamples(self, t: int) -> int:
-        """M_t, the largest J in round t; 1 where no label has to be made up for."""
+        """M_t, the largest J in round t; 1 where every label comes."""
         return self.schedule.resamples(self.k, t) if self.pricing.one_sided else 1
 
     def draws(self, t: int) -> int:
@@ -192,19 +192,19 @@ class Learner:
         if self.primal.exact:
             return 0
         experts, most = self.primal.experts(self.hypotheses), self.resamples(t)
-        # Every expert's scores are estimated, and all of them have to be good.
+        # The scores of every expert have to be good.
         enough = self.schedule.draws(self.margins, self.k * max(1, experts), t)
-        # Those of a mixture must not know J, which has draws of its own.
+        # The J of a mixture has draws of its own.
         return enough + most if experts else max(enough, most)
 
     def calls_a_round(self, rounds: int) -> float:
-        """Oracle calls a round in a game of ``rounds`` rounds, computed rather than counted."""
-        # The number of draws moves slowly with t: a hundred rounds stand for all.
+        """The mean number of oracle calls in a round of a game, computed rather than counted."""
+        # The number of draws moves slowly with t, so a hundred rounds represent all.
         sample = np.unique(np.linspace(1, rounds, min(rounds, 100)).astype(np.int64)).tolist()
         return float(np.mean([self.primal.calls(self.hypotheses, self.draws(t)) for t in sample]))
 
     def label_bound(self, number: int) -> int:
-        """The most that one label of a round may cost, in units; or the root of its square."""
+        """The largest cost of one label of a round, in units, or the root of its square's bound."""
         if self.label_square is None:
             return self.pricing.largest(self.resamples(number))
         return to_units(math.sqrt(self.label_square / self.k))
@@ -233,13 +233,13 @@ class Learner:
         """The noise (temperature) in units of sqrt(S): the schedule's, or the player's default."""
         if isinstance(self.schedule, SelfTuned) and self.schedule.x is not None:
             return self.schedule.x
-        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
+        # With one-sided labels and exact J, S is another, and so is the best share of x.
         estimated = self.label_square is not None
         return self.primal.default_x(self.hypotheses, estimated=estimated)
 
     @property
     def resolved_schedule(self) -> Schedule:
-        """The schedule with its defaults filled in, so that a file always means the same."""
+        """The schedule with its defaults filled in, for files."""
         schedule = self.schedule
         if not isinstance(schedule, SelfTuned):
             return schedule
@@ -258,16 +258,16 @@ class Learner:
         return described("Learner", facts)
 
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON, with all defaults filled in; refused of parts without a name."""
+        """The settings as JSON, with all defaults filled in; parts must be registered."""
         HYPOTHESES.write(self.hypotheses)
         schedules.schedule_to_spec(self.schedule)
         ATTENTIONS.check_name(self.looking.name, type(self.looking))
         return self.settings()
 
     def settings(self) -> dict[str, Any]:
-        """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
+        """The settings as JSON, for comparisons; parts need not be registered."""
         hypotheses = self.hypotheses
-        # A class without exact weights has no use for a prior.
+        # Only exact weights use a prior.
         prior = hypotheses.prior if isinstance(hypotheses, ExactWeights) else FLAT
         return {
             "algorithm": ALGORITHM,
@@ -284,7 +284,7 @@ class Learner:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
-        """Read the settings from their JSON, which names all of them."""
+        """Read the settings from JSON that names all of them."""
         version = spec.get("algorithm") if isinstance(spec, Mapping) else spec
         remedy = "Another version of Likewise wrote this; use that one."
         fits = isinstance(version, str) and version == ALGORITHM

@@ -14,7 +14,7 @@ from likewise.errors import EventRefused
 from likewise.html import described
 from likewise.hypotheses.base import Points
 from likewise.learner.attention import Asking
-from likewise.learner.costs import report_cost
+from likewise.learner.costs import ALIKE, Weights, report_cost
 from likewise.learner.events import Decision, Outcome, Person
 from likewise.learner.players import Frozen
 from likewise.learner.schedules import OUTSTANDING, WAITING, SelfTuned
@@ -40,10 +40,10 @@ def changed(value: T, **changes: object) -> T:
 class Tuning(HoldsArrays):
     """For every scale of the player: S, and its largest value so far.
 
-    ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
-    units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged; until then
-    ``outstanding`` bounds what open rounds may still cost in all (in units), and ``waiting`` counts
-    the rounds that wait for their audit.
+    ``squares`` is Σ_{tau<t} B_tau², ``pending`` the charges since the last round opened (in units),
+    and ``peak`` max_{tau≤t} S_tau. Late costs enter when they are charged; until then
+    ``outstanding`` bounds the remaining costs of open rounds (in units), and ``waiting`` counts the
+    rounds that wait for their audit.
     """
 
     squares: FloatArray
@@ -67,13 +67,13 @@ class Tuning(HoldsArrays):
         return changed(self, pending=read_only(pending))
 
     def estimated(self, places: IntArray, square: float) -> Tuning:
-        """Add costs whose ranges have no bound, but whose squares are at most ``square``."""
+        """Add costs of unbounded range whose squares are at most ``square``."""
         squares = self.squares.copy()
         np.add.at(squares, places, square)
         return changed(self, squares=read_only(squares))
 
     def awaiting(self, outstanding: int, waiting: int) -> Tuning:
-        """More, or less, that has not come yet."""
+        """Add to (or take from) the feedback that has not come yet."""
         if not outstanding and not waiting:
             return self
         return changed(
@@ -84,7 +84,7 @@ class Tuning(HoldsArrays):
         self, largest: float, largest_square: float, *, counts_outstanding: bool,
         outstanding: float = OUTSTANDING, waiting: float = WAITING,
     ) -> Tuning:  # fmt: skip
-        """A round opens, whose costs have at most the range ``largest`` = eta + 2·lam.
+        """Open a round whose costs have at most the range ``largest`` = eta + 2·lam.
 
         S_t = B̄_t² + Σ B_tau², or, counting what is outstanding,
         S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); F = ``outstanding`` and
@@ -104,10 +104,10 @@ class Tuning(HoldsArrays):
 
 @dataclass(frozen=True)
 class Account:
-    """The run so far, in the numbers that its certificate needs.
+    """The sums over a run that its certificate needs.
 
-    ``paid`` is Σ_t f_t(π̃^t), what the deployed policies have cost, in units of 2^-40; ``reported``
-    the sum of lam_t over the reports, in units of 2^-20; ``largest_lam`` the largest lam.
+    ``paid`` is Σ_t f_t(π̃^t), the cost of the deployed policies, in units of 2^-40; ``reported`` the
+    sum of lam_t over the reports, in units of 2^-20; ``largest_lam`` the largest lam.
     """
 
     paid: int = 0
@@ -117,13 +117,13 @@ class Account:
 
 @dataclass(frozen=True)
 class Looks:
-    """Counts of what was put before the panel, and of its surprises.
+    """Counts of the rounds and pairs that the panel saw, and of its surprises.
 
-    ``rounds`` and ``pairs`` count what was asked about, ``in_part`` the rounds of which some
-    possible pairs were not. ``surprises`` counts reports of pairs that only chance had put before
-    the panel, with probability p each: ``unseen``, the sum of (1 − p)/p over them, estimates
-    without bias the reports that nobody saw, and ``log_chances``, that of ln p, gives their
-    interval (:func:`~likewise.learner.certificate.unseen_reports`).
+    ``in_part`` counts rounds of which some possible pairs were not shown. ``surprises`` counts
+    reports of pairs that only chance had put before the panel, with probability p each; ``unseen``,
+    the sum of (1 − p)/p over them, is an unbiased estimate of the reports that nobody saw, and
+    ``log_chances``, the sum of ln p, gives their interval
+    (:func:`~likewise.learner.certificate.unseen_reports`).
     """
 
     rounds: int = 0
@@ -134,7 +134,7 @@ class Looks:
     log_chances: float = 0.0
 
     def asked(self, asking: Asking) -> Looks:
-        """One more round, looked at or not."""
+        """Count one more round, looked at or not."""
         looked, shown = asking.looked_at, asking.shown if asking.looked_at else 0
         return changed(
             self, rounds=self.rounds + looked, pairs=self.pairs + shown,
@@ -142,7 +142,7 @@ class Looks:
         )  # fmt: skip
 
     def surprised(self, chance: int) -> Looks:
-        """A report of pairs that chance alone had shown."""
+        """Count a report of pairs that chance alone had shown."""
         p = chance / ONE
         return changed(
             self, surprises=self.surprises + 1, unseen=self.unseen + (1.0 - p) / p,
@@ -154,8 +154,8 @@ class Looks:
 class OpenRound:
     """A round that is not closed yet.
 
-    The policy that it was opened under is kept until it is sealed: nobody is decided on after that,
-    and rounds may wait long for their feedback. What the panel is asked is fixed when it is sealed.
+    Its frozen policy is kept until it is sealed, since nobody is decided on after that and rounds
+    may wait long for their feedback. What the panel is asked is fixed when it is sealed.
     """
 
     id: str
@@ -187,8 +187,9 @@ class OpenRound:
 
     def awaiting_labels(self, *, one_sided: bool) -> int:
         """How many labels may still come and count."""
-        everybody = len(self.decisions) - len(self.labels)
-        return len(self.awaited(one_sided=True)) if one_sided else everybody
+        if one_sided:
+            return len(self.awaited(one_sided=True))
+        return len(self.decisions) - len(self.labels)
 
     def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
         """People whose labels may still come and count; if labels are one-sided, the approved."""
@@ -207,10 +208,9 @@ class State:
     States share their arrays, which are read-only. ``lam`` is the multiplier; ``opened`` counts
     rounds, ``audits`` those that were audited, ``reports`` those in which a pair was reported,
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
-    decisions that somebody changed; ``account`` is what the run's certificate rests on, and
-    ``incurred`` what each expert of the player has cost, in units of 2^-40; ``looks`` counts what
-    was put before the panel, and ``memory`` is what the learner's attention has learnt of it. The
-    panel of a round that is sealed now is asked at alpha − ``kappa``.
+    decisions that somebody changed. ``incurred`` is the cost of each expert of the player, in units
+    of 2^-40, and ``memory`` what the attention has learnt. The panel of a round that is sealed now
+    is asked at alpha − ``kappa``.
     """
 
     learner: Learner
@@ -230,8 +230,8 @@ class State:
     memory: tuple[float, ...] = ()
     open: Mapping[str, OpenRound] = field(default_factory=dict)
     closed: tuple[str, ...] = ()
-    # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed.
-    # The number is fixed, since a state must not grow with time; a ledger remembers all of them.
+    # How many ids of closed rounds are remembered, to notice a round that is opened twice. A state
+    # must not grow with time; a ledger remembers all of them.
     remembered: ClassVar[int] = 1024
 
     def __post_init__(self) -> None:
@@ -348,3 +348,11 @@ def points_of(learner: Learner, people: tuple[Person, ...], names: Sequence[str]
         return located(learner, people)
     index = {name: i for i, name in enumerate(ids)}
     return located(learner, people)[[index[name] for name in names]]
+
+
+def error_weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list[Weights]:
+    """The weights of wrong decisions on some people of a round."""
+    if learner.loss.alike:
+        return [ALIKE] * len(people)
+    by_id, schema = {person.id: person for person in round_.people}, learner.hypotheses.schema
+    return [learner.loss.weights(schema, by_id[name]) for name in people]

@@ -4,8 +4,7 @@
     {"learner": {…}, "arrays": ["…"], …}
 
 Nothing in a file is ever executed. Arrays are little-endian int64 in base64, each written once
-however many open rounds share it; the same state always gives the same bytes, and other bytes than
-those are refused.
+even if open rounds share it. The same state always gives the same bytes; others are refused.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ VERSION = "likewise-state/1"
 NOT_WRITTEN = "Likewise writes no such value."
 # The numbers of arrays, by shape and content.
 Numbers = dict[tuple[tuple[int, ...], bytes], int]
-# Whatever content that is no state makes its reader stumble over.
+# Errors of reading content that is no state.
 _STUMBLES = (
     ArithmeticError, AttributeError, LikewiseError, LookupError, RecursionError, TypeError,
     ValueError,
@@ -44,10 +43,9 @@ _STUMBLES = (
 
 
 def _plain(value: Any, arrays: Numbers) -> Any:
-    """A value that JSON's own encoder does not write, as one that it does, or nearly.
+    """A value that JSON's encoder cannot write, in simpler parts.
 
-    An array of integers is written as its number, and kept in ``arrays``; a missing feature is
-    null.
+    An array of integers becomes its number in ``arrays``; a missing feature becomes null.
     """
     if isinstance(value, Person):
         features = [None if math.isnan(number) else number for number in value.features]
@@ -65,9 +63,7 @@ def _plain(value: Any, arrays: Numbers) -> Any:
 
 @cache
 def _types(kind: Any) -> dict[str, Any]:
-    """The fields, with their types, of what is written field by field; parts of a learner are not,
-    but by their spec.
-    """
+    """The types of the fields of a dataclass; none of a part that is written by its spec."""
     if not is_dataclass(kind) or hasattr(kind, "spec"):
         return {}
     hints = get_type_hints(kind)
@@ -80,11 +76,7 @@ def _array(shape: Sequence[int], encoded: str) -> IntArray:
 
 
 def read(kind: Any, name: str, data: Any, arrays: Sequence[IntArray]) -> Any:
-    """A value of a type from its JSON; ``name`` is what errors call it.
-
-    >>> read(tuple[int, ...], "closed", [1, 2], [])
-    (1, 2)
-    """
+    """A value of a type from its JSON; errors call it ``name``."""
     if kind == IntArray:
         return arrays[data]
     if kind == FloatArray:
@@ -128,13 +120,13 @@ def _state_from_json(body: Any) -> State:
 
 
 def _in_order(round_: OpenRound) -> OpenRound:
-    """A round with its decisions in the order of its people, which JSON has by name."""
+    """A round with its decisions in the order of its people, not of their names."""
     decisions = {p.id: round_.decisions[p.id] for p in round_.people if p.id in round_.decisions}
     return changed(round_, decisions=MappingProxyType(decisions))
 
 
 def _check(state: State) -> None:
-    """Refuse a state whose numbers are not those of its learner, or of its open rounds."""
+    """Refuse a state that contradicts its learner or its open rounds."""
     learner, tuning, rounds = state.learner, state.tuning, state.open.values()
     schema, player = learner.hypotheses.schema, learner.primal
     scales, shape = (player.scales(learner.hypotheses),), learner.hypotheses.no_costs().shape
@@ -165,13 +157,12 @@ def _check(state: State) -> None:
 
 
 class StateWriter:
-    """Writes states of one run, one after another: what has not changed is not encoded again."""
+    """Writes successive states of a run without encoding unchanged rounds again."""
 
     def __init__(self) -> None:
         self._rounds: dict[str, tuple[OpenRound, str]] = {}
 
     def dump(self, state: State) -> bytes:
-        """The state as the content of a file."""
         instance("state", state, State, "State.start(learner) makes one.")
         arrays: Numbers = {}
         encoder = json.JSONEncoder(
@@ -191,7 +182,7 @@ class StateWriter:
         return header.encode() + content
 
     def _open_rounds(self, rounds: Mapping[str, OpenRound], encoder: json.JSONEncoder) -> str:
-        """Rounds as JSON; those with a policy name arrays by numbers that are this state's."""
+        """Rounds as JSON; those with a policy contain numbers of this state's arrays."""
         before, self._rounds = self._rounds, {}
         for name, round_ in sorted(rounds.items()):
             written = before.get(name)
@@ -229,12 +220,12 @@ def parse_state(content: bytes, source: str = "state", *, learner: Learner | Non
 
 
 def _no_number(name: str) -> NoReturn:
-    """Refuse what Python reads as a number, and JSON does not: NaN is not even equal to itself."""
+    """Refuse NaN and Infinity, which Python reads as numbers and JSON does not."""
     raise ValueError(f"{name} is no number of a state.")
 
 
 def _check_learner(state: State, learner: Learner, source: str) -> None:
-    """Compare all settings; the engine is none of them, since every engine decides the same."""
+    """Compare all settings but the engine, since every engine decides the same."""
     instance("learner", learner, Learner, "It is the learner that you expect.")
     stored, expected = state.learner.spec(), learner.spec()
     names = [name for name in expected if name != "engine" and stored[name] != expected[name]]
@@ -247,7 +238,7 @@ def _check_learner(state: State, learner: Learner, source: str) -> None:
 
 
 def _difference(name: str, stored: Any, expected: Any) -> str:
-    """The two values where they are short; of two objects, the keys that differ."""
+    """The two values; of two objects, the keys that differ."""
     if isinstance(stored, dict) and isinstance(expected, dict):
         keys = [k for k in {**stored, **expected} if stored.get(k) != expected.get(k)]
         return f"{name} differs in its {', '.join(keys)}"

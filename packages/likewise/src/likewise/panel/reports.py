@@ -13,10 +13,10 @@ import numpy.typing as npt
 from likewise.errors import AuditError, ParameterError, shown
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.metrics import Specified
 from likewise.panel.objections import Objections, Pair, check_among
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule
+from likewise.registry import Specified
 from likewise.validation import as_array, instance, integer, items
 
 

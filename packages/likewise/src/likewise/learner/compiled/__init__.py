@@ -36,9 +36,11 @@ def approvals(
 def weigh(
     hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
 ) -> GibbsPolicy:
-    """Exponential weights over a list or a tree of segments, unless the class has its own."""
+    """Exponential weights over a list or a tree of segments; other classes weigh themselves."""
     if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
-        return weights.policy_of(costs, float(temperature), hypotheses.log_inverse)
+        short = len(costs) <= weights.PIECE
+        kind = weights.ShortListPolicy if short else weights.ListPolicy
+        return kind(costs, float(temperature), hypotheses.log_inverse)
     overridden = type(hypotheses).weigh is not Segments.weigh
     if isinstance(hypotheses, Segments) and not overridden and hypotheses.prior != FLAT:
         return cells.SegmentTreePolicy(hypotheses, costs, float(temperature))
@@ -48,7 +50,7 @@ def weigh(
 def charge(
     hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
 ) -> IntArray:
-    """The costs of a list with one more on every point; other classes charge themselves."""
+    """The costs of a list after charges on points; other classes charge themselves."""
     if isinstance(hypotheses, Listed) and type(hypotheses).charge is Listed.charge:
         return weights.charge(costs, points, amounts)
     return reference.charge(hypotheses, costs, points, amounts)

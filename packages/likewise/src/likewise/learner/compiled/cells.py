@@ -1,8 +1,8 @@
 """The compiled engine's classes over cells: draws of segments and staircases, weights of segments.
 
-Draws are made a register at a time. Of segments it is the best threshold of each, of staircases the
-dynamic program over rows, which needs the noise of all cells of a grid, and that of no other grid.
-Weights over segments are exponential, with the prior from coarse to fine.
+Draws are made a register at a time. A draw of segments is the best threshold of each; one of
+staircases is a dynamic program over the rows of a grid, with the noise of all its cells. Weights
+over segments are exponential, with the prior from coarse to fine.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
 BUILT_IN = {
-    "noise": "33d47f091d3da1ed", "vectors": "1b40836cdd1b27ff", "weights": "496a7ce09a67d5b3",
+    "noise": "aa58adf3dc1917cf", "vectors": "d620405a0e601aa7", "weights": "1f3ab67eea0c57e8",
 }  # fmt: skip
 
-# Draws that a thread takes on at a time, of a grid's program; of thresholds twice as many.
+# How many draws of a grid's program a thread makes at a time; of thresholds twice as many.
 A_PIECE = 512
 
 
@@ -83,7 +83,7 @@ def _draw_segments(
 def segment_approvals(
     hypotheses: Segments, costs: IntArray, source: tuple[Any, ...], points: IntArray, draws: int
 ) -> Bits:
-    """approved[draw, person], from the noise of the segments that the people are in alone."""
+    """approved[draw, person], from the noise of only those segments that the people are in."""
     approved = np.empty((len(points), draws), dtype=np.uint8)
     people = np.argsort(points // hypotheses.bins, kind="stable")
 
@@ -100,9 +100,9 @@ def segment_approvals(
 def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:
     """One row of the program, after those below it: least[m, draw] and choice[m, draw].
 
-    ``least[m]`` is that of the row below on entry, and of this row on return; ``choice[m]`` is the
-    lowest threshold of least cost among 0 … m. Thresholds are compared by −Σ_{b < j} cost_b, which
-    is their cost less that of the whole row.
+    ``least[m]`` belongs to the row below on entry, and to this row on return; ``choice[m]`` is the
+    lowest threshold of least cost among 0 … m. Thresholds are compared by −Σ_{b < j} cost_b, their
+    cost less that of the whole row.
     """
     registers = noise.shape[1] // WIDTH
     for r in range(registers):
@@ -160,7 +160,7 @@ def _draw_grid(
 def staircase_approvals(
     hypotheses: Staircases, costs: IntArray, source: tuple[Any, ...], points: IntArray, draws: int
 ) -> Bits:
-    """approved[draw, person], for the grids that the people are in and no others."""
+    """approved[draw, person], from the noise of only those grids that the people are in."""
     rows, columns = hypotheses.rows, hypotheses.columns
     tables = np.ascontiguousarray(costs).reshape(hypotheses.grids, rows, columns)
     grids, cells = points // hypotheses.cells, points % hypotheses.cells
@@ -221,7 +221,7 @@ def _gather(levels: Any, strides: Any, inner: Any, table: Any) -> None:
 def _thresholds(
     table: Any, temperature: Any, log_count: Any, least: Any, log_stop: Any, summed: Any
 ) -> None:
-    """Costs of bins become those of thresholds, and these weights, summed up along a row."""
+    """Turn costs of bins into those of thresholds, and these into weights, summed along a row."""
     nodes, count = table.shape
     far = np.empty(nodes * count)
     for node in range(nodes):
@@ -361,7 +361,7 @@ CERTAIN = 1 << WEIGHT_BITS
 
 
 class _Plan(NamedTuple):
-    """A tree as compiled code takes it: nodes for weights, and paths for chances."""
+    """A tree for compiled code: nodes for weights, and paths for chances."""
 
     nodes: tuple[Any, ...]
     paths: IntArray
@@ -374,7 +374,7 @@ def _plan(tree: ContextTree, bins: int) -> _Plan:
     left_open = np.zeros(tree.nodes, dtype=np.int64)
     for levels, stride in zip(tree.levels, tree.strides, strict=True):
         left_open += np.arange(tree.nodes) // stride % (levels + 1) == levels
-    # Those that leave fewer features open come first: others are made of them.
+    # Nodes that leave fewer features open come first, since others are sums of them.
     order = np.argsort(left_open, kind="stable")
     inner = order[left_open[order] > 0]
     log_splits = np.array([0.0, *(LN2 + log(count) for count in range(1, features + 1))])

@@ -8,19 +8,17 @@ the best is kept with its lead on the second best:
 with a factor f that makes every V_h fit. Sums of integers are exact, so the difference of two V is
 off from f times that of the scores only by the roundings in it: one for each point on which the two
 hypotheses differ, and one for each of their costs, s + 2 at most. Each is off by a half (and by
-less than 2^-18, since float64 rounds the product first). Where the best has a lead of s/2 + 3/2 or
-more on the second best, it is therefore the draw, and the only one. The others are searched again
-with 32 bits, and those still in doubt, which are ties or nearly so, with the costs and the noise as
-they are.
+less than 2^-18, since float64 rounds the product first). So the best is the draw, and the only one,
+if its lead on the second best is s/2 + 3/2 or more. The other draws are searched again with 32
+bits, and those still in doubt (ties, or nearly so) with the costs and the noise as they are.
 
 **They fit.** Σ_q |n_q| ≤ M for all draws of a block. Two hypotheses' noise differs by at most M,
-so whoever costs M more than the cheapest is never chosen: costs above that are cut off, or their
-hypotheses left out. From all V_h of a draw half of Σ_q N_q is taken away, and from all costs half
-of their range C: |V_h| ≤ f·(M + C)/2 + s/4 + 2.
+so a hypothesis that costs M more than the cheapest is never chosen: costs above that are cut off,
+or their hypotheses left out. Half of Σ_q N_q is subtracted from all V_h of a draw, and half of
+their range C from all costs: |V_h| ≤ f·(M + C)/2 + s/4 + 2.
 
-The choices are those of the reference engine for any costs and noise: where its sums could leave 63
-bits, all is done with costs and noise as they are, and int64 wraps around the same way in any order
-of addition.
+The choices are those of the reference engine for any costs and noise: where its sums could exceed
+63 bits, costs and noise are used as they are, and int64 wraps around the same way in any order.
 """
 
 from __future__ import annotations
@@ -41,12 +39,12 @@ from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.randomness import Noise
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
-BUILT_IN = {"vectors": "1b40836cdd1b27ff"}
+BUILT_IN = {"vectors": "d620405a0e601aa7"}
 
 
 @compiled
 def spread(noise: Any) -> Any:
-    """max over draws of Σ_q |noise_q|, from above, for noise[q, draw]."""
+    """An upper bound on Σ_q |noise_q| of every draw, for noise[q, draw]."""
     points, draws = noise.shape
     sums = np.zeros(draws, dtype=np.float64)
     for q in range(points):
@@ -62,9 +60,9 @@ def spread(noise: Any) -> Any:
 
 @compiled
 def _quantise(noise: Any, start: Any, end: Any, factor: Any, points: Any) -> None:
-    """points[q] = rint(factor·noise_q), and after these the row −(their sum)/2, rounded down.
+    """points[q] = rint(factor·noise_q), followed by the row −(their sum)/2, rounded down.
 
-    A factor of 0 asks for the noise as it is, and no half of a sum.
+    A factor of 0 means the noise as it is, and no half of a sum.
     """
     s = len(noise)
     lanes = min(points.shape[1], end - start)
@@ -164,7 +162,7 @@ def _merge(best_rows: Any, first: Any, choice: Any, best: Any, gap: Any) -> None
 
 @compiled
 def _space(noise: Any, costs: Any) -> Any:
-    """Work space of a search: points[q, lane], best[lane], and how many hypotheses fit a block."""
+    """Work space of a search: points[q, lane], best[lane], and the hypotheses in a block."""
     lanes = vectors.REGISTER_BYTES // costs.itemsize
     block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
     points = np.empty((len(noise) + 1, lanes), dtype=costs.dtype)
@@ -221,11 +219,11 @@ Indices = npt.NDArray[Any]
 LARGEST_GROUP = 8
 # Rows of the table of sums: half a megabyte, which the second cache of a core holds.
 MOST_ROWS = 4096
-# In additions: the rest of a hypothesis (the best, the second best, the place); and what is lost
-# where the number of steps changes and the processor guesses wrong.
+# In additions: the best, the second best and the place; and a wrong guess of the processor where
+# the number of steps changes.
 THE_REST = 5.0
 WRONG_GUESS = 3.0
-# Fewer hypotheses are worth a layout of their own if they save this share of the additions.
+# A subset of the hypotheses has a layout of its own if that takes at most this share of additions.
 WORTH_IT = 0.8
 
 
@@ -233,8 +231,8 @@ WORTH_IT = 0.8
 class Layout:
     """Some hypotheses of a list, in an order of their own, and how their noise is added up.
 
-    ``members`` says which hypothesis stands in each place, ``work`` how many additions a draw
-    takes; ``kernel`` searches what is laid out in ``parts``.
+    ``members`` are the hypotheses by place, ``work`` the additions of a draw; ``kernel`` searches
+    ``parts``.
     """
 
     members: IntArray
@@ -246,16 +244,16 @@ class Layout:
         self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
         choice: IntArray, gap: IntArray,
     ) -> None:  # fmt: skip
-        """The best one's place for the draws from one to another, and its lead on the second.
+        """Write the best place of the draws in a range, and its lead on the second best.
 
-        ``costs``, a number for every place, says how short the integers are. The noise is
-        multiplied by the factor and rounded; with a factor of 0 it is taken as it is.
+        ``costs``, one for every place, have the type of the integers. The noise is multiplied by
+        the factor and rounded; with a factor of 0 it is used as it is.
         """
         self.kernel(noise, draws, factor, costs, self.parts, (choice, gap))
 
 
 def _indices(numbers: npt.NDArray[Any], largest: int) -> Indices:
-    """As short as can be: they are read once for every draw."""
+    """The numbers in the shortest type, since they are read once for every draw."""
     return numbers.astype(np.uint16 if largest < 1 << 16 else np.int32)
 
 
@@ -293,7 +291,8 @@ def in_steps(on_set: Bits, members: IntArray) -> Layout:
     A step q puts point q in, s + q takes it out.
     """
     points = on_set.shape[1]
-    place, point = np.nonzero(_changes(on_set))
+    # Before the first row there are only zeros.
+    place, point = np.nonzero(np.diff(on_set, axis=0, prepend=np.uint8(0)))
     counts = np.bincount(place, minlength=len(on_set))
     ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
     out = on_set[place, point] == 0
@@ -303,17 +302,11 @@ def in_steps(on_set: Bits, members: IntArray) -> Layout:
     return Layout(members, work, search_by_steps, (ends, steps))
 
 
-def _changes(on_set: Bits) -> npt.NDArray[np.bool_]:
-    """Where each row differs from the one before it; before the first there are only zeros."""
-    before = np.concatenate([np.zeros((1, on_set.shape[1]), dtype=np.uint8), on_set[:-1]])
-    return np.asarray(on_set != before)
-
-
 class Plan:
-    """The ways through one class, made once and kept as long as the class.
+    """The layouts of one class, made once and kept as long as the class.
 
-    ``in_order`` has all hypotheses as they are listed, so that the first of equals is the first
-    that is found; ``best`` has all of them with the fewest additions.
+    ``in_order`` has all hypotheses as they are listed, so that the first of equals is chosen;
+    ``best`` has all of them with the fewest additions.
     """
 
     def __init__(self, listed: Listed) -> None:
@@ -331,7 +324,7 @@ class Plan:
         self.best = along if along.work < as_listed.work else as_listed
 
     def of(self, members: IntArray) -> Layout | None:
-        """Those members alone, in order, if that is worth it."""
+        """The layout of some members alone, in order, if that is worth it."""
         bits = _group_size(len(members), self.separators)
         work = _work_of_groups(len(members), self.separators, bits)
         if work > WORTH_IT * self.best.work:
@@ -341,22 +334,14 @@ class Plan:
 
 _PLANS: WeakKeyDictionary[Listed, Plan] = WeakKeyDictionary()
 
-
-def plan_of(listed: Listed) -> Plan:
-    plan = _PLANS.get(listed)
-    if plan is None:
-        plan = _PLANS[listed] = Plan(listed)
-    return plan
-
-
-# Noise of about so many numbers is kept at a time, by each thread.
+# About how many numbers of noise each thread keeps at a time.
 NUMBERS_AT_ONCE = 1 << 17
 # Draws are made in multiples of the most that a register holds.
 DRAWS_AT_ONCE = vectors.REGISTER_BYTES // 2
-# Up to here sums do not leave int64, and s + 2 roundings stay below s/2 + 3/2.
+# Up to here sums fit into int64, and s + 2 roundings stay below s/2 + 3/2.
 LARGEST_SUM = 2.0**62
 MOST_SEPARATORS = 1 << 14
-# Integers that leave more than this share of draws in doubt are not worth their time.
+# Integers that leave a larger share of draws in doubt waste time.
 DOUBTFUL = 0.5
 
 SHORT: tuple[type[Any], ...] = (np.int16, np.int32)
@@ -372,7 +357,7 @@ class _Short:
 
     @classmethod
     def of(cls, kind: type[Any], costs: IntArray, spread: float, separators: int) -> _Short:
-        """For costs from 0 up and Σ_q |n_q| up to the spread, which is not 0."""
+        """For costs from 0 up, and Σ_q |n_q| up to a spread above 0."""
         span = float(costs.max())
         factor = 2.0 * (np.iinfo(kind).max - separators // 2 - 4) / (spread + span)
         centred = np.rint(costs * factor) - np.rint(span * factor / 2.0)
@@ -430,11 +415,12 @@ def _search(plan: Plan, costs: IntArray, noise: IntArray) -> IntArray:
 
 
 def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntArray:
-    """The place in the list of every draw."""
+    """The places of the draws in the list."""
     chosen = np.zeros(len(draws), dtype=np.int64)
     if listed.size == 1:
         return chosen
-    plan, source = plan_of(listed), source_of(noise, draws.start)
+    plan = _PLANS.get(listed) or _PLANS.setdefault(listed, Plan(listed))
+    source = source_of(noise, draws.start)
 
     def make(start: int, size: int) -> None:
         numbers = np.empty((plan.separators, size), dtype=np.int64)

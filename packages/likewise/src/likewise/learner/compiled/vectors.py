@@ -1,9 +1,8 @@
 """Registers: vectors of integers that compiled code keeps where the processor adds and compares.
 
-A register here holds 128 bytes: 64 numbers of 16 bits, 32 of 32, 16 of 64. The compiler makes of it
-what the processor has, such as two registers of 512 bits or four of 256. Written out, since it
-would not find by itself that a best, a second best and a place can stay in registers over a long
-loop.
+A register here holds 128 bytes: 64 numbers of 16 bits, 32 of 32, 16 of 64. The compiler maps it to
+the processor's, such as two of 512 bits or four of 256. They are explicit, since the compiler does
+not find out that a best, a second best and a place can stay in registers over a long loop.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _warned: list[str] = []
 
 
 def compiled(function: _Function) -> _Function:
-    """Compile, keep the result on disk; division as in numpy, or no loop would be vectorised.
+    """Compile and keep the result on disk; numpy's division allows loops to be vectorised.
 
-    No ``fastmath``: every operation is the one that is written, so every bit is the same.
+    Without ``fastmath`` every operation is as written, so every bit is the same.
     """
     options = {"nogil": True, "error_model": "numpy"}
     try:
@@ -54,14 +53,14 @@ def compiled(function: _Function) -> _Function:
 
 
 def built_in(function: Callable[..., Any]) -> Any:
-    """Operation of compiled code that is written in the compiler's own language."""
+    """An operation of compiled code in the compiler's own language."""
     return extending.intrinsic(function)
 
 
 def threads() -> int:
-    """Number of threads that make draws: the processors of this process, or ``NUMBA_NUM_THREADS``.
+    """The number of threads: the processors of this process, or ``NUMBA_NUM_THREADS``.
 
-    Where games are played side by side, each process has its share of them.
+    If games are played side by side, each process has its share.
     """
     return int(config.NUMBA_NUM_THREADS)
 
@@ -203,12 +202,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def pieces(total: int, most: int, multiple: int) -> list[tuple[int, int]]:
-    """Pieces (start, size) of ``total``, of at most ``most``, as even as can be among the threads.
+    """Pieces (start, size) of ``total``, as even as possible among the threads.
 
-    All sizes but the last are multiples of ``multiple``.
-
-    >>> len(pieces(1000, 100, 10)) >= 10, sum(size for _, size in pieces(1000, 100, 10))
-    (True, 1000)
+    Their sizes are at most ``most``, and all but the last are multiples of ``multiple``.
     """
     turns = max(1, -(-total // (most * threads())))
     even = -(-total // (turns * threads()))
@@ -219,12 +215,7 @@ def pieces(total: int, most: int, multiple: int) -> list[tuple[int, int]]:
 def share_out(task: Callable[[int, int], None], parts: Sequence[tuple[int, int]]) -> None:
     """Do ``task(start, size)`` for every part, here and on the other threads.
 
-    An exception of a task is raised here, when none is running any more.
-
-    >>> done = []
-    >>> share_out(lambda start, size: done.append((start, size)), [(0, 2), (2, 1)])
-    >>> sorted(done)
-    [(0, 2), (2, 1)]
+    An exception of a task is raised here when all tasks have ended.
     """
     left, lock = iter(parts), Lock()
 
@@ -241,7 +232,7 @@ def share_out(task: Callable[[int, int], None], parts: Sequence[tuple[int, int]]
     try:
         work()
     finally:
-        # One that has not begun, since others keep the threads busy, has nothing left to do.
+        # A job that has not begun has nothing left to do.
         begun = [job for job in helping if not job.cancel()]
         wait(begun)
     for job in begun:

@@ -1,7 +1,7 @@
-"""Exponential weights over long lists: the reference's integers, made where the costs are read.
+"""Exponential weights over lists: the reference engine's integers, computed as costs are read.
 
-A round reads costs and predictions twice, once to decide and once to charge, and writes costs once;
-no weight is ever written to memory. All cores share long lists out among them.
+For a long list, a round reads costs and predictions twice, to decide and to charge, and writes
+costs once; no weight is written to memory. All cores share the work.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, read_only
 from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
-BUILT_IN = {"vectors": "1b40836cdd1b27ff"}
+BUILT_IN = {"vectors": "d620405a0e601aa7"}
 
-# Hypotheses whose weights are made at a time: they stay in the nearest cache.
+# How many weights are computed at a time: they stay in the nearest cache.
 BLOCK = 1024
 
 _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
@@ -33,7 +33,7 @@ _TWO_52, _TWO_84_AND_52 = 4503599627370496.0, 19342813118337666422669312.0
 _MANTISSA_BITS = np.uint64(52)
 # The exponent of 2^40, on top of float64's own 1023.
 _EXPONENT = np.uint64(1023 + 40)
-# Beyond so many halvings of 2^40 nothing is left.
+# After this many halvings nothing is left of 2^40.
 _MOST_HALVINGS = 60.0
 _NOTHING = 1000.0
 
@@ -67,7 +67,7 @@ def _far(costs: Any, lowest: Any, temperature: Any, out: Any) -> None:
 
 @compiled
 def _further(inverse: Any, nearest: Any, out: Any) -> None:
-    """The same with ln(1/prior), the least of all being 0."""
+    """Add ln(1/prior) to the distances, and subtract the least sum."""
     for i in range(len(out)):
         out[i] = (out[i] + inverse[i]) - nearest
 
@@ -164,7 +164,7 @@ def add_up(
 
 @compiled
 def weigh_short(costs: Any, inverse: Any, temperature: Any, out: Any) -> None:
-    """All weights of a list that is short enough to write them down."""
+    """All weights of a short list."""
     far = np.empty(len(out))
     _far(costs, costs.min(), temperature, far)
     if len(inverse) > 0:
@@ -174,7 +174,7 @@ def weigh_short(costs: Any, inverse: Any, temperature: Any, out: Any) -> None:
 
 @compiled
 def approve_short(weights: Any, points: Any, parts: Any) -> Any:
-    """parts[i] = the weight that approves point i; the sum of all weights is returned."""
+    """Set parts[i] to the weight that approves point i, and return the sum of all weights."""
     for i in range(len(points)):
         parts[i] = _approving(weights, points[i])
     return _total(weights)
@@ -193,12 +193,12 @@ def charge_kernel(costs: Any, points: Any, amounts: Any, start: Any, stop: Any, 
                 block[j] += amount if bits[j] != 0 else np.int64(0)
 
 
-# Hypotheses that are worth a thread: waking one takes about as long as these.
+# The number of hypotheses that take about as long as waking a thread.
 PIECE = 1 << 15
 
 
 def _shared(task: Any, size: int) -> None:
-    """task(start, stop) over all hypotheses, on as many threads as are worth it."""
+    """Run task(start, stop) over all hypotheses, on several threads if there are many."""
     if size <= PIECE:
         task(0, size)
         return
@@ -208,32 +208,24 @@ def _shared(task: Any, size: int) -> None:
 
 
 def _bits(points: Points) -> Bits:
-    """Predictions as compiled code takes them, of one type, so that it is compiled once."""
+    """Predictions in one type, so that kernels are compiled once."""
     rows = np.ascontiguousarray(points, dtype=np.uint8)
     return rows.view() if rows.flags.writeable else rows.copy()
 
 
-def policy_of(
-    costs: IntArray, temperature: float, inverse: FloatArray | None = None
-) -> GibbsPolicy:
-    """The policy over a list; ``inverse`` is ln(1/prior(h)), None where the prior is flat."""
-    kind = ShortListPolicy if len(costs) <= PIECE else ListPolicy
-    return kind(costs, temperature, inverse)
-
-
 class ListPolicy(GibbsPolicy):
-    """π(h) ∝ prior(h)·exp(−cost(h)/temperature) over a list, never written down.
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature) over a list, without stored weights.
 
-    ``inverse`` is ln(1/prior(h)) of every hypothesis, None where the prior is flat. The fractions
-    and draws are those of the list's own :meth:`~likewise.hypotheses.Listed.weigh`.
+    ``inverse`` is ln(1/prior(h)) of every hypothesis, None for a flat prior. The fractions and
+    draws are those of :meth:`likewise.hypotheses.Listed.weigh`.
     """
 
     def __init__(
         self, costs: IntArray, temperature: float, inverse: FloatArray | None = None
     ) -> None:
         self.size = len(costs)
-        flat: FloatArray = np.zeros(0) if inverse is None else inverse
-        fields = (read_only(costs), flat.view(), np.int64(costs.min()), float(temperature))
+        priors: FloatArray = np.zeros(0) if inverse is None else inverse
+        fields = (read_only(costs), priors.view(), np.int64(costs.min()), float(temperature))
         self._policy: tuple[Any, ...] = (*fields, 0.0)
         if inverse is not None:
             self._policy = (*fields, self._nearest())
@@ -283,14 +275,14 @@ class ListPolicy(GibbsPolicy):
 
 
 class ShortListPolicy(GibbsPolicy):
-    """The same over a list of which the nearest caches hold all weights: they are written down."""
+    """The same over a list that is short enough to store all weights."""
 
     def __init__(
         self, costs: IntArray, temperature: float, inverse: FloatArray | None = None
     ) -> None:
-        flat: FloatArray = np.zeros(0) if inverse is None else inverse
+        priors: FloatArray = np.zeros(0) if inverse is None else inverse
         self._weights = np.empty(len(costs), dtype=np.int64)
-        weigh_short(read_only(costs), flat.view(), temperature, self._weights)
+        weigh_short(read_only(costs), priors.view(), temperature, self._weights)
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
         parts = np.empty(len(points), dtype=np.int64)
@@ -303,7 +295,7 @@ class ShortListPolicy(GibbsPolicy):
 
 
 def charge(costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-    """The costs with each amount on the hypotheses that predict 1 on its point, as a new array."""
+    """A new array of costs, with each amount added where a hypothesis predicts 1 on its point."""
     charged, old, bits = np.empty_like(costs), read_only(costs), _bits(points)
     sizes = np.array(amounts, dtype=np.int64)
     _shared(lambda start, stop: charge_kernel(old, bits, sizes, start, stop, charged), len(costs))
