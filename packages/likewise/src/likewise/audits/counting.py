@@ -162,25 +162,17 @@ def scan(
     return first
 
 
-def _counts(question: Question, blocks: Sequence[Block]) -> dict[str, Any]:
-    """The counts over some blocks, for a worker to send: by one thread of it, without people."""
-    counts = vars(scan(question, blocks, 1))
-    return {name: value for name, value in counts.items() if name != "question"}
-
-
 def _scan_on_cluster(question: Question, blocks: Sequence[Block], cluster: Any) -> Tally:
     """The counts over all blocks by the workers of a Dask client or a Spark session."""
     spark = getattr(cluster, "sparkContext", None)
     threads = spark.defaultParallelism if spark else sum(cluster.nthreads().values())
     parts = [list(blocks[place::threads]) for place in range(min(threads, len(blocks)))]
-    work, total = partial(_counts, question), Tally(question)
+    work, total = partial(scan, question, jobs=1), Tally(question)
     if spark:
-        counts = spark.parallelize(parts, len(parts)).map(work).collect()
+        tallies = spark.parallelize(parts, len(parts)).map(work).collect()
     else:
-        counts = cluster.gather(cluster.map(work, parts, pure=False))
-    for part in counts:
-        tally = Tally(question)
-        vars(tally).update(part)
+        tallies = cluster.gather(cluster.map(work, parts, pure=False))
+    for tally in tallies:
         total.merge(tally)
     return total
 
@@ -204,17 +196,24 @@ def sample(
     question = replace(question, floor=floor_of(question, pair_tally.worst))
     anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
     anchor_tally.add_worst(pair_tally.worst)
-    _search(replace(question, rules=()), anchor_tally, jobs)
+    question = replace(question, rules=())
+    search(
+        anchor_tally,
+        EXCHANGES,
+        lambda some: scan(question, with_everybody(np.array(some), k), jobs),
+    )
     return pair_tally, chosen, anchor_tally
 
 
-def _search(question: Question, best: Tally, jobs: Any) -> None:
-    """Exchange one of the two for whoever is worst with the other, while that makes it worse."""
-    tried: set[int] = set()
-    for _ in range(EXCHANGES):
-        starts = {person for _, i, j in best.worst[:STARTS] for person in (i, j)} - tried
+def search(best: Tally, exchanges: int, scan_with: Callable[[list[Any]], Tally]) -> None:
+    """Exchange one of the two for whoever is worst with the other, while that makes it worse.
+
+    ``scan_with`` returns the counts of some people with everybody.
+    """
+    tried: set[Any] = set()
+    for _ in range(exchanges):
+        starts = {person for pair in best.worst[:STARTS] for person in pair[1:]} - tried
         if not starts:
             return
         tried |= starts
-        wide = with_everybody(np.array(sorted(starts)), len(question.people))
-        best.add_worst(scan(question, wide, jobs).worst)
+        best.add_worst(scan_with(sorted(starts)).worst)

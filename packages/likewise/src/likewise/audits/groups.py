@@ -118,23 +118,20 @@ class GroupCounts:
 
     @classmethod
     def of(
-        cls, traits: Traits, chances: FloatArray, labels: IntArray | None, counts: IntArray | None
+        cls, traits: Traits, chances: FloatArray, labels: IntArray | None, sizes: IntArray
     ) -> GroupCounts:
         """The counts of some people, each of whom may stand for several."""
-        coded = codes_of(traits)
-        codes = [codes for _, codes in coded.values()]
+        codes = codes_of(traits, len(chances))
         if labels is not None:
-            codes.append(labels)
-        table = np.array(codes, dtype=np.int64).reshape(len(codes), len(chances))
-        different, which = np.unique(table, axis=1, return_inverse=True)
-        many = np.ones(len(chances), dtype=np.int64) if counts is None else counts
+            codes = np.vstack([codes, labels])
+        different, which = np.unique(codes, axis=1, return_inverse=True)
         fine = np.rint(chances * FINE).astype(np.int64)
         # In two parts, so that no sum leaves 64 bits.
         sums = np.zeros((3, different.shape[1]), dtype=np.int64)
-        for row, values in zip(sums, (many, many * (fine >> 20), many * (fine & 0xFFFFF)),
-                               strict=True):  # fmt: skip
+        parts = sizes, sizes * (fine >> 20), sizes * (fine & 0xFFFFF)
+        for row, values in zip(sums, parts, strict=True):
             np.add.at(row, which.ravel(), values)
-        words = [groups for groups, _ in coded.values()]
+        words = [sorted(set(groups)) for groups in traits.values()]
         cells = {}
         for column, (size, high, low) in zip(different.T.tolist(), sums.T.tolist(), strict=True):
             names = [groups[code] for groups, code in zip(words, column, strict=False)]
@@ -215,17 +212,17 @@ def _rate_of(total: _Total) -> Interval | None:
 
 
 def codes_of(
-    traits: Traits, groups: Mapping[str, Sequence[str]] | None = None
-) -> dict[str, tuple[Sequence[str], IntArray]]:
-    """By trait its groups in order, or those that are known, and everybody's place among them."""
-    coded = {}
-    for name, values in traits.items():
-        known = sorted(set(values)) if groups is None else groups[name]
-        places = {group: place for place, group in enumerate(known)}
-        if odd := set(values) - {*known}:
+    traits: Traits, people: int, groups: Mapping[str, Sequence[str]] | None = None
+) -> IntArray:
+    """Everybody's place among the groups of each trait, in order or as listed: (traits, people)."""
+    codes = np.empty((len(traits), people), dtype=np.int64)
+    for row, (name, values) in zip(codes, traits.items(), strict=True):
+        listed = sorted(set(values)) if groups is None else groups[name]
+        places = {group: place for place, group in enumerate(listed)}
+        if odd := set(values) - {*listed}:
             raise PeopleError(f"groups: {name!r} has {odd.pop()!r}, and had not when it was read.")
-        coded[name] = known, np.array([places[value] for value in values], dtype=np.int64)
-    return coded
+        row[:] = [places[value] for value in values]
+    return codes
 
 
 def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple[GroupPairs, ...]:

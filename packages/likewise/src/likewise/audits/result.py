@@ -23,7 +23,6 @@ from likewise.html import described
 from likewise.numerics.fixed_point import ONE
 from likewise.numerics.intervals import Interval
 from likewise.panel.rules import Rule
-from likewise.people.schema import People
 from likewise.validation import choice, instance, within
 
 if TYPE_CHECKING:
@@ -557,8 +556,3 @@ def finding(
         groups={name: (values[over], values[under]) for name, values in rows.traits.items()},
         **fields,
     )  # fmt: skip
-
-
-def backend_of(people: People) -> str | None:
-    """The kind of frame that people came as."""
-    return None if people.origin is None else people.origin.backend

@@ -45,6 +45,16 @@ class Rows:
             None if self.counts is None else self.counts[places],
         )  # fmt: skip
 
+    @property
+    def sizes(self) -> IntArray:
+        """How many people each stands for."""
+        return np.ones(len(self.people), dtype=np.int64) if self.counts is None else self.counts
+
+    @property
+    def backend(self) -> str | None:
+        """The kind of frame that people came as."""
+        return None if self.people.origin is None else self.people.origin.backend
+
     def groups_of(self, place: int) -> dict[str, str]:
         return {name: values[place] for name, values in self.traits.items()}
 
@@ -57,7 +67,7 @@ class Rows:
     @property
     def groups(self) -> GroupCounts:
         """How many people are in each group, and their scores."""
-        return GroupCounts.of(self.traits, self.chances, self.labels, self.counts)
+        return GroupCounts.of(self.traits, self.chances, self.labels, self.sizes)
 
 
 def read_scores(people: People, scores: Any, favourable: Any = None) -> FloatArray:

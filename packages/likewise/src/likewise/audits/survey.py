@@ -10,7 +10,7 @@ from typing import Any
 
 from likewise.audits.basis import Basis
 from likewise.audits.groups import group_rates
-from likewise.audits.result import Audit, Finding, Person, backend_of, finding
+from likewise.audits.result import Audit, Finding, Person, finding
 from likewise.audits.scores import Rows
 from likewise.errors import AuditError, LikewiseError, shown
 from likewise.numerics.intervals import Interval
@@ -145,7 +145,7 @@ def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis)
             "People have no distances: there is no curve over alpha, no pivot and no price.",
             *notes,
         ),
-        basis=basis, groups=group_rates(rows.groups), _backend=backend_of(rows.people),
+        basis=basis, groups=group_rates(rows.groups), _backend=rows.backend,
         _pairs_of=lambda name: tuple(p for p in findings if name in (p.over, p.under)),
     )  # fmt: skip
 
