@@ -14,11 +14,11 @@ import numpy as np
 from likewise import __version__
 from likewise.audits.scores import Rows
 from likewise.errors import LikewiseError
-from likewise.panel.panels import MetricAuditor, Panel
+from likewise.panel import MetricAuditor, Panel
 from likewise.validation import instance, integer, text
 
 if TYPE_CHECKING:
-    from likewise.audits.survey import Survey
+    from likewise.audits import Survey
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from likewise.html import table
 from likewise.numerics.intervals import Interval, share
 
 if TYPE_CHECKING:
-    from likewise.audits.groups import GroupRate
-    from likewise.audits.result import Audit
+    from likewise.audits import Audit, GroupRate
 
 REPORTED = "reported pairs"
 _NUMBERED = re.compile(r"p\d+")

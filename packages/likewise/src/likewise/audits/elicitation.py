@@ -32,14 +32,9 @@ import numpy as np
 from likewise.errors import AuditError, LikewiseError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
-from likewise.panel.metrics import Mahalanobis, Metric, Sides, WeightedL1, difference
-from likewise.panel.objections import check_among
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import Rule
+from likewise.panel import MetricAuditor, Panel, Rule, as_rule, metrics, objections
+from likewise.people import FeatureSchema, People, tables
 from likewise.people.cells import warn_of_alike
-from likewise.people.schema import FeatureSchema, People
-from likewise.people.tables import line_of, read_table
 from likewise.validation import instance, integer, items, require, within
 
 RESPONSES = ("alike", "a little different", "very different")
@@ -102,13 +97,13 @@ def read_judgements(path: str | os.PathLike[str]) -> list[Judgement]:
     Lines without a response are left out: who cannot say need not.
     """
     judgements = []
-    rows = read_table(path, [name for name in COLUMNS if name != "third"])
+    rows = tables.read_table(path, [name for name in COLUMNS if name != "third"])
     for place, row in enumerate(rows):
         values = {name: row.get(name, "") for name in COLUMNS}
         try:
             judgements += [Judgement(**values)] if values["response"] else []
         except LikewiseError as error:
-            raise AuditError(f"{line_of(path, rows)(place)}: {error}") from error
+            raise AuditError(f"{tables.line_of(path, rows)(place)}: {error}") from error
     return judgements
 
 
@@ -122,20 +117,21 @@ class _Form:
 
     def differences(self, people: People, left: IntArray, right: IntArray) -> FloatArray:
         """δ^power of pairs by place, a row each."""
-        sides = Sides.at(people, left, right)
-        return np.stack([difference(sides, n, None) for n in self.names], axis=1) ** self.power
+        sides = metrics.Sides.at(people, left, right)
+        columns = [metrics.difference(sides, name, None) for name in self.names]
+        return np.stack(columns, axis=1) ** self.power
 
     def distance(self, z: FloatArray) -> FloatArray:
         return np.minimum(1.0, np.maximum(0.0, z) ** (1 / self.power))
 
-    def metric(self, weights: FloatArray) -> Metric:
+    def metric(self, weights: FloatArray) -> metrics.Metric:
         named = {n: round(w, 4) for n, w in zip(self.names, weights.tolist(), strict=True)}
         kept = {n: w for n, w in named.items() if w > 0} or named
         if self.power == 1:
-            return WeightedL1(kept)
+            return metrics.WeightedL1(kept)
         widths = [self.schema[n].limits[1] - self.schema[n].limits[0] for n in kept]
         diagonal = [w / (width * width) for w, width in zip(kept.values(), widths, strict=True)]
-        return Mahalanobis(tuple(kept), np.diag(diagonal), scale=1.0)
+        return metrics.Mahalanobis(tuple(kept), np.diag(diagonal), scale=1.0)
 
 
 def forms_of(people: People) -> list[_Form]:
@@ -169,7 +165,7 @@ class Fit:
         return np.asarray(1.0 / self.draws[:, -1])
 
     @cached_property
-    def metric(self) -> Metric:
+    def metric(self) -> metrics.Metric:
         return self.form.metric(np.median(self.samples, axis=0))
 
     @property
@@ -209,7 +205,7 @@ class _Likelihood:
 
 def _likelihood(form: _Form, people: People, judgements: Sequence[Judgement]) -> _Likelihood:
     places = {name: place for place, name in enumerate(people.ids)}
-    check_among((j.people for j in judgements), places, "A judgement is about")
+    objections.check_among((j.people for j in judgements), places, "A judgement is about")
 
     def apart(others: Iterable[str]) -> FloatArray:
         left = np.array([places[j.person] for j in judgements])

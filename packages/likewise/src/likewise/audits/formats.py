@@ -24,7 +24,7 @@ from likewise.errors import AuditError, shown
 from likewise.numerics.intervals import Interval
 
 if TYPE_CHECKING:
-    from likewise.audits.result import Audit, Finding, Person
+    from likewise.audits import Audit, Finding, Person
 
 Cell = str | int | float | None
 Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]

@@ -12,10 +12,10 @@ from likewise.errors import PeopleError
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval, share
+from likewise.people import People
 from likewise.people.cells import alike, parse_number
 from likewise.people.columns import column_values, is_missing, is_table
 from likewise.people.frames import as_frame
-from likewise.people.schema import People
 from likewise.validation import items, text
 
 MOST_GROUPS = 50

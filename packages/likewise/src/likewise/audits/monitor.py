@@ -36,10 +36,8 @@ from likewise.audits.pairs import threshold
 from likewise.audits.scores import read_scores, score_units
 from likewise.errors import AuditError
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.panel.metrics import Sides
-from likewise.panel.panels import Panel
-from likewise.panel.reports import exceeds
-from likewise.people.schema import FeatureSchema, People
+from likewise.panel import Panel, Sides, exceeds
+from likewise.people import FeatureSchema, People
 from likewise.validation import instance, integer, within
 
 ODDS = np.array([1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])

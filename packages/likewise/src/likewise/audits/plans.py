@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from likewise.audits.pairs import Block, Question, Tally
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.panel.metrics import Masked, Ratings, Sides, WeightedL1
-from likewise.panel.panels import MetricAuditor
-from likewise.panel.rules import AtLeast, Rule
-from likewise.people.schema import People
+from likewise.panel import AtLeast, Masked, MetricAuditor, Ratings, Rule, Sides, WeightedL1
+from likewise.panel.rules import BoolArray
+from likewise.people import People
 
 # Profiles of votes are counted in a table, and the other rules that fire are bits.
 MOST_MEMBERS, MOST_RULES = 10, 31
@@ -69,7 +68,7 @@ class Counts(NamedTuple):
     over: IntArray
     under: IntArray
     between_groups: IntArray
-    touched: npt.NDArray[np.bool_]
+    touched: BoolArray
 
 
 def program(rule: Rule, members: Sequence[str]) -> IntArray:
@@ -140,7 +139,7 @@ def _coalitions(rule: Rule, members: Sequence[str]) -> list[tuple[int, ...]]:
     return least
 
 
-def profiles(members: int) -> npt.NDArray[np.bool_]:
+def profiles(members: int) -> BoolArray:
     """Every way to vote, (m, 2^m): member a objects in the profiles whose bit a is set."""
     return (np.arange(1 << members) >> np.arange(members)[:, None] & 1).astype(np.bool_)
 

@@ -16,16 +16,12 @@ from likewise.audits.counting import all_pairs, progress_reporter, scan
 from likewise.audits.pairs import Question, threshold
 from likewise.audits.result import Price
 from likewise.audits.scores import Rows
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.pool import Pool
+from likewise.hypotheses import HypothesisClass, Pool
+from likewise.learner import Learner, State, deploy, learn
 from likewise.learner.fold import current_scores
-from likewise.learner.rounds import deploy, learn
-from likewise.learner.settings import Learner
-from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, IntArray
-from likewise.panel.panels import Panel
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+from likewise.panel import Panel
+from likewise.people import Feature, FeatureSchema, People
 
 MOST_PEOPLE = 4000
 """The price is computed on at most this many people, drawn at random."""

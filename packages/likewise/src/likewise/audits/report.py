@@ -13,15 +13,14 @@ import numpy as np
 
 from likewise import __version__
 from likewise.errors import AuditError, missing
-from likewise.people.features import Feature, plain_number
-from likewise.people.schema import FeatureSchema
+from likewise.people import Feature, FeatureSchema
+from likewise.people.features import plain_number
 from likewise.simulate import canvas
 from likewise.simulate.canvas import STYLE, Axes
 from likewise.validation import choice
 
 if TYPE_CHECKING:
-    from likewise.audits.comparison import Comparison
-    from likewise.audits.result import Audit, Finding, Person
+    from likewise.audits import Audit, Comparison, Finding, Person
 
 
 @STYLE

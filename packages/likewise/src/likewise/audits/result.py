@@ -10,23 +10,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from likewise.audits import formats
 from likewise.audits.basis import Basis
-from likewise.audits.formats import Table, csv_text, plain, read, schema_of, tables_of, workbook
+from likewise.audits.comparison import Comparison
 from likewise.audits.groups import GroupPairs, GroupRates
 from likewise.audits.scores import Rows
 from likewise.errors import AuditError, ParameterError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE
 from likewise.numerics.intervals import Interval
-from likewise.panel.rules import Rule
+from likewise.panel import Rule
+from likewise.people.frames import make_frame
 from likewise.validation import choice, instance, within
-
-if TYPE_CHECKING:
-    from likewise.audits.comparison import Comparison
 
 FORMAT = "likewise-audit/1"
 
@@ -433,8 +432,6 @@ class Audit:
 
     def compare(self, after: Audit) -> Comparison:
         """Compare with a later audit: of another model, or of another month."""
-        from likewise.audits.comparison import Comparison
-
         instance("after", after, Audit, "Give the result of a later audit.")
         return Comparison(self, after)
 
@@ -443,7 +440,7 @@ class Audit:
 
         That is everything but the features of people who are in no finding.
         """
-        text = json.dumps(plain(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(formats.plain(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         if path is not None:
             write_file(path, text.encode())
         return text
@@ -451,7 +448,7 @@ class Audit:
     @staticmethod
     def json_schema() -> dict[str, Any]:
         """The JSON schema of :meth:`to_json`."""
-        return schema_of(Audit)
+        return formats.schema_of(Audit)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Audit:
@@ -464,29 +461,27 @@ class Audit:
             raise AuditError(
                 f"This is not an audit of the format {FORMAT!r}. Write it anew: result.to_json()."
             )
-        audit: Audit = read(Audit, data, "audit")
+        audit: Audit = formats.read(Audit, data, "audit")
         return audit
 
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, formats.Table]:
         """Everything as tables by name, for spreadsheets and frames."""
-        return tables_of(self)
+        return formats.tables_of(self)
 
     def to_csv(self, path: str | os.PathLike[str]) -> list[str]:
         """Write a CSV file for each table, ``audit-pairs.csv`` for ``audit.csv``; return names."""
         root, ending = os.path.splitext(path)
         names = [f"{root}-{name.replace(' ', '-')}{ending}" for name in self.tables()]
         for name, table in zip(names, self.tables().values(), strict=True):
-            write_file(name, csv_text(*table).encode("utf-8-sig"))
+            write_file(name, formats.csv_text(*table).encode("utf-8-sig"))
         return names
 
     def to_xlsx(self, path: str | os.PathLike[str]) -> None:
         """Write a workbook with a sheet for each table."""
-        write_file(path, workbook(self.tables()))
+        write_file(path, formats.workbook(self.tables()))
 
     def to_frame(self, backend: str | None = None, table: str = "pairs") -> Any:
         """A table as a frame, of the kind that the people came as unless one is named."""
-        from likewise.people.frames import make_frame
-
         tables = self.tables()
         heads, rows = tables[choice("table", table, tuple(tables), "It is one of the tables.")]
         columns = {head: [row[place] for row in rows] for place, head in enumerate(heads)}

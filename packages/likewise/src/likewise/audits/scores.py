@@ -13,9 +13,9 @@ import numpy as np
 from likewise.audits.groups import GroupCounts, Traits
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.people import People
 from likewise.people.columns import Values, column_values, is_missing
 from likewise.people.features import as_number
-from likewise.people.schema import People
 
 
 @dataclass(frozen=True, eq=False)

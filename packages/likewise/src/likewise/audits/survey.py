@@ -14,10 +14,8 @@ from likewise.audits.result import Audit, Finding, Person, finding
 from likewise.audits.scores import Rows
 from likewise.errors import AuditError, LikewiseError, shown
 from likewise.numerics.intervals import Interval
-from likewise.panel.agreement import krippendorff_alpha
-from likewise.panel.objections import Pair, check_among
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import Rule
+from likewise.panel import Pair, Rule, as_rule, krippendorff_alpha
+from likewise.panel.objections import check_among
 from likewise.people.cells import warn_of_alike
 from likewise.people.columns import id_text
 from likewise.people.tables import read_table
