@@ -12,28 +12,108 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import (
-    is_pipe,
-    main,
-    note,
-    progress_bar,
-    refuse_overwriting,
-    write_text,
-)
-from likewise.cli.options import FILE, out_option
+import likewise
+from likewise.cli.main import is_pipe, main, note, progress_bar, refuse_overwriting, write_text
+from likewise.cli.options import FILE, options_of, out_option
 from likewise.errors import LikewiseError, absent, missing
+from likewise.simulate.game import option
 
 if TYPE_CHECKING:
-    from likewise.audits.monitor import Batch, Monitor
-    from likewise.audits.result import Audit
-    from likewise.audits.survey import Survey
-    from likewise.panel.panels import Panel
+    from likewise.audits import Batch, Monitor
     from likewise.people.scans import Scan
-    from likewise.people.schema import FeatureSchema, People
     from likewise.people.tables import Row
 
 
 DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
+
+
+@dataclass
+class _Table:
+    """Columns of a file of people, and their schema: that of the first file, if none is given."""
+
+    panel: likewise.Panel | likewise.Survey
+    score: str = option("score", "The column of scores.")
+    ids: str | None = option(None, "The column of ids.  [default: p1, p2, …]")
+    label: str | None = option(None, "The column of labels; with it the price is shown.")
+    favourable: tuple[str, ...] = option(
+        (), "Of a column of labels or decisions with two words, the favourable one; may be "
+        "repeated.",
+    )  # fmt: skip
+    group: tuple[str, ...] = option(
+        (), "A column to compare rates by, and no feature; may be repeated."
+    )
+    leave_out: tuple[str, ...] = option(
+        (), "A column that is no feature, such as an outcome; may be repeated."
+    )
+    scored_only: bool = option(
+        False, "Leave out lines without a score or label, and say how many there are."
+    )
+    category: tuple[str, ...] = option(
+        (), "A column that holds levels, though they look like numbers; may be repeated."
+    )
+    schema: Path | None = option(
+        None, "The features as JSON; `likewise init` writes them.  [default: proposed from the "
+        "file]",
+    )  # fmt: skip
+    features: likewise.FeatureSchema | None = None
+    first: Path | None = None
+    unscored: dict[str, int] = field(default_factory=dict)  # lines that are left out, and why
+
+    def __post_init__(self) -> None:
+        special = [name for name in (self.score, self.ids, self.label) if name is not None]
+        # Every name in a panel's distances: columns among them are features in any case.
+        measured = isinstance(self.panel, likewise.Panel)
+        features = set(_names(self.panel.spec())) if measured else set()
+        groups = (name for name in self.group if name not in features)
+        self.apart = (*special, *self.leave_out, *groups)
+        self.columns = (*special, *self.group, *self.leave_out, *self.category)
+        self.complete = tuple(filter(None, (self.score, self.label))) if self.scored_only else ()
+        if odd := [name for name in self.category if name in self.apart]:
+            raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
+
+    def read(self, path: Path) -> tuple[list[Row], likewise.People, list[float] | list[str]]:
+        """The rows of a file, the people in them, and their scores."""
+        from likewise.people import tables
+
+        rows = tables.read_table(path)
+        _check_columns(path, rows[0], self.columns)
+        rows, self.unscored = _scored(rows, self.complete)
+        if self.features is None:
+            self.features = schema_of(path, rows, self.schema, self.apart, self.category)
+        ids = None if self.ids is None else [row[self.ids] for row in rows]
+        self.first = self.first or path
+        try:
+            people = tables.parse_people(path, rows, self.features, ids)
+        except LikewiseError as error:
+            if self.schema is not None or self.first == path:
+                raise
+            raise LikewiseError(
+                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
+                f"and levels that hold for every batch with --schema; likewise init {self.first} "
+                f"writes one to edit."
+            ) from error
+        return rows, people, tables.parse_column(path, rows, self.score, self.favourable)
+
+    def is_large(self, path: Path) -> bool:
+        """Test for a Parquet or Arrow file of more rows than are read into memory."""
+        from likewise.people.scans import BLOCK, open_source
+        from likewise.people.tables import is_typed
+
+        return is_typed(path) and open_source(path).count() > BLOCK
+
+    def scan(self, path: Path) -> Scan:
+        """The people of a file that is read block by block."""
+        from likewise.people.scans import BLOCK
+        from likewise.people.tables import read_table
+
+        if self.complete:
+            raise click.UsageError(f"--scored-only is for at most {BLOCK:,} rows; leave them out.")
+        rows = read_table(path, most=BLOCK)
+        _check_columns(path, rows[0], self.columns)
+        if self.schema is None:
+            note(f"the features are proposed from the first {BLOCK:,} rows; --schema says all.")
+        schema = schema_of(path, rows, self.schema, self.apart, self.category)
+        return schema.scan(path, ids=self.ids)
 
 
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
@@ -54,32 +134,9 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
     "--alpha", type=float,
     help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
 )  # fmt: skip
-@click.option("--score", default="score", show_default=True, help="The column of scores.")
-@click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
-@click.option("--label", help="The column of labels; with it the price is shown.")
-@click.option(
-    "--favourable", multiple=True,
-    help="Of a column of labels or decisions with two words, the favourable one; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--group", "groups", multiple=True,
-    help="A column to compare rates by, and no feature; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--leave-out", "left_out", multiple=True,
-    help="A column that is no feature, such as an outcome; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--scored-only", is_flag=True,
-    help="Leave out lines without a score or label, and say how many there are.",
-)  # fmt: skip
-@click.option(
-    "--category", "categories", multiple=True,
-    help="A column that holds levels, though they look like numbers; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--schema", "schema_file", type=FILE,
-    help="The features as JSON; `likewise init` writes them.  [default: proposed from the file]",
+@options_of(
+    _Table, "score", "ids", "label", "favourable", "group", "leave_out", "scored_only", "category",
+    "schema",
 )  # fmt: skip
 @click.option(
     "--follow", is_flag=False, flag_value="3", metavar="BASELINE",
@@ -108,19 +165,17 @@ def audit(
     With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
     standard input. The exit status is 3 if there was an alarm, or with --no-worse a rise.
     """
-    from likewise.audits.result import Audit
-
-    inputs = (panel_file, survey_file, columns["schema_file"])
+    inputs = (panel_file, survey_file, columns["schema"])
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
     refuse_overwriting(pages, (*scores, *inputs))
     if no_worse and before is None:
         raise click.UsageError("--no-worse needs --before, an earlier audit as JSON.")
-    earlier = None if before is None else Audit.from_json(before.read_bytes())
+    earlier = None if before is None else likewise.Audit.from_json(before.read_bytes())
     table = _Table(_panel(panel_file, survey_file, rule), **columns)
     if alpha is None and panel_file is not None:
         alpha = DEFAULT_ALPHA
     if follow is not None:
-        unused = {"--label": table.label, "--group": table.groups, "--model": model,
+        unused = {"--label": table.label, "--group": table.group, "--model": model,
                   "--before": before}  # fmt: skip
         if names := [name for name, value in unused.items() if value]:
             note(f"--follow makes no use of {' and '.join(names)}; such columns are no features.")
@@ -136,19 +191,20 @@ def audit(
         click.get_current_context().exit(ALARM)
 
 
-def _audited(scores: tuple[Path, ...], table: _Table, alpha: float | None, model: str) -> Audit:
+def _audited(
+    scores: tuple[Path, ...], table: _Table, alpha: float | None, model: str
+) -> likewise.Audit:
     """The audit of a file, in memory or block by block."""
-    from likewise.audits.run import audit as run
-    from likewise.people.tables import is_typed, parse_labels
+    from likewise.people import tables
 
     path, label, favourable = scores[0], table.label, table.favourable
-    if len(scores) != 1 or not (path.is_file() or is_typed(path)):
+    if len(scores) != 1 or not (path.is_file() or tables.is_typed(path)):
         raise click.UsageError("Give one file of scores; or --follow, for several batches.")
     subject: dict[str, Any]
     if table.is_large(path):
         subject = {
             "people": table.scan(path), "scores": table.score, "labels": label,
-            "groups": table.groups,
+            "groups": table.group,
             "favourable": [value for word in favourable for value in _values(word)] or None,
         }  # fmt: skip
     else:
@@ -156,18 +212,20 @@ def _audited(scores: tuple[Path, ...], table: _Table, alpha: float | None, model
         _check_favourable(path, rows, favourable, (table.score, label))
         subject = {
             "people": people, "scores": chances,
-            "labels": None if label is None else parse_labels(path, rows, label, favourable),
-            "groups": {name: [row[name] for row in rows] for name in table.groups},
+            "labels": None if label is None else tables.parse_labels(path, rows, label, favourable),
+            "groups": {name: [row[name] for row in rows] for name in table.group},
             "favourable": [word for word in favourable if word in chances],
         }  # fmt: skip
     with progress_bar(100) as bar:
-        return run(
+        return likewise.audit(
             **subject, panel=table.panel, alpha=alpha, model=model, left_out=table.unscored,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
 
 
-def _hand_out(result: Audit, earlier: Audit | None, outs: tuple[Path, ...]) -> None:
+def _hand_out(
+    result: likewise.Audit, earlier: likewise.Audit | None, outs: tuple[Path, ...]
+) -> None:
     """Print an audit, with what has changed, and write its files."""
     if not any(map(is_pipe, outs)):
         click.echo(str(result))
@@ -181,7 +239,7 @@ def _hand_out(result: Audit, earlier: Audit | None, outs: tuple[Path, ...]) -> N
         note(f"written: {', '.join(written) if isinstance(written, list) else path}")
 
 
-_WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
+_WRITERS: Mapping[str, Callable[[likewise.Audit, Path, likewise.Audit | None], object]] = {
     ".html": lambda result, path, before: result.to_html(path, before=before),
     ".json": lambda result, path, _: result.to_json(path),
     ".csv": lambda result, path, _: result.to_csv(path),
@@ -204,82 +262,6 @@ def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[
             f"No line has a value in {' and '.join(columns)}. Check the names of columns."
         )
     return rows, left_out
-
-
-@dataclass
-class _Table:
-    """Columns of a file of people, and their schema: that of the first file, if none is given."""
-
-    panel: Panel | Survey
-    score: str
-    ids: str | None
-    label: str | None
-    favourable: tuple[str, ...]
-    groups: tuple[str, ...]
-    left_out: tuple[str, ...]
-    scored_only: bool
-    categories: tuple[str, ...]
-    schema_file: Path | None
-    schema: FeatureSchema | None = None
-    first: Path | None = None
-    unscored: dict[str, int] = field(default_factory=dict)  # lines that are left out, and why
-
-    def __post_init__(self) -> None:
-        from likewise.panel.panels import Panel
-
-        special = [name for name in (self.score, self.ids, self.label) if name is not None]
-        # Every name in a panel's distances: columns among them are features in any case.
-        features = set(_names(self.panel.spec())) if isinstance(self.panel, Panel) else set()
-        groups = (name for name in self.groups if name not in features)
-        self.apart = (*special, *self.left_out, *groups)
-        self.columns = (*special, *self.groups, *self.left_out, *self.categories)
-        self.complete = tuple(filter(None, (self.score, self.label))) if self.scored_only else ()
-        if odd := [name for name in self.categories if name in self.apart]:
-            raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
-
-    def read(self, path: Path) -> tuple[list[Row], People, list[float] | list[str]]:
-        """The rows of a file, the people in them, and their scores."""
-        from likewise.people.tables import parse_column, parse_people, read_table
-
-        rows = read_table(path)
-        _check_columns(path, rows[0], self.columns)
-        rows, self.unscored = _scored(rows, self.complete)
-        if self.schema is None:
-            self.schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
-        ids = None if self.ids is None else [row[self.ids] for row in rows]
-        self.first = self.first or path
-        try:
-            people = parse_people(path, rows, self.schema, ids)
-        except LikewiseError as error:
-            if self.schema_file is not None or self.first == path:
-                raise
-            raise LikewiseError(
-                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
-                f"and levels that hold for every batch with --schema; likewise init {self.first} "
-                f"writes one to edit."
-            ) from error
-        return rows, people, parse_column(path, rows, self.score, self.favourable)
-
-    def is_large(self, path: Path) -> bool:
-        """Test for a Parquet or Arrow file of more rows than are read into memory."""
-        from likewise.people.scans import BLOCK, open_source
-        from likewise.people.tables import is_typed
-
-        return is_typed(path) and open_source(path).count() > BLOCK
-
-    def scan(self, path: Path) -> Scan:
-        """The people of a file that is read block by block."""
-        from likewise.people.scans import BLOCK
-        from likewise.people.tables import read_table
-
-        if self.complete:
-            raise click.UsageError(f"--scored-only is for at most {BLOCK:,} rows; leave them out.")
-        rows = read_table(path, most=BLOCK)
-        _check_columns(path, rows[0], self.columns)
-        if self.schema_file is None:
-            note(f"the features are proposed from the first {BLOCK:,} rows; --schema says all.")
-        schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
-        return schema.scan(path, ids=self.ids)
 
 
 def _values(word: str) -> list[Any]:
@@ -329,9 +311,10 @@ def _follow(
         click.get_current_context().exit(ALARM)
 
 
-def _monitor(panel: Panel | Survey, alpha: float | None, baseline: str) -> Monitor:
-    from likewise.audits.monitor import Monitor
-    from likewise.panel.panels import Panel
+def _monitor(
+    panel: likewise.Panel | likewise.Survey, alpha: float | None, baseline: str
+) -> Monitor:
+    from likewise.audits import Monitor
     from likewise.people.cells import parse_number
 
     share = parse_number(baseline)
@@ -340,7 +323,7 @@ def _monitor(panel: Panel | Survey, alpha: float | None, baseline: str) -> Monit
             f"--follow takes a share such as 0.03 or a number of batches; got {baseline!r}. Files "
             f"go before it."
         )
-    if not isinstance(panel, Panel):
+    if not isinstance(panel, likewise.Panel):
         raise click.UsageError("--follow needs --panel FILE: a survey is about one table.")
     return Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
 
@@ -387,16 +370,15 @@ def _check_favourable(
             )
 
 
-def _panel(panel_file: Path | None, survey_file: Path | None, rule: str | None) -> Panel | Survey:
-    from likewise.audits.survey import Survey
-    from likewise.panel.panels import Panel
-
+def _panel(
+    panel_file: Path | None, survey_file: Path | None, rule: str | None
+) -> likewise.Panel | likewise.Survey:
     if panel_file is not None and survey_file is None:
         if rule is not None:
             raise click.UsageError(f"--rule is for a survey; {panel_file} has its own rule.")
-        return Panel.from_file(panel_file)
+        return likewise.Panel.from_file(panel_file)
     if survey_file is not None and panel_file is None:
-        return Survey.read_csv(str(survey_file), rule or DEFAULT_RULE)
+        return likewise.Survey.read_csv(str(survey_file), rule or DEFAULT_RULE)
     raise click.UsageError("Give either --panel FILE or --survey FILE.")
 
 
@@ -439,15 +421,14 @@ def schema_of(
     file: Path | None,
     apart: tuple[str, ...],
     categories: tuple[str, ...],
-) -> FeatureSchema:
+) -> likewise.FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.people.proposals import column_of_cells, features_of
-    from likewise.people.schema import FeatureSchema
     from likewise.people.tables import line_of
 
     if file is not None:
         try:
-            schema = FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+            schema = likewise.FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, RecursionError) as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
         if both := [feature.name for feature in schema.features if feature.name in apart]:
@@ -463,4 +444,4 @@ def schema_of(
         )
         for name in names
     ]
-    return FeatureSchema(tuple(features_of(columns)))
+    return likewise.FeatureSchema(tuple(features_of(columns)))

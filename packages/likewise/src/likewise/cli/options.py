@@ -91,31 +91,30 @@ def out_option(about: str, *endings: str) -> Callable[..., Any]:
     return click.option(*names, metavar="FILE", type=kind, multiple=True, help=about)
 
 
-def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Make one decorator of several options, in the order in which the help has them."""
-
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 _REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = {
     "world": lambda: WORLDS,
     "learner": _learner_names,
     "selection": lambda: SELECTIONS,
 }
 _KINDS: Mapping[str, click.ParamType[Any] | type] = {
-    "int": click.IntRange(min=1), "float": float, "float | None": float,
+    "int": click.IntRange(min=1), "float": float, "float | None": float, "Path | None": FILE,
+    "bool": bool,
 }  # fmt: skip
 
 
-def game_options(*names: str) -> Callable[..., Any]:
-    """An option for each of these fields of a Game: type, default and help are the field's."""
-    by_name = {field.name: field for field in fields(Game)}
-    return option_group(*(_option(by_name[name]) for name in names))
+def options_of(owner: Any, *names: str) -> Callable[..., Any]:
+    """An option for each of these fields of a dataclass, with its type, default and help."""
+    by_name = {field.name: field for field in fields(owner)}
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for name in reversed(names):  # the help has them in the order of the names
+            command = _option(by_name[name])(command)
+        return command
+
+    return decorate
+
+
+game_options = partial(options_of, Game)
 
 
 def _option(field: Any) -> Callable[..., Any]:
@@ -128,6 +127,7 @@ def _option(field: Any) -> Callable[..., Any]:
         kind = int
     return click.option(
         f"--{field.name.replace('_', '-')}", type=kind, default=field.default,
+        is_flag=field.type == "bool", multiple=field.type == "tuple[str, ...]",
         show_default=field.default is not None, help=field.metadata["help"],
     )  # fmt: skip
 
