@@ -155,26 +155,17 @@ class GroupCounts:
         place = self.traits.index(trait)
         return sorted({cell[place] for cell in self.cells})
 
-    def select(self, places: Sequence[int], group: str, label: int | None = None) -> _Total:
-        """The people of a group by some traits; those with a label, where one is named."""
+    def select(
+        self, places: Sequence[int], group: str, label: int | None = None
+    ) -> tuple[int, Interval | None]:
+        """The number and mean score of a group's people, or of those of them with a label."""
         chosen = [
             total for cell, total in self.cells.items()
             if " and ".join(cell[place] for place in places) == group
             and (label is None or cell[-1] == label)
         ]  # fmt: skip
-        return _Total(*(sum(column) for column in zip((0, 0), *chosen, strict=True)))
-
-
-@dataclass(frozen=True)
-class _Total:
-    """A number of people, and the sum of their scores."""
-
-    count: int
-    sum: int
-
-    @property
-    def rate(self) -> Interval:
-        return share(min(self.sum / FINE, self.count), self.count)
+        count, total = (sum(column) for column in zip((0, 0), *chosen, strict=True))
+        return count, share(min(total / FINE, count), count) if count else None
 
 
 def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> GroupRates | None:
@@ -191,24 +182,18 @@ def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> Grou
 def _compared(by: str, places: Sequence[int], counts: GroupCounts) -> list[GroupRate]:
     """The rates of a trait's groups, each beside the one that is their reference."""
     names = sorted({" and ".join(cell[place] for place in places) for cell in counts.cells})
-    totals = {group: counts.select(places, group) for group in names}
-    enough = [group for group in names if totals[group].count >= FEWEST_PEOPLE] or names
-    highest = max(totals[group].rate.value for group in enough)
+    totals = [(group, *counts.select(places, group)) for group in names]
+    rates = [(group, size, rate) for group, size, rate in totals if rate is not None]
+    enough = [rate.value for _, size, rate in rates if size >= FEWEST_PEOPLE]
+    highest = max(enough or [rate.value for *_, rate in rates])
     return [
         GroupRate(
-            by, group, total.count, total.rate,
-            tpr=_rate_of(counts.select(places, group, 1)),
-            fpr=_rate_of(counts.select(places, group, 0)),
-            impact_ratio=total.rate.value / highest if highest > 0 else 1.0,
-            small=total.count < FEWEST_PEOPLE,
+            by, group, size, rate, tpr=counts.select(places, group, 1)[1],
+            fpr=counts.select(places, group, 0)[1],
+            impact_ratio=rate.value / highest if highest > 0 else 1.0, small=size < FEWEST_PEOPLE,
         )
-        for group, total in totals.items()
+        for group, size, rate in rates
     ]  # fmt: skip
-
-
-def _rate_of(total: _Total) -> Interval | None:
-    """The mean score of some people of a group; None where there are none."""
-    return total.rate if total.count else None
 
 
 def codes_of(
@@ -230,7 +215,7 @@ def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple
     listed = []
     for place, (name, reported) in enumerate(zip(counts.traits, table, strict=True)):
         groups = counts.groups(name)
-        sizes = [counts.select([place], group).count for group in groups]
+        sizes = [counts.select([place], group)[0] for group in groups]
         for (i, j), count in np.ndenumerate(reported[: len(groups), : len(groups)]):
             of = sizes[i] * (sizes[i] - 1) // 2 if i == j else sizes[i] * sizes[j]
             listed.append(GroupPairs(name, groups[i], groups[j], estimate(int(count)), of))
@@ -239,13 +224,10 @@ def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple
 
 def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
     """Remarks on how ratios are meant, and on columns that had better be cut into bands."""
+    small = any(rate.small for rate in rates)
+    marked = f"; * marks groups of fewer than {FEWEST_PEOPLE}" if small else ""
     notes = [
-        f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people"
-        + (
-            f"; * marks groups of fewer than {FEWEST_PEOPLE}."
-            if any(r.small for r in rates)
-            else "."
-        )
+        f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people{marked}."
     ]
     for name in counts.traits:
         different = {*counts.groups(name)} - {"missing"}

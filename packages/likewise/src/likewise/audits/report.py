@@ -38,13 +38,9 @@ def draw(audit: Audit, ax: Any, kind: str) -> Axes:
 
 
 def available(audit: Audit) -> tuple[str, ...]:
-    conditions = {
-        "alpha": bool(audit.curve),
-        "rules": bool(audit.rules),
-        "members": bool(audit.members),
-        "price": audit.price is not None,
-    }
-    return tuple(kind for kind, has in conditions.items() if has)
+    parts = {"alpha": audit.curve, "rules": audit.rules, "members": audit.members,
+             "price": audit.price}  # fmt: skip
+    return tuple(kind for kind, part in parts.items() if part)
 
 
 @STYLE
@@ -110,39 +106,34 @@ def _price(audit: Audit, axes: Axes) -> None:
     price = audit.price
     if price is None:  # available() has seen to it
         return
-    bars = [("model", price.model)]
-    if price.model_cut is not None:
-        bars = [("model, as chances", price.model), ("model, cut at 0.5", price.model_cut)]
-    bars += [("best", price.best), ("best that passes", price.best_fair)]
-    if price.learner_late is not None:
-        bars.append(("learner, late", price.learner_late))
-    errors = [100 * error for _, error in bars]
-    _bars(axes, [name for name, _ in bars], errors, canvas.INK, "% of decisions wrong")
+    decided = price.model_cut is None
+    errors = {
+        "model" if decided else "model, as chances": price.model,
+        "model, cut at 0.5": price.model_cut, "best": price.best,
+        "best that passes": price.best_fair, "learner, late": price.learner_late,
+    }  # fmt: skip
+    bars = {name: 100 * error for name, error in errors.items() if error is not None}
+    _bars(axes, [*bars], [*bars.values()], canvas.INK, "% of decisions wrong")
 
 
 FIGURES: dict[str, tuple[Callable[[Any, Axes], None], str, str]] = {
     "alpha": (
-        _alpha,
-        "How it changes with alpha",
+        _alpha, "How it changes with alpha",
         "The share of pairs that would be reported, and of people in one of them, at each alpha. "
         "The dashed line is the alpha of this audit.",
     ),
     "rules": (
-        _rules,
-        "Under other rules",
+        _rules, "Under other rules",
         "The same objections joined by other rules, at the same alpha.",
     ),
     "members": (
-        _members,
-        "Who objects",
-        "The share of pairs that each member of the panel objects to.",
+        _members, "Who objects", "The share of pairs that each member of the panel objects to.",
     ),
     "price": (
-        _price,
-        "The price",
+        _price, "The price",
         "The error of the model, and of what could take its place on the same people.",
     ),
-}
+}  # fmt: skip
 
 
 try:
@@ -151,16 +142,11 @@ except ImportError as error:
     raise missing("An audit's page", "jinja2", "audit", error) from error
 
 
+_FOLDERS = "likewise.audits", "likewise.simulate"  # the second has the look
 _TEMPLATES = Environment(
-    loader=ChoiceLoader(
-        [
-            PackageLoader("likewise.audits", "templates"),
-            PackageLoader("likewise.simulate", "templates"),  # the look
-        ]
-    ),
-    autoescape=True,
-    undefined=StrictUndefined,
-)
+    loader=ChoiceLoader([PackageLoader(folder, "templates") for folder in _FOLDERS]),
+    autoescape=True, undefined=StrictUndefined,
+)  # fmt: skip
 
 
 MOST_PEOPLE, MOST_BETWEEN = 100, 40
@@ -197,7 +183,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def _pair_traits(pair: Finding) -> list[tuple[str, str]]:
-    """The traits that a pair can be filtered by, each with its title."""
+    """The traits to filter a pair by, each with its title."""
     return [
         *(("who objects", name) for name in pair.objecting),
         *(("they differ in", name) for name in pair.differences),

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,10 +97,9 @@ class _Table:
 
     def is_large(self, path: Path) -> bool:
         """Test for a Parquet or Arrow file of more rows than are read into memory."""
-        from likewise.people.scans import BLOCK, open_source
-        from likewise.people.tables import is_typed
+        from likewise.people import scans, tables
 
-        return is_typed(path) and open_source(path).count() > BLOCK
+        return tables.is_typed(path) and scans.open_source(path).count() > scans.BLOCK
 
     def scan(self, path: Path) -> Scan:
         """The people of a file that is read block by block."""
@@ -195,7 +195,7 @@ def _audited(
     scores: tuple[Path, ...], table: _Table, alpha: float | None, model: str
 ) -> likewise.Audit:
     """The audit of a file, in memory or block by block."""
-    from likewise.people import tables
+    from likewise.people import cells, tables
 
     path, label, favourable = scores[0], table.label, table.favourable
     if len(scores) != 1 or not (path.is_file() or tables.is_typed(path)):
@@ -205,7 +205,9 @@ def _audited(
         subject = {
             "people": table.scan(path), "scores": table.score, "labels": label,
             "groups": table.group,
-            "favourable": [value for word in favourable for value in _values(word)] or None,
+            # In a file that has types, a favourable word may be a number.
+            "favourable": [value for word in favourable for value in (word, cells.parse_number(word))
+                           if value is not None] or None,
         }  # fmt: skip
     else:
         rows, people, chances = table.read(path)
@@ -235,16 +237,12 @@ def _hand_out(
         if is_pipe(path):
             write_text(path, result.to_json())
             continue
-        written = _WRITERS[path.suffix.lower()](result, path, earlier)
+        writers: Mapping[str, Callable[[Path], object]] = {
+            ".html": partial(result.to_html, before=earlier), ".json": result.to_json,
+            ".csv": result.to_csv, ".xlsx": result.to_xlsx,
+        }  # fmt: skip
+        written = writers[path.suffix.lower()](path)
         note(f"written: {', '.join(written) if isinstance(written, list) else path}")
-
-
-_WRITERS: Mapping[str, Callable[[likewise.Audit, Path, likewise.Audit | None], object]] = {
-    ".html": lambda result, path, before: result.to_html(path, before=before),
-    ".json": lambda result, path, _: result.to_json(path),
-    ".csv": lambda result, path, _: result.to_csv(path),
-    ".xlsx": lambda result, path, _: result.to_xlsx(path),
-}
 
 
 def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[str, int]]:
@@ -262,14 +260,6 @@ def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[
             f"No line has a value in {' and '.join(columns)}. Check the names of columns."
         )
     return rows, left_out
-
-
-def _values(word: str) -> list[Any]:
-    """A favourable word, and the number that it may be in a file that has types."""
-    from likewise.people.cells import parse_number
-
-    number = parse_number(word)
-    return [word] if number is None else [word, number]
 
 
 ALARM = 3
@@ -363,7 +353,7 @@ def _check_favourable(
     words = {row[name] for row in rows for name in names}
     for word in favourable:
         if word not in words:
-            listed = " and ".join(repr(word) for word in sorted(words, key=str)[:SHOWN])
+            listed = " and ".join(map(repr, sorted(words, key=str)[:SHOWN]))
             raise LikewiseError(
                 f"{path}: --favourable is one of two words in {' or '.join(names)}; no cell is "
                 f"{word!r}. There are {listed}{', …' if len(words) > SHOWN else ''}."
