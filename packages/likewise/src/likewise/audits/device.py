@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from likewise.audits.pairs import NEVER, Block, Tally
-from likewise.audits.plans import CATEGORY, MAX, MIN, Counts, Plan
+from likewise.audits.plans import CATEGORY, MAX, MIN, Plan
 from likewise.learner import gpu
 from likewise.numerics.fixed_point import ONE
 
@@ -93,12 +93,10 @@ class Device:
         passed = torch.searchsorted(self.alphas, excess.to(torch.int64))
         reported = weights * (excess > case.sensitivity)
         place = (pivot & ((1 << case.bits) - 1)).clamp_(max=members - 1)
-        counts = Counts(
-            _sums(votes, weights, 1 << members), _sums(passed, weights, len(case.alphas) + 1),
-            _sums(place, reported, members), tally.highest, tally.partner, tally.over, tally.under,
-            tally.between_groups, tally.touched_by_rule,
+        self.plan.sum_up(
+            tally, block, _sums(votes, weights, 1 << members),
+            _sums(passed, weights, len(case.alphas) + 1), _sums(place, reported, members),
         )  # fmt: skip
-        self.plan.sum_up(tally, block, counts)
 
     def _raise(self, tally: Tally, block: Block, votes: Any, excess: Any) -> None:
         """Raise everybody's largest excess, and note which of the other rules fired."""

@@ -249,7 +249,7 @@ class Kernel:
             block.left, start, stop, block.ordered, self.plan.measures, self._tables(block),
             self.plan.case, counts, Worst(last, *kept),
         )  # fmt: skip
-        self.plan.sum_up(tally, block, counts)
+        self.plan.sum_up(tally, block, counts.profiles, counts.passed, counts.pivots)
         tally.keep(*kept[:, :number])
 
     def _tables(self, block: Block) -> npt.NDArray[np.int32]:

@@ -88,9 +88,8 @@ class Question:
         most ``worst`` such people, each in at most ``most_of_one`` candidates: so these suffice up
         to 42 pairs; beyond, it may find fewer than it was asked for.
         """
-        return self.worst + (
-            0 if self.each is None else min(self.worst * self.most_of_one, MOST_CANDIDATES)
-        )
+        more = 0 if self.each is None else min(self.worst * self.most_of_one, MOST_CANDIDATES)
+        return self.worst + more
 
     @property
     def most_of_one(self) -> int:
@@ -113,7 +112,8 @@ class Question:
         if block.paired:
             return int((left * right)[block.left != block.right].sum())
         if not block.ordered:
-            return int(left.sum()) * int(right.sum()) - int((left * left)[block.overlap].sum())
+            both = (block.left >= block.right[0]) & (block.left <= block.right[-1])
+            return int(left.sum()) * int(right.sum()) - int((left * left)[both].sum())
         before = np.concatenate([[0], np.cumsum(right)])
         later = np.searchsorted(block.right, block.left, side="right")
         return int((left * (before[-1] - before[later])).sum())
@@ -135,11 +135,6 @@ class Block:
     def size(self) -> int:
         """The number of pairs of rows, those of a row with itself included."""
         return len(self.left) if self.paired else len(self.left) * len(self.right)
-
-    @property
-    def overlap(self) -> BoolArray:
-        """Test the left for who is on the right too."""
-        return np.asarray((self.left >= self.right[0]) & (self.left <= self.right[-1]))
 
     def spread(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
         """A value for everybody on the left and on the right, as arrays that broadcast."""

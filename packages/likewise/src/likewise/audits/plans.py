@@ -192,19 +192,21 @@ class Plan:
             question.place_bits,
         )  # fmt: skip
 
-    def sum_up(self, tally: Tally, block: Block, counts: Counts) -> None:
+    def sum_up(
+        self, tally: Tally, block: Block, profiles: IntArray, passed: IntArray, pivots: IntArray
+    ) -> None:
         """Add what follows from the profiles, of which the empty one was not counted."""
         pairs = self.question.pairs_of(block)
-        counts.profiles[0] += pairs - int(counts.profiles.sum())
+        profiles[0] += pairs - int(profiles.sum())
         tally.pairs += pairs
-        tally.above += np.cumsum(counts.passed[::-1])[::-1][1:]
-        tally.pivots += counts.pivots
-        tally.objections += self.profiles.astype(np.int64) @ counts.profiles
-        tally.decisive += self.decisive @ counts.profiles
-        np.add.at(tally.objectors, self.profiles.sum(axis=0), counts.profiles)
+        tally.above += np.cumsum(passed[::-1])[::-1][1:]
+        tally.pivots += pivots
+        tally.objections += self.profiles.astype(np.int64) @ profiles
+        tally.decisive += self.decisive @ profiles
+        np.add.at(tally.objectors, self.profiles.sum(axis=0), profiles)
         for place in range(len(self.question.rules)):
             bit = np.uint32(1 << place)
-            tally.by_rule[place] += counts.profiles[(self.case.fires & bit) != 0].sum()
+            tally.by_rule[place] += profiles[(self.case.fires & bit) != 0].sum()
 
 
 def _measures(people: People, sums: Sequence[list[tuple[Term, float]] | None]) -> Measures:

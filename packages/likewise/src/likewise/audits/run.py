@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,8 @@ class _How:
             instance("hypotheses", self.hypotheses, HypothesisClass, "Make one: Pool(…).")
         most = integer("all_pairs_up_to", self.most, 2, 10**9, "Say how many people.")
         seed = integer("seed", self.seed, 0, 1 << 63, "Take any such number.")
-        assign(self, most=most, seed=seed)
+        pairs = integer("sample_pairs", self.pairs, 1000, 10**10, "Give at least 1000.")
+        assign(self, most=most, seed=seed, pairs=pairs)
         if self.jobs is not None and not counting.is_cluster(self.jobs):
             remedy = "It is a number of threads, a Dask client or a Spark session."
             integer("jobs", self.jobs, 1, 1024, remedy)
@@ -287,17 +289,15 @@ class _Subject:
         return Audit(
             basis=basis, panel=panel.name, members=panel.members, alpha=alpha,
             groups=group_rates(self.groups, fields.pop("between")), **fields,
-            _pairs_of=self.pairs_of, _backend=everybody.backend,
+            _pairs_of=partial(_pairs_of, self.question, self.rows), _backend=everybody.backend,
         )  # fmt: skip
 
     def _count(self, everybody: Rows, bar: counting.Progress) -> tuple[dict[str, Any], Rows]:
         """Fields of the audit, and the people to price."""
-        if self.source is None and len(self.rows.people) <= self.how.most:
-            return self.exact(bar), everybody
-        pairs = integer("sample_pairs", self.how.pairs, 1000, 10**10, "Give at least 1000.")
-        if self.source is None:
-            return self.sampled(pairs, bar), everybody
-        return self.scanned(self.source, pairs, bar)
+        if self.source is not None:
+            return self.scanned(self.source, bar)
+        few = len(self.rows.people) <= self.how.most
+        return self.exact(bar) if few else self.sampled(bar), everybody
 
     def exact(self, bar: counting.Progress) -> dict[str, Any]:
         q, counts = self.question, self.question.counts
@@ -313,20 +313,17 @@ class _Subject:
         )
         return fields | {"notes": (notes,) if alike else (), "population": int(counts.sum())}
 
-    def sampled(self, pairs: int, bar: counting.Progress) -> dict[str, Any]:
+    def sampled(self, bar: counting.Progress) -> dict[str, Any]:
         """Estimates from pairs and people drawn at random."""
-        tally, places, wide = counting.sample(
-            self.question, pairs, self.how.seed, self.how.jobs, bar
-        )
+        how = self.how
+        tally, places, wide = counting.sample(self.question, how.pairs, how.seed, how.jobs, bar)
         drawn = "were drawn at random"
         return self._estimates(len(self.rows.people), tally, self._anchors(wide, places), drawn)
 
-    def scanned(
-        self, source: Source, pairs: int, bar: counting.Progress
-    ) -> tuple[dict[str, Any], Rows]:
+    def scanned(self, source: Source, bar: counting.Progress) -> tuple[dict[str, Any], Rows]:
         """Estimates from a sample of people who are not here; and some of them, to be priced."""
         sampler = large.Sampler(*source, self.question, self.groups, self.how.seed, self.how.jobs)
-        tally, anchors, worst, priced = sampler.sample(pairs, bar)
+        tally, anchors, worst, priced = sampler.sample(self.how.pairs, bar)
         question = self.question.among(worst.people, worst.units)
         subject = replace(self, question=question, rows=worst)
         drawn = "were drawn at random by a hash of ids, no two of one person,"
@@ -357,16 +354,10 @@ class _Subject:
         }
 
     def _fields(
-        self,
-        tally: Tally,
-        anchors: large.Anchors,
-        pairs: Estimate = _counted,
+        self, tally: Tally, anchors: large.Anchors, pairs: Estimate = _counted,
         people: Estimate = _counted,
-    ) -> dict[str, Any]:
-        """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all.
-
-        ``tally`` has the counts of pairs, ``anchors`` are the people paired with everybody.
-        """
+    ) -> dict[str, Any]:  # fmt: skip
+        """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
         q, alpha = self.question, self.curve[self.question.sensitivity]
         above = dict(zip(q.alphas.tolist(), tally.above.tolist(), strict=True))
         touched = {least: anchors.number(anchors.tally.highest > least) for least in above}
@@ -386,13 +377,11 @@ class _Subject:
             "agreement": _agreement(tally.objectors.tolist()),
             "people": anchors.people(),
             "between": between_groups(self.groups, tally.between_groups, pairs),
-            "worst": tuple(self._finding(i, j) for i, j in anchors.worst),
+            "worst": tuple(_finding(q, self.rows, i, j) for i, j in anchors.worst),
             **{
-                name: dict(zip(q.panel.members, map(pairs, counts.tolist()), strict=True))
-                for name, counts in (
-                    ("pivots", tally.pivots), ("decisive", tally.decisive),
-                    ("objections", tally.objections),
-                )
+                name: dict(zip(q.panel.members, map(pairs, getattr(tally, name).tolist()),
+                               strict=True))
+                for name in ("pivots", "decisive", "objections")
             },
         }  # fmt: skip
 
@@ -404,30 +393,32 @@ class _Subject:
         worst = [(i, j) for _, i, j in few_of_each(tally.worst, q.worst, q.each)]
         return large.Anchors(self.rows.take(places), tally, partners, worst)
 
-    def pairs_of(self, person: str) -> tuple[Finding, ...]:
-        """The reported pairs of a person, the worst first."""
-        ids, k = self.question.people.ids, len(self.rows.people)
-        if person not in ids:
-            raise AuditError(f"{person!r} is not among the people. Check the id.")
-        nobody = np.zeros((0, k), dtype=np.int64)
-        everybody = replace(self.question, worst=k, each=None, rules=(), groups=nobody)
-        place = np.array([ids.index(person)])
-        tally = counting.scan(everybody, [Block(place, np.arange(k))], jobs=1)
-        least = self.question.sensitivity
-        return tuple(self._finding(i, j) for excess, i, j in tally.worst if excess > least)
 
-    def _finding(self, i: int, j: int) -> Finding:
-        people, panel, units = self.question.people, self.question.panel, self.question.scores
-        over, under = (i, j) if units[i] >= units[j] else (j, i)
-        sides = Sides.at(people, [over], [under])
-        distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
-        gap = int(units[over] - units[under])
-        distance, place = (
-            int(array[0]) for array in panel.rule.pivot(distances[:, None], panel.members)
-        )
-        votes = exceeds(gap, distances, self.question.sensitivity)
-        return finding(
-            self.rows, over, under, panel.rule, panel.members, votes, distance=distance,
-            reported=gap - distance > self.question.sensitivity,
-            pivot=None if place < 0 else panel.members[place],
-        )  # fmt: skip
+def _pairs_of(question: Question, rows: Rows, person: str) -> tuple[Finding, ...]:
+    """The reported pairs of a person, the worst first."""
+    ids, k = question.people.ids, len(question.people)
+    if person not in ids:
+        raise AuditError(f"{person!r} is not among the people. Check the id.")
+    nobody = np.zeros((0, k), dtype=np.int64)
+    everybody = replace(question, worst=k, each=None, rules=(), groups=nobody)
+    block = Block(np.array([ids.index(person)]), np.arange(k))
+    worst = counting.scan(everybody, [block], jobs=1).worst
+    return tuple(
+        _finding(question, rows, i, j) for excess, i, j in worst if excess > question.sensitivity
+    )
+
+
+def _finding(question: Question, rows: Rows, i: int, j: int) -> Finding:
+    panel, units = question.panel, question.scores
+    over, under = (i, j) if units[i] >= units[j] else (j, i)
+    sides = Sides.at(question.people, [over], [under])
+    distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
+    gap = int(units[over] - units[under])
+    pivot = panel.rule.pivot(distances[:, None], panel.members)
+    distance, place = (int(array[0]) for array in pivot)
+    votes = exceeds(gap, distances, question.sensitivity)
+    return finding(
+        rows, over, under, panel.rule, panel.members, votes, distance=distance,
+        reported=gap - distance > question.sensitivity,
+        pivot=None if place < 0 else panel.members[place],
+    )  # fmt: skip

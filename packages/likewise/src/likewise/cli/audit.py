@@ -206,8 +206,10 @@ def _audited(
             "people": table.scan(path), "scores": table.score, "labels": label,
             "groups": table.group,
             # In a file that has types, a favourable word may be a number.
-            "favourable": [value for word in favourable for value in (word, cells.parse_number(word))
-                           if value is not None] or None,
+            "favourable": [
+                value for word in favourable for value in (word, cells.parse_number(word))
+                if value is not None
+            ] or None,
         }  # fmt: skip
     else:
         rows, people, chances = table.read(path)
