@@ -29,10 +29,22 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 
 
 @dataclass
-class _Table:
-    """Columns of a file of people, and their schema: that of the first file, if none is given."""
+class _Subject:
+    """What is audited, by options: the panel or survey, and the columns of a file of people.
 
-    panel: likewise.Panel | likewise.Survey
+    Without a schema, that of the first file is proposed.
+    """
+
+    panel: Path | None = option(
+        None, "The panel as TOML or JSON: auditors with their distances, and a rule."
+    )
+    survey: Path | None = option(
+        None, "People's judgements as CSV (person, other, member, objects), in place of a panel."
+    )
+    rule: str | None = option(None, f"The rule of a survey.  [default: {DEFAULT_RULE}]")
+    alpha: float | None = option(
+        None, f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]"
+    )
     score: str = option("score", "The column of scores.")
     ids: str | None = option(None, "The column of ids.  [default: p1, p2, …]")
     label: str | None = option(None, "The column of labels; with it the price is shown.")
@@ -56,15 +68,19 @@ class _Table:
         None, "The features as JSON; `likewise init` writes them.  [default: proposed from the "
         "file]",
     )  # fmt: skip
+    model: str = option("", "The model's name, for the record.")
     features: likewise.FeatureSchema | None = None
     first: Path | None = None
     unscored: dict[str, int] = field(default_factory=dict)  # lines that are left out, and why
 
     def __post_init__(self) -> None:
+        self.judges = _judges(self.panel, self.survey, self.rule)
         special = [name for name in (self.score, self.ids, self.label) if name is not None]
-        # Every name in a panel's distances: columns among them are features in any case.
-        measured = isinstance(self.panel, likewise.Panel)
-        features = set(_names(self.panel.spec())) if measured else set()
+        features: set[str] = set()
+        if isinstance(self.judges, likewise.Panel):
+            # Every name in a panel's distances: columns among them are features in any case.
+            features = {*_names(self.judges.spec())}
+            self.alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
         groups = (name for name in self.group if name not in features)
         self.apart = (*special, *self.leave_out, *groups)
         self.columns = (*special, *self.group, *self.leave_out, *self.category)
@@ -121,29 +137,12 @@ class _Table:
     "scores", nargs=-1, required=True,
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )  # fmt: skip
-@click.option(
-    "--panel", "panel_file", type=FILE,
-    help="The panel as TOML or JSON: auditors with their distances, and a rule.",
-)  # fmt: skip
-@click.option(
-    "--survey", "survey_file", type=FILE,
-    help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
-)  # fmt: skip
-@click.option("--rule", help=f"The rule of a survey.  [default: {DEFAULT_RULE}]")
-@click.option(
-    "--alpha", type=float,
-    help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
-)  # fmt: skip
-@options_of(
-    _Table, "score", "ids", "label", "favourable", "group", "leave_out", "scored_only", "category",
-    "schema",
-)  # fmt: skip
+@options_of(_Subject)
 @click.option(
     "--follow", is_flag=False, flag_value="3", metavar="BASELINE",
     help="Watch batches for a rise in reported pairs above a share such as 0.03, or above that of "
     "the first batches, such as 5.  [default with no value: 3]",
 )  # fmt: skip
-@click.option("--model", default="", help="The model's name, for the record.")
 @click.option("--before", type=FILE, help="An earlier audit as JSON: say what has changed since.")
 @click.option(
     "--no-worse", is_flag=True,
@@ -154,9 +153,8 @@ class _Table:
     "JSON. May be repeated.", "-", ".html", ".json", ".csv", ".xlsx",
 )  # fmt: skip
 def audit(
-    scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str | None,
-    alpha: float | None, follow: str | None, model: str, before: Path | None, no_worse: bool,
-    outs: tuple[Path, ...], **columns: Any,
+    scores: tuple[Path, ...], follow: str | None, before: Path | None, no_worse: bool,
+    outs: tuple[Path, ...], **options: Any,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV or Parquet file with a row a person.
 
@@ -165,24 +163,22 @@ def audit(
     With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
     standard input. The exit status is 3 if there was an alarm, or with --no-worse a rise.
     """
-    inputs = (panel_file, survey_file, columns["schema"])
+    inputs = (options["panel"], options["survey"], options["schema"])
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
     refuse_overwriting(pages, (*scores, *inputs))
     if no_worse and before is None:
         raise click.UsageError("--no-worse needs --before, an earlier audit as JSON.")
     earlier = None if before is None else likewise.Audit.from_json(before.read_bytes())
-    table = _Table(_panel(panel_file, survey_file, rule), **columns)
-    if alpha is None and panel_file is not None:
-        alpha = DEFAULT_ALPHA
+    subject = _Subject(**options)
     if follow is not None:
-        unused = {"--label": table.label, "--group": table.group, "--model": model,
+        unused = {"--label": subject.label, "--group": subject.group, "--model": subject.model,
                   "--before": before}  # fmt: skip
         if names := [name for name, value in unused.items() if value]:
             note(f"--follow makes no use of {' and '.join(names)}; such columns are no features.")
-        _follow(scores, table, alpha, follow, outs)
+        _follow(scores, subject, follow, outs)
         return
-    outs = _without_missing(table, outs)
-    result = _audited(scores, table, alpha, model)
+    outs = _without_missing(subject, outs)
+    result = _audited(scores, subject)
     files = (scores[0], *inputs)
     result = result.with_files(file for file in files if file is not None and file.is_file())
     _hand_out(result, earlier, outs)
@@ -191,20 +187,18 @@ def audit(
         click.get_current_context().exit(ALARM)
 
 
-def _audited(
-    scores: tuple[Path, ...], table: _Table, alpha: float | None, model: str
-) -> likewise.Audit:
+def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
     """The audit of a file, in memory or block by block."""
     from likewise.people import cells, tables
 
-    path, label, favourable = scores[0], table.label, table.favourable
+    path, label, favourable = scores[0], subject.label, subject.favourable
     if len(scores) != 1 or not (path.is_file() or tables.is_typed(path)):
         raise click.UsageError("Give one file of scores; or --follow, for several batches.")
-    subject: dict[str, Any]
-    if table.is_large(path):
-        subject = {
-            "people": table.scan(path), "scores": table.score, "labels": label,
-            "groups": table.group,
+    arguments: dict[str, Any]
+    if subject.is_large(path):
+        arguments = {
+            "people": subject.scan(path), "scores": subject.score, "labels": label,
+            "groups": subject.group,
             # In a file that has types, a favourable word may be a number.
             "favourable": [
                 value for word in favourable for value in (word, cells.parse_number(word))
@@ -212,17 +206,18 @@ def _audited(
             ] or None,
         }  # fmt: skip
     else:
-        rows, people, chances = table.read(path)
-        _check_favourable(path, rows, favourable, (table.score, label))
-        subject = {
+        rows, people, chances = subject.read(path)
+        _check_favourable(path, rows, favourable, (subject.score, label))
+        arguments = {
             "people": people, "scores": chances,
             "labels": None if label is None else tables.parse_labels(path, rows, label, favourable),
-            "groups": {name: [row[name] for row in rows] for name in table.group},
+            "groups": {name: [row[name] for row in rows] for name in subject.group},
             "favourable": [word for word in favourable if word in chances],
         }  # fmt: skip
     with progress_bar(100) as bar:
         return likewise.audit(
-            **subject, panel=table.panel, alpha=alpha, model=model, left_out=table.unscored,
+            **arguments, panel=subject.judges, alpha=subject.alpha, model=subject.model,
+            left_out=subject.unscored,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
 
@@ -272,23 +267,22 @@ SHOWN = 6
 
 
 def _follow(
-    scores: tuple[Path, ...], table: _Table, alpha: float | None, baseline: str,
-    outs: tuple[Path, ...],
-) -> None:  # fmt: skip
+    scores: tuple[Path, ...], subject: _Subject, baseline: str, outs: tuple[Path, ...]
+) -> None:
     """Print a line for every batch as it comes, and keep the page and the JSON up to date."""
-    monitor = _monitor(table.panel, alpha, baseline)
+    monitor = _monitor(subject, baseline)
     if odd := [path for path in outs if path.suffix.lower() in (".csv", ".xlsx")]:
         raise click.UsageError(f"--follow writes a page and JSON, .html and .json; got {odd[0]}.")
-    files = [path for path in _without_missing(table, outs) if not is_pipe(path)]
+    files = [path for path in _without_missing(subject, outs) if not is_pipe(path)]
     quiet, seen = any(map(is_pipe, outs)), set[Path]()
     for path in _batches(scores):
         if path.resolve() in seen:
             raise LikewiseError(f"{path} came before: a batch counts once. Leave it out.")
         seen.add(path.resolve())
-        _, people, chances = table.read(path)
-        batch = monitor.add(people, chances, path.stem, table.favourable)
+        _, people, chances = subject.read(path)
+        batch = monitor.add(people, chances, path.stem, subject.favourable)
         if not quiet:
-            click.echo(_batch_line(batch, table.unscored))
+            click.echo(_batch_line(batch, subject.unscored))
         for file in files:
             if file.suffix.lower() == ".html":
                 monitor.to_html(file)
@@ -303,9 +297,7 @@ def _follow(
         click.get_current_context().exit(ALARM)
 
 
-def _monitor(
-    panel: likewise.Panel | likewise.Survey, alpha: float | None, baseline: str
-) -> Monitor:
+def _monitor(subject: _Subject, baseline: str) -> Monitor:
     from likewise.audits import Monitor
     from likewise.people.cells import parse_number
 
@@ -315,9 +307,9 @@ def _monitor(
             f"--follow takes a share such as 0.03 or a number of batches; got {baseline!r}. Files "
             f"go before it."
         )
-    if not isinstance(panel, likewise.Panel):
+    if not isinstance(subject.judges, likewise.Panel) or subject.alpha is None:
         raise click.UsageError("--follow needs --panel FILE: a survey is about one table.")
-    return Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
+    return Monitor(subject.judges, subject.alpha, share)
 
 
 def _batch_line(batch: Batch, unscored: Mapping[str, int]) -> str:
@@ -362,24 +354,24 @@ def _check_favourable(
             )
 
 
-def _panel(
-    panel_file: Path | None, survey_file: Path | None, rule: str | None
+def _judges(
+    panel: Path | None, survey: Path | None, rule: str | None
 ) -> likewise.Panel | likewise.Survey:
-    if panel_file is not None and survey_file is None:
+    if panel is not None and survey is None:
         if rule is not None:
-            raise click.UsageError(f"--rule is for a survey; {panel_file} has its own rule.")
-        return likewise.Panel.from_file(panel_file)
-    if survey_file is not None and panel_file is None:
-        return likewise.Survey.read_csv(str(survey_file), rule or DEFAULT_RULE)
+            raise click.UsageError(f"--rule is for a survey; {panel} has its own rule.")
+        return likewise.Panel.from_file(panel)
+    if survey is not None and panel is None:
+        return likewise.Survey.read_csv(str(survey), rule or DEFAULT_RULE)
     raise click.UsageError("Give either --panel FILE or --survey FILE.")
 
 
-def _without_missing(table: _Table, outs: tuple[Path, ...]) -> tuple[Path, ...]:
+def _without_missing(subject: _Subject, outs: tuple[Path, ...]) -> tuple[Path, ...]:
     """The files that the installed libraries can make, and no label without scipy; it is said."""
     lacking = absent("audit")
     left_out = []
-    if table.label is not None and "scipy" in lacking:
-        table.label = None
+    if subject.label is not None and "scipy" in lacking:
+        subject.label = None
         left_out.append("the price")
     pages = [path for path in outs if path.suffix.lower() == ".html"]
     if pages and {"jinja2", "matplotlib"} & {*lacking}:

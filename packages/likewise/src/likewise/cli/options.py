@@ -103,11 +103,11 @@ _KINDS: Mapping[str, click.ParamType[Any] | type] = {
 
 
 def options_of(owner: Any, *names: str) -> Callable[..., Any]:
-    """An option for each of these fields of a dataclass, with its type, default and help."""
-    by_name = {field.name: field for field in fields(owner)}
+    """An option for each of these fields of a dataclass, or all, with its type and help."""
+    by_name = {field.name: field for field in fields(owner) if "help" in field.metadata}
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for name in reversed(names):  # the help has them in the order of the names
+        for name in reversed(names or [*by_name]):  # the help has them in this order
             command = _option(by_name[name])(command)
         return command
 
@@ -128,7 +128,7 @@ def _option(field: Any) -> Callable[..., Any]:
     return click.option(
         f"--{field.name.replace('_', '-')}", type=kind, default=field.default,
         is_flag=field.type == "bool", multiple=field.type == "tuple[str, ...]",
-        show_default=field.default is not None, help=field.metadata["help"],
+        show_default=field.default not in (None, ""), help=field.metadata["help"],
     )  # fmt: skip
 
 
