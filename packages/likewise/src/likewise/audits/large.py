@@ -106,7 +106,12 @@ def reader_of(
     """The reader of an audit, which names the columns of scores, labels and groups."""
     remedy = "Name their column: audit(schema.scan(…), 'score', …)."
     instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
-    _refuse_names(panel)
+    for auditor in panel.auditors:
+        if _looks_at_names(auditor.distance):
+            raise AuditError(
+                f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
+                f"a column, and name it: Ratings('rating')."
+            )
     listed = items("groups", groups, "Name columns: groups=['sex'].")
     for parameter, name in (
         ("scores", scores), *(() if labels is None else (("labels", labels),)),
@@ -204,16 +209,6 @@ def _looks_at_names(distance: Any) -> bool:
     while isinstance(distance, Masked):
         distance = distance.base
     return isinstance(distance, Ratings) and not isinstance(distance.ratings, str)
-
-
-def _refuse_names(panel: Panel) -> None:
-    """Refuse distances that look at who somebody is."""
-    for auditor in panel.auditors:
-        if _looks_at_names(auditor.distance):
-            raise AuditError(
-                f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
-                f"a column, and name it: Ratings('rating')."
-            )
 
 
 @dataclass(frozen=True, order=True)

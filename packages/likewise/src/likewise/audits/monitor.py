@@ -132,13 +132,9 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        panel: Panel,
-        alpha: float,
-        baseline: float = 3,
-        false_alarms: float = 0.05,
+        self, panel: Panel, alpha: float, baseline: float = 3, false_alarms: float = 0.05,
         seed: int = 1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.panel = instance("panel", panel, Panel, "A survey cannot be followed.")
         self.alpha = within("alpha", alpha, 0, 1, "It is a difference of scores.")
         self.false_alarms = within("false_alarms", false_alarms, 0, 1, "Try 0.05.", ends="()")

@@ -75,10 +75,6 @@ def program(rule: Rule, members: Sequence[str]) -> IntArray:
     """Minima and maxima that make the pivot's key of the members' keys.
 
     Each line is an operation and two registers: the members', then those of the lines before.
-
-    >>> from likewise.panel import at_least
-    >>> program(at_least(2), ["a", "b"]).tolist()
-    [[1, 0, 1]]
     """
     lines: dict[tuple[int, int, int], int] = {}
 

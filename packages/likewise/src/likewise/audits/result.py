@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +57,16 @@ class Price:
 
     def facts(self) -> list[tuple[str, str]]:
         """Names and values, for tables."""
-        errors = {"the model": self.model}
-        if self.model_cut is not None:
-            errors = {"the model, scores as chances": self.model}
-            errors["the model, approving from 0.5 on"] = self.model_cut
-        errors["the best policy without a panel"] = self.best
-        errors["the best policy that would pass"] = self.best_fair
-        facts = [(f"error of {name}", f"{error:.3f}") for name, error in errors.items()]
+        decided = self.model_cut is None
+        errors = {
+            "the model" if decided else "the model, scores as chances": self.model,
+            "the model, approving from 0.5 on": self.model_cut,
+            "the best policy without a panel": self.best,
+            "the best policy that would pass": self.best_fair,
+        }
+        facts = [
+            (f"error of {n}", f"{error:.3f}") for n, error in errors.items() if error is not None
+        ]
         if self.learner is not None:
             late = f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})"
             unfair, reported = self.learner_violations or 0.0, self.learner_reported or 0.0
@@ -369,39 +372,35 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
         people = self.population if self.asked is None else self.asked
-        facts = [("model", self.basis.model)] if self.basis.model else []
-        facts.append(("panel", self.panel))
-        if self.alpha is not None:
-            facts.append(("alpha", f"{self.alpha:g}"))
-        facts.append(("people", f"{self.population:,}"))
-        facts += [(f"left out: {why}", f"{n:,}") for why, n in self.basis.left_out.items()]
         if self.asked is not None:
-            facts.append(("people in pairs that were judged", f"{people:,}"))
-        facts += [
-            ("pairs", f"{self.pairs:,}" + self._how()),
+            how = "judged by people"
+        elif self.looked_at >= self.pairs:
+            how = "all looked at"
+        else:
+            how = f"of which {self.looked_at:,} were looked at"
+        facts = [
+            ("model", self.basis.model or None),
+            ("panel", self.panel),
+            ("alpha", None if self.alpha is None else f"{self.alpha:g}"),
+            ("people", f"{self.population:,}"),
+            *((f"left out: {why}", f"{n:,}") for why, n in self.basis.left_out.items()),
+            ("people in pairs that were judged", None if self.asked is None else f"{people:,}"),
+            ("pairs", f"{self.pairs:,}, {how}"),
             ("reported pairs", f"{self.reported} ({100 * self.share.value:.2f} %)"),
             ("people touched", f"{self.touched} ({100 * self.touched.value / people:.1f} %)"),
-        ]
-        facts += [(name, f"{figure} {words}") for name, figure, words in self.headlines()[1:3]]
-        if self.agreement is not None:
-            facts.append(("agreement (Krippendorff's alpha)", f"{self.agreement:.2f}"))
-        for name in self.members:
-            counts = [f"objects to {self.objections[name]}"]
-            counts += [f"pivot of {self.pivots[name]}"] if self.pivots else []
-            counts += [f"decisive for {self.decisive[name]}"]
-            facts.append((name, ", ".join(counts)))
-        facts += [
-            (f"under {reported.rule}", f"{reported.pairs} pairs, {reported.people} people")
-            for reported in self.rules
-        ]
-        return facts if self.price is None else facts + self.price.facts()
+            *((name, f"{figure} {words}") for name, figure, words in self.headlines()[1:3]),
+            ("agreement (Krippendorff's alpha)",
+             None if self.agreement is None else f"{self.agreement:.2f}"),
+            *((name, self._part_of(name)) for name in self.members),
+            *((f"under {r.rule}", f"{r.pairs} pairs, {r.people} people") for r in self.rules),
+            *(() if self.price is None else self.price.facts()),
+        ]  # fmt: skip
+        return [(name, value) for name, value in facts if value is not None]
 
-    def _how(self) -> str:
-        if self.asked is not None:
-            return ", judged by people"
-        if self.looked_at >= self.pairs:
-            return ", all looked at"
-        return f", of which {self.looked_at:,} were looked at"
+    def _part_of(self, member: str) -> str:
+        counts = {"objects to": self.objections, "pivot of": self.pivots,
+                  "decisive for": self.decisive}  # fmt: skip
+        return ", ".join(f"{does} {of[member]}" for does, of in counts.items() if of)
 
     def __str__(self) -> str:
         """A table for a terminal: findings, then the worst pairs in words."""
@@ -426,8 +425,8 @@ class Audit:
 
     def with_files(self, paths: Iterable[str | os.PathLike[str]]) -> Audit:
         """The audit with the hashes of the files that it was made from, by their names."""
-        files = {Path(path).name: hashlib.sha256(Path(path).read_bytes()) for path in paths}
-        hashes = {**self.basis.hashes, **{name: file.hexdigest() for name, file in files.items()}}
+        files = {Path(p).name: sha256(Path(p).read_bytes()).hexdigest() for p in paths}
+        hashes = {**self.basis.hashes, **files}
         return replace(self, basis=replace(self.basis, hashes=hashes))
 
     def compare(self, after: Audit) -> Comparison:
@@ -471,9 +470,10 @@ class Audit:
     def to_csv(self, path: str | os.PathLike[str]) -> list[str]:
         """Write a CSV file for each table, ``audit-pairs.csv`` for ``audit.csv``; return names."""
         root, ending = os.path.splitext(path)
-        names = [f"{root}-{name.replace(' ', '-')}{ending}" for name in self.tables()]
-        for name, table in zip(names, self.tables().values(), strict=True):
-            write_file(name, formats.csv_text(*table).encode("utf-8-sig"))
+        names = []
+        for name, table in self.tables().items():
+            names.append(f"{root}-{name.replace(' ', '-')}{ending}")
+            write_file(names[-1], formats.csv_text(*table).encode("utf-8-sig"))
         return names
 
     def to_xlsx(self, path: str | os.PathLike[str]) -> None:
