@@ -114,35 +114,29 @@ def is_cluster(jobs: Any) -> bool:
     return hasattr(jobs, "scheduler_info") or hasattr(jobs, "sparkContext")
 
 
-def _threads(jobs: Any) -> int:
-    return max(1, jobs or os.cpu_count() or 1)
-
-
-def scan_all(question: Question, jobs: Any, progress: Progress) -> Tally:
-    """The counts over all pairs of people."""
-    people = len(question.people)
-    pairs = people * (people - 1) // 2
-    side = SIDE if is_cluster(jobs) else counter(question, pairs, _threads(jobs))[0]
-    return scan(question, all_pairs(people, side), jobs, progress, pairs)
-
-
 def scan(
     question: Question,
-    blocks: Sequence[Block],
+    blocks: Sequence[Block] | None = None,
     jobs: Any = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
     pairs: int | None = None,
 ) -> Tally:
-    """The counts over all blocks, on all cores or on a cluster.
+    """The counts over some blocks, or over all pairs of people, on all cores or on a cluster.
 
     ``pairs`` is the number to come in all, where there are other blocks of the same people.
     """
+    people = len(question.people)
     if is_cluster(jobs):
-        return _scan_on_cluster(question, blocks, jobs)
-    workers, total, finished = _threads(jobs), len(blocks), 0
-    if pairs is None:
+        return _scan_on_cluster(question, all_pairs(people) if blocks is None else blocks, jobs)
+    if blocks is None:
+        pairs = people * (people - 1) // 2
+    elif pairs is None:
         pairs = sum(block.size for block in blocks if not block.paired)
+    workers = max(1, jobs or os.cpu_count() or 1)
     side, count = counter(question, pairs, workers)
+    if blocks is None:
+        blocks = all_pairs(people, side)
+    total, finished = len(blocks), 0
 
     def work(part: Iterable[Block]) -> Tally:
         nonlocal finished

@@ -330,30 +330,26 @@ class Elicited:
     def __str__(self) -> str:
         counts = ", ".join(f"{name} {fit.judgements}" for name, fit in self.fits.items())
         least, most = self.judgements_needed()
+        needed = f"That is settled: at most {SETTLED:g}."
+        if most:
+            needed = f"{least} to {most} more judgements of every member would make that "
+            needed += f"{SETTLED:g}."
         return (
             f"Metrics fitted to judgements ({counts}).\n"
             f"Nine in ten of the panel's distances are known to within {self.known_to:.2f}.\n"
             f"Proposed alpha: {self.alpha:.2f}. Asked again, members might not report a smaller "
-            f"excess.\n"
-            + (
-                f"{least} to {most} more judgements of every member would make that {SETTLED:g}."
-                if most
-                else f"That is settled: at most {SETTLED:g}."
-            )
+            f"excess.\n{needed}"
         )
 
 
 def elicit(
-    people: People,
-    judgements: Iterable[Judgement],
-    rule: Rule | str = "majority",
-    seed: int = 1,
+    people: People, judgements: Iterable[Judgement], rule: Rule | str = "majority", seed: int = 1
 ) -> Elicited:
     """Fit every member's metric to their judgements, with its uncertainty.
 
     Args:
         people: whom the judgements are about, with their features.
-        judgements: of pairs and triplets, :func:`read_judgements` reads them.
+        judgements: of pairs and triplets; :func:`read_judgements` reads them.
         rule: joins the members.
         seed: of the draws.
 
@@ -361,9 +357,9 @@ def elicit(
     >>> features = Feature("income", low=0, high=100), Feature("shoe", low=0, high=50)
     >>> schema = FeatureSchema(features)
     >>> people = schema.people([[10 * i, 7 * i % 50] for i in range(10)])
-    >>> said = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
-    ...         for i in range(1, 11) for j in range(i + 1, 11)]
-    >>> fitted = elicit(people, said)
+    >>> answers = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
+    ...            for i in range(1, 11) for j in range(i + 1, 11)]
+    >>> fitted = elicit(people, answers)
     >>> {name: weight.value > 0.5 for name, weight in fitted.fits["j1"].weights.items()}
     {'income': True, 'shoe': False}
     """
@@ -376,16 +372,15 @@ def elicit(
     if not by_member:
         raise AuditError("There is no judgement, so there is nothing to fit. Judge some pairs.")
     warn_of_alike(by_member)
-    read = as_rule(rule)
-    read.check(tuple(by_member))
+    rule = as_rule(rule)
+    rule.check(tuple(by_member))
     forms = forms_of(people)
     fits = {
-        name: max((_fit(form, people, said, seed) for form in forms), key=lambda fit: fit.score)
-        for name, said in by_member.items()
+        name: max((_fit(form, people, own, seed) for form in forms), key=lambda fit: fit.score)
+        for name, own in by_member.items()
     }
-    asked = {tuple(sorted(j.people)) for said in by_member.values() for j in said}
-    known_to, alpha = _errors(people, read, fits, seed)
-    return Elicited(people, read, fits, frozenset(asked), known_to, alpha)
+    asked = frozenset(tuple(sorted(judgement.people)) for judgement in judgements)
+    return Elicited(people, rule, fits, asked, *_errors(people, rule, fits, seed))
 
 
 def _errors(people: People, rule: Rule, fits: Mapping[str, Fit], seed: int) -> tuple[float, float]:
@@ -485,9 +480,9 @@ def _disagreement(fit: Fit, people: People, candidates: IntArray) -> FloatArray:
     person, other, third = candidates.T
     triplet = third >= 0
     t = fit.draws[:, -1]
-    z = fit.form.differences(people, person, other) @ fit.draws[:, :-1].T
-    farther = fit.form.differences(people, person, np.where(triplet, third, person))
-    farther = farther @ fit.draws[:, :-1].T
+    weights = fit.draws[:, :-1].T
+    z = fit.form.differences(people, person, other) @ weights
+    farther = fit.form.differences(people, person, np.where(triplet, third, person)) @ weights
     low, high = (limit**fit.form.power * t for limit in LIMITS)
     first = np.where(triplet[:, None], farther - z, z - low)
     second = np.where(triplet[:, None], -math.inf, z - high)
@@ -514,5 +509,5 @@ def _in_words(people: People, ids: Sequence[str]) -> list[tuple[str, list[str]]]
     places = [people.ids.index(name) for name in ids]
     if len(places) == 2:
         return [(title, list(both)) for title, both in people.say_apart(*places).items()]
-    said = [people.say(place) for place in places]
-    return [(title, [person[title] for person in said]) for title in said[0]]
+    words = [people.say(place) for place in places]
+    return [(title, [person[title] for person in words]) for title in words[0]]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -73,15 +73,12 @@ class Reader:
         """How many people of a block are in each group, and their scores."""
         return self.read_unnamed(table).groups
 
-    def without_groups(self) -> Reader:
-        return replace(self, label=None, groups=())
-
     def _described(self, people: People, table: Table) -> Rows:
         scores = read_scores(people, self._values(table, self.score), self.favourable)
         traits = {name: self._trait(people, table, name) for name in self.groups}
-        if self.label is None:
-            return Rows(people, scores, None, traits)
-        labels = read_labels(people, self._values(table, self.label), self.favourable)
+        labels = None
+        if self.label is not None:
+            labels = read_labels(people, self._values(table, self.label), self.favourable)
         return Rows(people, scores, labels, traits)
 
     def _values(self, table: Table, name: str) -> Any:
@@ -244,31 +241,23 @@ def _by_row(tally: Tally, some: Table, others: Table) -> Tally:
     return tally
 
 
-@dataclass(frozen=True, eq=False)
-class WithEverybody:
-    """A function that pairs some people with everybody in a block of rows.
+def _pair_with_block(
+    reader: Reader, draw: scans.Draw, some: Table, question: Question, jobs: Any, pairs: int,
+    block: Table,
+) -> Tally:  # fmt: skip
+    """The counts of some people, whom the question is about, with everybody in a block of rows.
 
     ``pairs`` is their number over all blocks, by which the way to count them is chosen.
     """
-
-    reader: Reader
-    draw: scans.Draw
-    table: Table
-    question: Question
-    jobs: Any
-    pairs: int
-
-    def __call__(self, table: Table) -> Tally:
-        rows = self.draw(table)
-        order = np.argsort(rows[HASH].to_numpy(), kind="stable")
-        # Nobody is compared with themselves.
-        order = order[~np.isin(rows[HASH].to_numpy()[order], self.table[HASH].to_numpy())]
-        rows, some, k = rows.take(order), self.question.people, len(self.question.people)
-        block = self.reader.without_groups().read_unnamed(rows)
-        question = self.question.among(some.with_more(block.people), block.units)
-        blocks = counting.with_everybody(np.arange(k), k + len(rows), first=k)
-        tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
-        return _by_row(tally, self.table, rows)
+    others = draw(block)
+    order = np.argsort(others[HASH].to_numpy(), kind="stable")
+    # Nobody is compared with themselves.
+    order = order[~np.isin(others[HASH].to_numpy()[order], some[HASH].to_numpy())]
+    others, k = others.take(order), len(some)
+    rows = reader.read_unnamed(others)
+    question = question.among(question.people.with_more(rows.people), rows.units)
+    blocks = counting.with_everybody(np.arange(k), k + len(others), first=k)
+    return _by_row(counting.scan(question, blocks, jobs, pairs=pairs), some, others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,15 +351,16 @@ class Sampler:
 
     def _with_everybody(self, table: Table, question: Question) -> Tally:
         """The counts of some people with everybody, by row."""
-        rows, scan = self.reader.without_groups().read(table), self.scan
+        reader, scan = replace(self.reader, label=None, groups=()), self.scan
+        rows = reader.read(table)
         question = question.among(rows.people, rows.units)
         everybody = np.arange(len(table))
         total = counting.scan(question, [Block(everybody, everybody)], 1)
         total = _by_row(total, table, table.slice(0, 0))
-        function = WithEverybody(
-            self.reader, scans.Draw(scan.encoder.ids, self.seed), table, question,
+        pair_with = partial(
+            _pair_with_block, reader, scans.Draw(scan.encoder.ids, self.seed), table, question,
             1 if scan.source.on_cluster else self.jobs, len(table) * (scan.count or 0),
         )  # fmt: skip
-        for part in scan.source.map(function, scan.columns(*self.reader.columns)):
-            total.merge(part)
+        for tally in scan.source.map(pair_with, scan.columns(*self.reader.columns)):
+            total.merge(tally)
         return total

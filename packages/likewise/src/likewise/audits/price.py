@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.audits.counting import all_pairs, progress_reporter, scan
+from likewise.audits.counting import progress_reporter, scan
 from likewise.audits.pairs import Question, threshold
 from likewise.audits.result import Price
 from likewise.audits.scores import Rows
@@ -120,6 +120,6 @@ def _simulated(
     last = current_scores(state, people)
     sensitivity = threshold(alpha)
     question = Question(people, last, panel, sensitivity, np.array([sensitivity]), worst=0)
-    tally = scan(question, all_pairs(len(people)))
+    tally = scan(question)
     values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
     return {**dict(zip(names, map(float, values), strict=True)), "rounds": rounds}

@@ -354,8 +354,8 @@ class Audit:
             + " Or: ".join(worst.changes(self.alpha))
         ]  # fmt: skip
         if worst is not None and worst.excess is not None:
-            found = "" if self.sample is None else ", as far as the sample shows"
-            sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{found}.")
+            limits = "" if self.sample is None else ", as far as the sample shows"
+            sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{limits}.")
         sentences += [
             f"Without the objections of {name}, {self.decisive[name]} pairs fewer are reported."
             for name in self.members

@@ -301,7 +301,7 @@ class _Subject:
 
     def exact(self, bar: counting.Progress) -> dict[str, Any]:
         q, counts = self.question, self.question.counts
-        tally = counting.scan_all(q, self.how.jobs, bar)
+        tally = counting.scan(q, None, self.how.jobs, bar)
         # Nobody objects to pairs of one kind: their scores are the same.
         alike = int((counts * (counts - 1) // 2).sum())
         tally.pairs += alike
