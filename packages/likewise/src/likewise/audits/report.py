@@ -1,4 +1,4 @@
-"""An audit as one HTML page that needs nothing else, neither a network nor a script.
+"""Audits and monitors as HTML pages that need nothing else, neither a network nor a script.
 
 Filters are boxes to tick: rules of style hide what lacks a class of a box that is ticked.
 """
@@ -20,7 +20,7 @@ from likewise.simulate.canvas import STYLE, Axes
 from likewise.validation import choice
 
 if TYPE_CHECKING:
-    from likewise.audits import Audit, Comparison, Finding, Person
+    from likewise.audits import Audit, Comparison, Finding, Monitor, Person
 
 
 @STYLE
@@ -176,6 +176,40 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
         pairs=list(zip(audit.worst, pairs, strict=True)), pair_boxes=pair_boxes,
         people=list(zip(often, people, strict=True)), person_boxes=person_boxes,
     )  # fmt: skip
+
+
+def monitor_page(monitor: Monitor) -> str:
+    """The page of a model that is watched: shares and evidence by batch."""
+    return render("monitor.html", monitor=monitor, picture=_shares(monitor))
+
+
+@STYLE
+def _shares(monitor: Monitor) -> str:
+    """Shares and evidence by batch, as SVG for a page."""
+    fig = canvas.canvas(430)
+    top = canvas.axes_on(fig, 250, 140, "% of pairs reported", right=24)
+    low = canvas.axes_on(fig, 44, 140, "evidence of a rise", right=24)
+    shares = [100 * batch.share for batch in monitor.batches]
+    places = np.arange(1, len(shares) + 1)
+    top.plot(places, shares, "o-", color=canvas.BLUE, markersize=4)
+    top.set_ylim(0, 1.15 * max(*shares, 100 * (monitor.baseline or 0), 0.1))
+    if monitor.baseline is not None:
+        top.axhline(100 * monitor.baseline, color=canvas.SOFT, linestyle="--", linewidth=1)
+    values = [(n, b.evidence) for n, b in zip(places, monitor.batches, strict=True) if b.evidence]
+    low.semilogy([n for n, _ in values], [e for _, e in values], "o-", color=canvas.INK,
+                 markersize=4)  # fmt: skip
+    low.axhline(monitor.threshold, color=canvas.VERMILION, linestyle="--", linewidth=1)
+    low.set_ylim(min([0.1, *(e / 2 for _, e in values)]),
+                 max([2 * monitor.threshold, *(2 * e for _, e in values)]))  # fmt: skip
+    low.yaxis.set_major_formatter("{x:g}")
+    low.set_xlabel("batch")
+    for axes in (top, low):
+        axes.set_xlim(0.5, len(shares) + 0.5)
+        axes.xaxis.set_major_locator(canvas.MaxNLocator(8, integer=True, min_n_ticks=1))
+        if monitor.alarm is not None:
+            axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
+    words = ", ".join(f"{batch.name} {100 * batch.share:.1f} %" for batch in monitor.batches)
+    return canvas.finish(fig, "monitor", f"Pairs reported by batch: {words}.")
 
 
 def render(template: str, **values: Any) -> str:

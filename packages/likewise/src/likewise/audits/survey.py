@@ -81,16 +81,10 @@ class Survey:
 
     @classmethod
     def read_csv(
-        cls,
-        path: str | os.PathLike[str],
-        rule: Rule | str,
-        *,
-        person: str = "person",
-        other: str = "other",
-        member: str = "member",
-        objects: str = "objects",
+        cls, path: str | os.PathLike[str], rule: Rule | str, *, person: str = "person",
+        other: str = "other", member: str = "member", objects: str = "objects",
         reason: str = "reason",
-    ) -> Survey:
+    ) -> Survey:  # fmt: skip
         """A survey from a CSV file, a line for every judgement; its columns may have any names."""
         columns = (person, other, member, objects)
         try:
@@ -153,9 +147,9 @@ def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
     place = rows.places[name]
     pairs = [pair for pair in findings if name in (pair.over, pair.under)]
     mates = [pair.under if pair.over == name else pair.over for pair in pairs]
+    above = sum(name == pair.over for pair in pairs)
     return Person(
-        name, float(rows.chances[place]), sum(name == pair.over for pair in pairs),
-        sum(name == pair.under for pair in pairs), mates[0] if mates else None, None,
+        name, float(rows.chances[place]), above, len(pairs) - above, next(iter(mates), None), None,
         rows.groups_of(place),
     )  # fmt: skip
 
