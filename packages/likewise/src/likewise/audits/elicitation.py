@@ -33,8 +33,7 @@ from likewise.errors import AuditError, LikewiseError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
 from likewise.panel import MetricAuditor, Panel, Rule, as_rule, metrics, objections
-from likewise.people import FeatureSchema, People, tables
-from likewise.people.cells import warn_of_alike
+from likewise.people import FeatureSchema, People, cells, tables
 from likewise.validation import instance, integer, items, require, within
 
 RESPONSES = ("alike", "a little different", "very different")
@@ -371,7 +370,7 @@ def elicit(
         by_member.setdefault(judgement.member, []).append(judgement)
     if not by_member:
         raise AuditError("There is no judgement, so there is nothing to fit. Judge some pairs.")
-    warn_of_alike(by_member)
+    cells.warn_of_alike(by_member)
     rule = as_rule(rule)
     rule.check(tuple(by_member))
     forms = forms_of(people)

@@ -12,10 +12,7 @@ from likewise.errors import PeopleError
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval, share
-from likewise.people import People
-from likewise.people.cells import alike, parse_number
-from likewise.people.columns import column_values, is_missing, is_table
-from likewise.people.frames import as_frame
+from likewise.people import People, cells, columns, frames
 from likewise.validation import items, text
 
 MOST_GROUPS = 50
@@ -231,12 +228,12 @@ def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
     ]
     for name in counts.traits:
         different = {*counts.groups(name)} - {"missing"}
-        if same := alike(sorted(different)):
+        if same := cells.alike(sorted(different)):
             notes.append(
                 f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
                 f"alike."
             )
-        if len(different) > MANY_VALUES and None not in map(parse_number, different):
+        if len(different) > MANY_VALUES and None not in map(cells.parse_number, different):
             notes.append(
                 f"{name!r} is a number with {len(different)} different values: cut it into bands, "
                 f"or groups become too small to compare."
@@ -247,17 +244,15 @@ def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
 def read_traits(people: People, groups: Iterable[str] | Mapping[str, Any]) -> Traits:
     """Everybody's group by the name of the trait, in words."""
     remedy = "Name features, ['sex'], or give values by name, {'sex': [...]}."
-    if is_table(groups) and (frame := as_frame(groups)) is not None:
+    if columns.is_table(groups) and (frame := frames.as_frame(groups)) is not None:
         groups = {name: frame[name].to_native() for name in frame.columns}
     if not isinstance(groups, Mapping):
         names = [text("groups", name, remedy) for name in items("groups", groups, remedy)]
         chosen = {name: _feature_values(people, name) for name in names}
     else:
-        columns = {
-            text("groups", name, remedy): column_values(f"groups: {name!r}", values, people)
-            for name, values in groups.items()
-        }
-        chosen = {name: list(map(group_word, c.tolist())) for name, c in columns.items()}
+        texts = {text("groups", name, remedy): values for name, values in groups.items()}
+        read = {n: columns.column_values(f"groups: {n!r}", v, people) for n, v in texts.items()}
+        chosen = {name: list(map(group_word, values.tolist())) for name, values in read.items()}
     for name, values in chosen.items():
         _check_few(name, set(values))
     return chosen
@@ -286,4 +281,4 @@ def group_word(value: Any) -> str:
     """A group as text; 1.0 is that of 1, since a column has floats where one of it is missing."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return "missing" if is_missing(value) else str(value).strip() or "missing"
+    return "missing" if columns.is_missing(value) else str(value).strip() or "missing"

@@ -17,8 +17,7 @@ from likewise.audits.pairs import Question, threshold
 from likewise.audits.result import Price
 from likewise.audits.scores import Rows
 from likewise.hypotheses import HypothesisClass, Pool
-from likewise.learner import Learner, State, deploy, learn
-from likewise.learner.fold import current_scores
+from likewise.learner import Learner, State, deploy, fold, learn
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.panel import Panel
 from likewise.people import Feature, FeatureSchema, People
@@ -107,11 +106,8 @@ def _simulated(
             errors[t] = np.abs(deployed.scores - labels[places]).mean()
             unfair[t] = panel.violations(batch, deployed.units, threshold(alpha)).any()
             bar(t + 1, rounds)
-    late, last, least = (
-        slice(3 * rounds // 4, None),
-        current_scores(state, people),
-        threshold(alpha),
-    )
+    late, least = slice(3 * rounds // 4, None), threshold(alpha)
+    last = fold.current_scores(state, people)
     tally = scan(Question(people, last, panel, least, np.array([least]), worst=0))
     values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
     return {**dict(zip(names, map(float, values), strict=True)), "rounds": rounds}

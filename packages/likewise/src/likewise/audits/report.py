@@ -13,8 +13,7 @@ import numpy as np
 
 from likewise import __version__
 from likewise.errors import AuditError, missing
-from likewise.people import Feature, FeatureSchema
-from likewise.people.features import plain_number
+from likewise.people import Feature, FeatureSchema, features
 from likewise.simulate import canvas
 from likewise.simulate.canvas import STYLE, Axes
 from likewise.validation import choice
@@ -281,5 +280,5 @@ differ)'
 def _term(feature: Feature, weight: float, scale: float | None) -> str:
     if feature.kind in ("category", "flag"):
         return f"{weight:g} × {feature.title} (if they differ)"
-    full = plain_number(feature.high - feature.low if scale is None else scale)
+    full = features.plain_number(feature.high - feature.low if scale is None else scale)
     return f"{weight:g} × {feature.title} (all of it from a difference of {full} on)"

@@ -23,8 +23,7 @@ from likewise.errors import AuditError
 from likewise.hypotheses import HypothesisClass
 from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.intervals import CONFIDENCE, Interval, share
-from likewise.panel import Panel, Rule, Sides, WeightedL1, as_rule, exceeds
-from likewise.panel.agreement import alpha_from_counts
+from likewise.panel import Panel, Rule, Sides, WeightedL1, agreement, as_rule, exceeds
 from likewise.people import People
 from likewise.people.scans import Scan
 from likewise.validation import assign, instance, integer, items, reals
@@ -255,7 +254,7 @@ def _agreement(objectors: list[int]) -> float | None:
         return None
     votes = sum(c * count for c, count in enumerate(objectors))
     apart = sum(2 * c * (m - c) * count for c, count in enumerate(objectors))
-    return alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
+    return agreement.alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
 
 
 def _counted(n: int, confidence: float = CONFIDENCE) -> Interval:  # noqa: ARG001

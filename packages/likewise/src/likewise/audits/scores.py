@@ -13,9 +13,8 @@ import numpy as np
 from likewise.audits.groups import GroupCounts, Traits
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.people import People
+from likewise.people import People, features
 from likewise.people.columns import Values, column_values, is_missing
-from likewise.people.features import as_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +170,7 @@ def _numbers(title: str, values: Values, rule: str) -> FloatArray:
         return values.astype(np.float64)
     listed = values.tolist()
     truths = sum(isinstance(value, bool | np.bool_) for value in listed)
-    numbers = [as_number(value) for value in listed]
+    numbers = [features.as_number(value) for value in listed]
     odd = [value for value, number in zip(listed, numbers, strict=True) if number is None]
     if not odd and truths in (0, len(listed)):
         return np.array(numbers, dtype=np.float64)
