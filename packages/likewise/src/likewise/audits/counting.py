@@ -77,13 +77,13 @@ Counter = tuple[int, Callable[[Tally, Block], None]]
 """How many people blocks have on a side at best, and a function that counts the pairs of one."""
 
 
-# Seconds of numpy for a pair and a member, about; and the seconds after which it would have paid to
-# load compiled code that is on disk, to compile it, or to start a GPU.
+# About how many seconds numpy takes for a pair and a member; and after how many it would have paid
+# to load compiled code from disk, to compile it, or to start a GPU.
 _PAIR, LOADS_AFTER, COMPILES_AFTER, DEVICE_AFTER = 2.5e-8, 1.0, 6.0, 60.0
 
 
 def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
-    """The fastest way to count so many pairs, to the same integers: numpy, compiled code, a GPU."""
+    """The fastest way to count that many pairs; numpy, compiled code and a GPU count the same."""
     seconds = pairs * _PAIR * len(question.panel.members)
     if seconds / workers < LOADS_AFTER or not fits(question):
         return SIDE, Tally.add

@@ -1,4 +1,4 @@
-"""The counts of a block of pairs in compiled code: the integers of :meth:`pairs.Tally.add`, sooner.
+"""The counts of a block of pairs in compiled code: the same as :meth:`pairs.Tally.add`, faster.
 
 A row of pairs, somebody with up to 256 others, stays in the nearest cache from the differences of
 features to the counts.

@@ -32,7 +32,7 @@ from likewise.people import People, scans
 from likewise.people.scans import HASH, Scan, Table
 from likewise.validation import instance, items
 
-# As often as all rows are read in search of the worst pairs, after the anchors' turn.
+# How often all rows are read again in search of worse pairs, after the anchors.
 EXCHANGES = 2
 
 
@@ -274,7 +274,7 @@ class Anchors:
     worst: Sequence[tuple[int, int]]
 
     def number(self, flags: BoolArray) -> int:
-        """How many people some of them stand for."""
+        """How many people those that are flagged stand for."""
         return int(self.rows.sizes[flags].sum())
 
     def people(self) -> tuple[Person, ...]:

@@ -171,7 +171,7 @@ class Plan:
         self.question = question
         people, panel = question.people, question.panel
         nobody = people.take([0])
-        for auditor in panel.auditors:  # whatever is wrong with a distance is said as ever
+        for auditor in panel.auditors:  # which refuses a distance that is wrong
             auditor.between(Sides(nobody, nobody))
         sums = [_weighted(auditor, people) for auditor in panel.auditors]
         self.measured = [a for a, terms in zip(panel.auditors, sums, strict=True) if terms is None]

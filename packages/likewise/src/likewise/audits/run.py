@@ -127,7 +127,7 @@ Objecting: j1.'
 
 @dataclass(frozen=True)
 class _How:
-    """How pairs are counted: all of them up to some people, else a sample; with whose help."""
+    """How pairs are counted: all of them or a sample, and on which threads or cluster."""
 
     hypotheses: HypothesisClass | None
     most: int
@@ -267,7 +267,7 @@ Estimate = Callable[..., Interval]
 
 @dataclass(frozen=True, eq=False)
 class _Subject:
-    """The question of an audit, the scores, groups and alphas to tell it in, and how to count."""
+    """The question of an audit, with the scores, groups and alphas of its findings."""
 
     question: Question
     rows: Rows
@@ -277,7 +277,7 @@ class _Subject:
     how: _How
 
     def audit(self, everybody: Rows, basis: Basis) -> Audit:
-        """The audit: of all pairs, of a sample of them, or of one of people who are not here."""
+        """The audit of all pairs or of a sample, also of people who are not in memory."""
         how, panel, alpha = self.how, self.question.panel, self.curve[self.question.sensitivity]
         with counting.progress_reporter(how.progress, "pairs") as bar:
             fields, priced = self._count(everybody, bar)
@@ -320,7 +320,7 @@ class _Subject:
         return self._estimates(len(self.rows.people), tally, self._anchors(wide, places), drawn)
 
     def scanned(self, source: Source, bar: counting.Progress) -> tuple[dict[str, Any], Rows]:
-        """Estimates from a sample of people who are not here; and some of them, to be priced."""
+        """Estimates from a sample of people who are not in memory, and people to price."""
         sampler = large.Sampler(*source, self.question, self.groups, self.how.seed, self.how.jobs)
         tally, anchors, worst, priced = sampler.sample(self.how.pairs, bar)
         question = self.question.among(worst.people, worst.units)

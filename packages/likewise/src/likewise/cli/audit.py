@@ -367,7 +367,7 @@ def _judges(
 
 
 def _without_missing(subject: _Subject, outs: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that the installed libraries can make, and no label without scipy; it is said."""
+    """The files that the installed libraries can make; without scipy the label is left out."""
     lacking = absent("audit")
     left_out = []
     if subject.label is not None and "scipy" in lacking:

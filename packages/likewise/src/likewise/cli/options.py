@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +36,6 @@ class Registered(_Choice):
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override] # read-only, and late
         return tuple(self._names())
-
-
-def _learner_names() -> Iterable[str]:
-    """The names of all learners; looked up late, since the learners need numpy."""
-    from likewise.simulate.learners import learner_names
-
-    return learner_names()
 
 
 class Pair(_Pair):
@@ -93,7 +87,8 @@ def out_option(about: str, *endings: str) -> Callable[..., Any]:
 
 _REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = {
     "world": lambda: WORLDS,
-    "learner": _learner_names,
+    # The learners need numpy.
+    "learner": lambda: import_module("likewise.simulate.learners").learner_names(),
     "selection": lambda: SELECTIONS,
 }
 _KINDS: Mapping[str, click.ParamType[Any] | type] = {
