@@ -356,9 +356,9 @@ def elicit(
     >>> features = Feature("income", low=0, high=100), Feature("shoe", low=0, high=50)
     >>> schema = FeatureSchema(features)
     >>> people = schema.people([[10 * i, 7 * i % 50] for i in range(10)])
-    >>> answers = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
-    ...            for i in range(1, 11) for j in range(i + 1, 11)]
-    >>> fitted = elicit(people, answers)
+    >>> judged = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
+    ...           for i in range(1, 11) for j in range(i + 1, 11)]
+    >>> fitted = elicit(people, judged)
     >>> {name: weight.value > 0.5 for name, weight in fitted.fits["j1"].weights.items()}
     {'income': True, 'shoe': False}
     """

@@ -30,7 +30,7 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
 
 @dataclass
 class _Subject:
-    """What is audited, by options: the panel or survey, and the columns of a file of people.
+    """The subject of an audit, by options: panel or survey, and columns of a file of people.
 
     Without a schema, that of the first file is proposed.
     """
