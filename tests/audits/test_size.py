@@ -512,4 +512,4 @@ def check_cluster(read: Any, cluster: Any, folder: Path) -> None:
         assert text_of(scanned(read(path), **settings)) == text_of(scanned(path, **settings))
     asked = question(1, "majority", AUDITORS, 900)
     with counting.progress_reporter(False, "pairs") as bar:
-        assert_same(counting.scan_all(asked, cluster, bar), counting.scan_all(asked, 1, bar))
+        assert_same(counting.scan(asked, None, cluster, bar), counting.scan(asked, None, 1, bar))

@@ -13,26 +13,7 @@ from likewise.audits.survey import Survey
 from likewise.numerics.intervals import Interval
 
 __all__ = [
-    "Audit",
-    "Basis",
-    "Batch",
-    "Change",
-    "Comparison",
-    "Elicited",
-    "Finding",
-    "GroupPairs",
-    "GroupRate",
-    "GroupRates",
-    "Interval",
-    "Judgement",
-    "Monitor",
-    "Person",
-    "Price",
-    "Reported",
-    "Survey",
-    "audit",
-    "elicit",
-    "judging_page",
-    "questions",
-    "read_judgements",
-]
+    "Audit", "Basis", "Batch", "Change", "Comparison", "Elicited", "Finding", "GroupPairs",
+    "GroupRate", "GroupRates", "Interval", "Judgement", "Monitor", "Person", "Price", "Reported",
+    "Survey", "audit", "elicit", "judging_page", "questions", "read_judgements",
+]  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from platform import python_version
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,11 @@ import numpy as np
 from likewise import __version__
 from likewise.audits.scores import Rows
 from likewise.errors import LikewiseError
-from likewise.panel.panels import MetricAuditor, Panel
+from likewise.panel import MetricAuditor, Panel
 from likewise.validation import instance, integer, text
 
 if TYPE_CHECKING:
-    from likewise.audits.survey import Survey
+    from likewise.audits import Survey
 
 
 @dataclass(frozen=True)
@@ -56,36 +56,35 @@ def basis_of(
     rows: Rows, panel: Panel | Survey, model: str, left_out: Mapping[str, int] | None
 ) -> Basis:
     """The record of what the audit rests on; kinds of people are hashed with their counts."""
-    people, counts, labels = rows.people, rows.counts, rows.labels
+    people = rows.people
     instance("left_out", {} if left_out is None else left_out, Mapping, "Write {'no score': 3}.")
     reasons = {
         text("left_out", why, "A reason is text."): integer("left_out", n, 0, None, "Count rows.")
         for why, n in (left_out or {}).items()
     }
-    data = [people.schema.digest, *people.ids]
-    hashes = {
-        "data": _sha256("\n".join(data).encode(), people.x),
-        "scores": _sha256(b"", rows.chances),
+    head = "\n".join([people.schema.digest, *people.ids])
+    numbers = {"scores": rows.chances, "counts": rows.counts, "labels": rows.labels}
+    hashes = {"data": _sha256(people.x, head)} | {
+        name: _sha256(array) for name, array in numbers.items() if array is not None
     }
-    hashes |= {} if counts is None else {"counts": _sha256(b"", counts)}
-    hashes = hashes if len(people) else {}  # rows that were read block by block
-    hashes |= {} if labels is None else {"labels": _sha256(b"", labels)}
     spec = panel.spec() if not isinstance(panel, Panel) else {
         "auditors": [_auditor_spec(auditor) for auditor in panel.auditors], "rule": str(panel.rule),
     }  # fmt: skip
     versions = {"likewise": __version__, "Python": python_version(), "numpy": np.__version__}
     return Basis(
         text("model", model, "It is a name."),
-        datetime.now(UTC).isoformat(timespec="seconds"), versions, hashes, reasons,
+        datetime.now(UTC).isoformat(timespec="seconds"), versions,
+        hashes if len(people) else {},  # there are none of rows that are read block by block
+        reasons,
         people.schema.spec(), spec,
     )  # fmt: skip
 
 
-def _sha256(head: bytes, numbers: Any) -> str:
+def _sha256(numbers: Any, head: str = "") -> str:
     """SHA-256 of the head and of numbers as little-endian floats; a missing one is always alike."""
     floats = np.asarray(numbers, dtype="<f8")
     floats = np.where(np.isnan(floats), np.nan, floats)
-    return hashlib.sha256(head + floats.tobytes()).hexdigest()
+    return sha256(head.encode() + floats.tobytes()).hexdigest()
 
 
 def _auditor_spec(auditor: MetricAuditor) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from likewise.html import table
 from likewise.numerics.intervals import Interval, share
 
 if TYPE_CHECKING:
-    from likewise.audits.groups import GroupRate
-    from likewise.audits.result import Audit
+    from likewise.audits import Audit, GroupRate
 
 REPORTED = "reported pairs"
 _NUMBERED = re.compile(r"p\d+")
@@ -38,10 +37,9 @@ class Change:
 
     def row(self) -> tuple[str, str, str, str]:
         """The change in words, in points of a per cent."""
-        low, value, high = (
-            f"{100 * x:+.2f}" for x in (self.change.low, self.change.value, self.change.high)
-        )
-        spread = "" if self.change.low == self.change.high else f" ({low} to {high})"
+        change = self.change
+        low, value, high = (f"{100 * x:+.2f}" for x in (change.low, change.value, change.high))
+        spread = "" if change.low == change.high else f" ({low} to {high})"
         unclear = "" if self.clear or not spread else ", which may be chance"
         return (
             self.name, f"{100 * self.before:.2f} %", f"{100 * self.after:.2f} %",
@@ -75,17 +73,13 @@ class Comparison:
         old, new = before.basis, after.basis
         differ = [
             (old.panel != new.panel, "The panels differ."),
-            (
-                (before.alpha is None) != (after.alpha is None),
-                "One audit is of judgements of some pairs, the other of metrics on all of them.",
-            ),
-            (
-                None not in (before.alpha, after.alpha) and before.alpha != after.alpha,
-                f"Alpha was {before.alpha} and is {after.alpha}.",
-            ),
+            ((before.alpha is None) != (after.alpha is None),
+             "One audit is of judgements of some pairs, the other of metrics on all of them."),
+            (None not in (before.alpha, after.alpha) and before.alpha != after.alpha,
+             f"Alpha was {before.alpha} and is {after.alpha}."),
             (old.schema != new.schema, "The schemas differ."),
             (old.versions != new.versions, "The versions differ."),
-        ]
+        ]  # fmt: skip
         if self.same_people:
             who = "Both audits are of the same people: changes are counted."
         elif self._named and {p.id for p in before.people} == {p.id for p in after.people}:

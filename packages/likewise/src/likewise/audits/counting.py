@@ -77,13 +77,13 @@ Counter = tuple[int, Callable[[Tally, Block], None]]
 """How many people blocks have on a side at best, and a function that counts the pairs of one."""
 
 
-# Seconds of numpy for a pair and a member, about; and the seconds after which it would have paid to
-# load compiled code that is on disk, to compile it, or to start a GPU.
+# About how many seconds numpy takes for a pair and a member; and after how many it would have paid
+# to load compiled code from disk, to compile it, or to start a GPU.
 _PAIR, LOADS_AFTER, COMPILES_AFTER, DEVICE_AFTER = 2.5e-8, 1.0, 6.0, 60.0
 
 
 def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
-    """The fastest way to count so many pairs, to the same integers: numpy, compiled code, a GPU."""
+    """The fastest way to count that many pairs; numpy, compiled code and a GPU count the same."""
     seconds = pairs * _PAIR * len(question.panel.members)
     if seconds / workers < LOADS_AFTER or not fits(question):
         return SIDE, Tally.add
@@ -114,35 +114,29 @@ def is_cluster(jobs: Any) -> bool:
     return hasattr(jobs, "scheduler_info") or hasattr(jobs, "sparkContext")
 
 
-def _threads(jobs: Any) -> int:
-    return max(1, jobs or os.cpu_count() or 1)
-
-
-def scan_all(question: Question, jobs: Any, progress: Progress) -> Tally:
-    """The counts over all pairs of people."""
-    people = len(question.people)
-    pairs = people * (people - 1) // 2
-    side = SIDE if is_cluster(jobs) else counter(question, pairs, _threads(jobs))[0]
-    return scan(question, all_pairs(people, side), jobs, progress, pairs)
-
-
 def scan(
     question: Question,
-    blocks: Sequence[Block],
+    blocks: Sequence[Block] | None = None,
     jobs: Any = None,
     progress: Progress = lambda done, total: None,  # noqa: ARG005
     pairs: int | None = None,
 ) -> Tally:
-    """The counts over all blocks, on all cores or on a cluster.
+    """The counts over some blocks, or over all pairs of people, on all cores or on a cluster.
 
     ``pairs`` is the number to come in all, where there are other blocks of the same people.
     """
+    people = len(question.people)
     if is_cluster(jobs):
-        return _scan_on_cluster(question, blocks, jobs)
-    workers, total, finished = _threads(jobs), len(blocks), 0
-    if pairs is None:
+        return _scan_on_cluster(question, all_pairs(people) if blocks is None else blocks, jobs)
+    if blocks is None:
+        pairs = people * (people - 1) // 2
+    elif pairs is None:
         pairs = sum(block.size for block in blocks if not block.paired)
+    workers = max(1, jobs or os.cpu_count() or 1)
     side, count = counter(question, pairs, workers)
+    if blocks is None:
+        blocks = all_pairs(people, side)
+    total, finished = len(blocks), 0
 
     def work(part: Iterable[Block]) -> Tally:
         nonlocal finished
@@ -162,25 +156,17 @@ def scan(
     return first
 
 
-def _counts(question: Question, blocks: Sequence[Block]) -> dict[str, Any]:
-    """The counts over some blocks, for a worker to send: by one thread of it, without people."""
-    counts = vars(scan(question, blocks, 1))
-    return {name: value for name, value in counts.items() if name != "question"}
-
-
 def _scan_on_cluster(question: Question, blocks: Sequence[Block], cluster: Any) -> Tally:
     """The counts over all blocks by the workers of a Dask client or a Spark session."""
     spark = getattr(cluster, "sparkContext", None)
     threads = spark.defaultParallelism if spark else sum(cluster.nthreads().values())
     parts = [list(blocks[place::threads]) for place in range(min(threads, len(blocks)))]
-    work, total = partial(_counts, question), Tally(question)
+    work, total = partial(scan, question, jobs=1), Tally(question)
     if spark:
-        counts = spark.parallelize(parts, len(parts)).map(work).collect()
+        tallies = spark.parallelize(parts, len(parts)).map(work).collect()
     else:
-        counts = cluster.gather(cluster.map(work, parts, pure=False))
-    for part in counts:
-        tally = Tally(question)
-        vars(tally).update(part)
+        tallies = cluster.gather(cluster.map(work, parts, pure=False))
+    for tally in tallies:
         total.merge(tally)
     return total
 
@@ -204,17 +190,24 @@ def sample(
     question = replace(question, floor=floor_of(question, pair_tally.worst))
     anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
     anchor_tally.add_worst(pair_tally.worst)
-    _search(replace(question, rules=()), anchor_tally, jobs)
+    question = replace(question, rules=())
+    search(
+        anchor_tally,
+        EXCHANGES,
+        lambda some: scan(question, with_everybody(np.array(some), k), jobs),
+    )
     return pair_tally, chosen, anchor_tally
 
 
-def _search(question: Question, best: Tally, jobs: Any) -> None:
-    """Exchange one of the two for whoever is worst with the other, while that makes it worse."""
-    tried: set[int] = set()
-    for _ in range(EXCHANGES):
-        starts = {person for _, i, j in best.worst[:STARTS] for person in (i, j)} - tried
+def search(best: Tally, exchanges: int, scan_with: Callable[[list[Any]], Tally]) -> None:
+    """Exchange one of the two for whoever is worst with the other, while that makes it worse.
+
+    ``scan_with`` returns the counts of some people with everybody.
+    """
+    tried: set[Any] = set()
+    for _ in range(exchanges):
+        starts = {person for pair in best.worst[:STARTS] for person in pair[1:]} - tried
         if not starts:
             return
         tried |= starts
-        wide = with_everybody(np.array(sorted(starts)), len(question.people))
-        best.add_worst(scan(question, wide, jobs).worst)
+        best.add_worst(scan_with(sorted(starts)).worst)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from likewise.audits.pairs import NEVER, Block, Tally
-from likewise.audits.plans import CATEGORY, MAX, MIN, Counts, Plan
+from likewise.audits.plans import CATEGORY, MAX, MIN, Plan
 from likewise.learner import gpu
-from likewise.learner.gpu import device
 from likewise.numerics.fixed_point import ONE
 
 torch: Any = gpu.torch  # type: ignore[attr-defined] # imported there alone
@@ -41,7 +40,7 @@ class Device:
         gap = (self.scores[left] - self.scores[right]).abs()
         gap[absent] = -1
         keys, case = self._keys(left[:, 0], right[0]), self.plan.case
-        votes = torch.zeros(gap.shape, dtype=torch.int64, device=device())
+        votes = torch.zeros(gap.shape, dtype=torch.int64, device=gpu.device())
         for place, key in enumerate(keys):
             votes |= (gap - (key >> case.bits) > case.sensitivity).to(torch.int64) << place
         pivot = self._pivot(keys)
@@ -60,7 +59,7 @@ class Device:
         m, keys = self.plan.measures, []
         differ = [self._difference(place, left, right) for place in range(len(m.scales))]
         for a in range(len(m.tables)):
-            total = torch.zeros((len(left), len(right)), dtype=torch.float64, device=device())
+            total = torch.zeros((len(left), len(right)), dtype=torch.float64, device=gpu.device())
             for t in range(int(m.ends[a]), int(m.ends[a + 1])):
                 total += torch.mul(differ[int(m.terms[t])], float(m.weights[t]))
             units = torch.round(total.clamp_(max=1.0) * float(ONE)).to(torch.int32)
@@ -94,12 +93,10 @@ class Device:
         passed = torch.searchsorted(self.alphas, excess.to(torch.int64))
         reported = weights * (excess > case.sensitivity)
         place = (pivot & ((1 << case.bits) - 1)).clamp_(max=members - 1)
-        counts = Counts(
-            _sums(votes, weights, 1 << members), _sums(passed, weights, len(case.alphas) + 1),
-            _sums(place, reported, members), tally.highest, tally.partner, tally.over, tally.under,
-            tally.between_groups, tally.touched_by_rule,
+        self.plan.sum_up(
+            tally, block, _sums(votes, weights, 1 << members),
+            _sums(passed, weights, len(case.alphas) + 1), _sums(place, reported, members),
         )  # fmt: skip
-        self.plan.sum_up(tally, block, counts)
 
     def _raise(self, tally: Tally, block: Block, votes: Any, excess: Any) -> None:
         """Raise everybody's largest excess, and note which of the other rules fired."""
@@ -161,9 +158,9 @@ class Device:
 
 
 def _there(array: Any) -> Any:
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device())
+    return torch.from_numpy(np.ascontiguousarray(array)).to(gpu.device())
 
 
 def _sums(places: Any, weights: Any, size: int) -> Any:
-    sums = torch.zeros(size, dtype=torch.int64, device=device())
+    sums = torch.zeros(size, dtype=torch.int64, device=gpu.device())
     return sums.index_add_(0, places.flatten().to(torch.int64), weights.flatten()).cpu().numpy()

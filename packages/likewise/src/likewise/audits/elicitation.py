@@ -32,14 +32,8 @@ import numpy as np
 from likewise.errors import AuditError, LikewiseError
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval
-from likewise.panel.metrics import Mahalanobis, Metric, Sides, WeightedL1, difference
-from likewise.panel.objections import check_among
-from likewise.panel.panels import MetricAuditor, Panel
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import Rule
-from likewise.people.cells import warn_of_alike
-from likewise.people.schema import FeatureSchema, People
-from likewise.people.tables import line_of, read_table
+from likewise.panel import MetricAuditor, Panel, Rule, as_rule, metrics, objections
+from likewise.people import FeatureSchema, People, cells, tables
 from likewise.validation import instance, integer, items, require, within
 
 RESPONSES = ("alike", "a little different", "very different")
@@ -102,13 +96,13 @@ def read_judgements(path: str | os.PathLike[str]) -> list[Judgement]:
     Lines without a response are left out: who cannot say need not.
     """
     judgements = []
-    rows = read_table(path, [name for name in COLUMNS if name != "third"])
+    rows = tables.read_table(path, [name for name in COLUMNS if name != "third"])
     for place, row in enumerate(rows):
         values = {name: row.get(name, "") for name in COLUMNS}
         try:
             judgements += [Judgement(**values)] if values["response"] else []
         except LikewiseError as error:
-            raise AuditError(f"{line_of(path, rows)(place)}: {error}") from error
+            raise AuditError(f"{tables.line_of(path, rows)(place)}: {error}") from error
     return judgements
 
 
@@ -122,20 +116,21 @@ class _Form:
 
     def differences(self, people: People, left: IntArray, right: IntArray) -> FloatArray:
         """δ^power of pairs by place, a row each."""
-        sides = Sides.at(people, left, right)
-        return np.stack([difference(sides, n, None) for n in self.names], axis=1) ** self.power
+        sides = metrics.Sides.at(people, left, right)
+        columns = [metrics.difference(sides, name, None) for name in self.names]
+        return np.stack(columns, axis=1) ** self.power
 
     def distance(self, z: FloatArray) -> FloatArray:
         return np.minimum(1.0, np.maximum(0.0, z) ** (1 / self.power))
 
-    def metric(self, weights: FloatArray) -> Metric:
+    def metric(self, weights: FloatArray) -> metrics.Metric:
         named = {n: round(w, 4) for n, w in zip(self.names, weights.tolist(), strict=True)}
         kept = {n: w for n, w in named.items() if w > 0} or named
         if self.power == 1:
-            return WeightedL1(kept)
+            return metrics.WeightedL1(kept)
         widths = [self.schema[n].limits[1] - self.schema[n].limits[0] for n in kept]
         diagonal = [w / (width * width) for w, width in zip(kept.values(), widths, strict=True)]
-        return Mahalanobis(tuple(kept), np.diag(diagonal), scale=1.0)
+        return metrics.Mahalanobis(tuple(kept), np.diag(diagonal), scale=1.0)
 
 
 def forms_of(people: People) -> list[_Form]:
@@ -169,7 +164,7 @@ class Fit:
         return np.asarray(1.0 / self.draws[:, -1])
 
     @cached_property
-    def metric(self) -> Metric:
+    def metric(self) -> metrics.Metric:
         return self.form.metric(np.median(self.samples, axis=0))
 
     @property
@@ -209,7 +204,7 @@ class _Likelihood:
 
 def _likelihood(form: _Form, people: People, judgements: Sequence[Judgement]) -> _Likelihood:
     places = {name: place for place, name in enumerate(people.ids)}
-    check_among((j.people for j in judgements), places, "A judgement is about")
+    objections.check_among((j.people for j in judgements), places, "A judgement is about")
 
     def apart(others: Iterable[str]) -> FloatArray:
         left = np.array([places[j.person] for j in judgements])
@@ -334,30 +329,26 @@ class Elicited:
     def __str__(self) -> str:
         counts = ", ".join(f"{name} {fit.judgements}" for name, fit in self.fits.items())
         least, most = self.judgements_needed()
+        needed = f"That is settled: at most {SETTLED:g}."
+        if most:
+            needed = f"{least} to {most} more judgements of every member would make that "
+            needed += f"{SETTLED:g}."
         return (
             f"Metrics fitted to judgements ({counts}).\n"
             f"Nine in ten of the panel's distances are known to within {self.known_to:.2f}.\n"
             f"Proposed alpha: {self.alpha:.2f}. Asked again, members might not report a smaller "
-            f"excess.\n"
-            + (
-                f"{least} to {most} more judgements of every member would make that {SETTLED:g}."
-                if most
-                else f"That is settled: at most {SETTLED:g}."
-            )
+            f"excess.\n{needed}"
         )
 
 
 def elicit(
-    people: People,
-    judgements: Iterable[Judgement],
-    rule: Rule | str = "majority",
-    seed: int = 1,
+    people: People, judgements: Iterable[Judgement], rule: Rule | str = "majority", seed: int = 1
 ) -> Elicited:
     """Fit every member's metric to their judgements, with its uncertainty.
 
     Args:
         people: whom the judgements are about, with their features.
-        judgements: of pairs and triplets, :func:`read_judgements` reads them.
+        judgements: of pairs and triplets; :func:`read_judgements` reads them.
         rule: joins the members.
         seed: of the draws.
 
@@ -365,9 +356,9 @@ def elicit(
     >>> features = Feature("income", low=0, high=100), Feature("shoe", low=0, high=50)
     >>> schema = FeatureSchema(features)
     >>> people = schema.people([[10 * i, 7 * i % 50] for i in range(10)])
-    >>> said = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
-    ...         for i in range(1, 11) for j in range(i + 1, 11)]
-    >>> fitted = elicit(people, said)
+    >>> judged = [Judgement("j1", f"p{i}", f"p{j}", RESPONSES[(j - i > 1) + (j - i > 4)])
+    ...           for i in range(1, 11) for j in range(i + 1, 11)]
+    >>> fitted = elicit(people, judged)
     >>> {name: weight.value > 0.5 for name, weight in fitted.fits["j1"].weights.items()}
     {'income': True, 'shoe': False}
     """
@@ -379,17 +370,16 @@ def elicit(
         by_member.setdefault(judgement.member, []).append(judgement)
     if not by_member:
         raise AuditError("There is no judgement, so there is nothing to fit. Judge some pairs.")
-    warn_of_alike(by_member)
-    read = as_rule(rule)
-    read.check(tuple(by_member))
+    cells.warn_of_alike(by_member)
+    rule = as_rule(rule)
+    rule.check(tuple(by_member))
     forms = forms_of(people)
     fits = {
-        name: max((_fit(form, people, said, seed) for form in forms), key=lambda fit: fit.score)
-        for name, said in by_member.items()
+        name: max((_fit(form, people, own, seed) for form in forms), key=lambda fit: fit.score)
+        for name, own in by_member.items()
     }
-    asked = {tuple(sorted(j.people)) for said in by_member.values() for j in said}
-    known_to, alpha = _errors(people, read, fits, seed)
-    return Elicited(people, read, fits, frozenset(asked), known_to, alpha)
+    asked = frozenset(tuple(sorted(judgement.people)) for judgement in judgements)
+    return Elicited(people, rule, fits, asked, *_errors(people, rule, fits, seed))
 
 
 def _errors(people: People, rule: Rule, fits: Mapping[str, Fit], seed: int) -> tuple[float, float]:
@@ -489,9 +479,9 @@ def _disagreement(fit: Fit, people: People, candidates: IntArray) -> FloatArray:
     person, other, third = candidates.T
     triplet = third >= 0
     t = fit.draws[:, -1]
-    z = fit.form.differences(people, person, other) @ fit.draws[:, :-1].T
-    farther = fit.form.differences(people, person, np.where(triplet, third, person))
-    farther = farther @ fit.draws[:, :-1].T
+    weights = fit.draws[:, :-1].T
+    z = fit.form.differences(people, person, other) @ weights
+    farther = fit.form.differences(people, person, np.where(triplet, third, person)) @ weights
     low, high = (limit**fit.form.power * t for limit in LIMITS)
     first = np.where(triplet[:, None], farther - z, z - low)
     second = np.where(triplet[:, None], -math.inf, z - high)
@@ -518,5 +508,5 @@ def _in_words(people: People, ids: Sequence[str]) -> list[tuple[str, list[str]]]
     places = [people.ids.index(name) for name in ids]
     if len(places) == 2:
         return [(title, list(both)) for title, both in people.say_apart(*places).items()]
-    said = [people.say(place) for place in places]
-    return [(title, [person[title] for person in said]) for title in said[0]]
+    words = [people.say(place) for place in places]
+    return [(title, [person[title] for person in words]) for title in words[0]]

@@ -24,7 +24,7 @@ from likewise.errors import AuditError, shown
 from likewise.numerics.intervals import Interval
 
 if TYPE_CHECKING:
-    from likewise.audits.result import Audit, Finding, Person
+    from likewise.audits import Audit, Finding, Person
 
 Cell = str | int | float | None
 Table = tuple[Sequence[str], Sequence[Sequence[Cell]]]
@@ -210,11 +210,7 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
 
 
 def safe_text(text: str) -> str:
-    """The text with an apostrophe before it where a spreadsheet would take it for a formula.
-
-    >>> [safe_text(text) for text in ("=1+1", " @SUM(A1)", "-5", "- none", "ann")]
-    ["'=1+1", "' @SUM(A1)", '-5', "'- none", 'ann']
-    """
+    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
     formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
     return f"'{text}" if formula else text
 

@@ -12,10 +12,7 @@ from likewise.errors import PeopleError
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.intervals import Interval, share
-from likewise.people.cells import alike, parse_number
-from likewise.people.columns import column_values, is_missing, is_table
-from likewise.people.frames import as_frame
-from likewise.people.schema import People
+from likewise.people import People, cells, columns, frames
 from likewise.validation import items, text
 
 MOST_GROUPS = 50
@@ -118,23 +115,20 @@ class GroupCounts:
 
     @classmethod
     def of(
-        cls, traits: Traits, chances: FloatArray, labels: IntArray | None, counts: IntArray | None
+        cls, traits: Traits, chances: FloatArray, labels: IntArray | None, sizes: IntArray
     ) -> GroupCounts:
         """The counts of some people, each of whom may stand for several."""
-        coded = codes_of(traits)
-        codes = [codes for _, codes in coded.values()]
+        codes = codes_of(traits, len(chances))
         if labels is not None:
-            codes.append(labels)
-        table = np.array(codes, dtype=np.int64).reshape(len(codes), len(chances))
-        different, which = np.unique(table, axis=1, return_inverse=True)
-        many = np.ones(len(chances), dtype=np.int64) if counts is None else counts
+            codes = np.vstack([codes, labels])
+        different, which = np.unique(codes, axis=1, return_inverse=True)
         fine = np.rint(chances * FINE).astype(np.int64)
         # In two parts, so that no sum leaves 64 bits.
         sums = np.zeros((3, different.shape[1]), dtype=np.int64)
-        for row, values in zip(sums, (many, many * (fine >> 20), many * (fine & 0xFFFFF)),
-                               strict=True):  # fmt: skip
+        parts = sizes, sizes * (fine >> 20), sizes * (fine & 0xFFFFF)
+        for row, values in zip(sums, parts, strict=True):
             np.add.at(row, which.ravel(), values)
-        words = [groups for groups, _ in coded.values()]
+        words = [sorted(set(groups)) for groups in traits.values()]
         cells = {}
         for column, (size, high, low) in zip(different.T.tolist(), sums.T.tolist(), strict=True):
             names = [groups[code] for groups, code in zip(words, column, strict=False)]
@@ -158,26 +152,17 @@ class GroupCounts:
         place = self.traits.index(trait)
         return sorted({cell[place] for cell in self.cells})
 
-    def select(self, places: Sequence[int], group: str, label: int | None = None) -> _Total:
-        """The people of a group by some traits; those with a label, where one is named."""
+    def select(
+        self, places: Sequence[int], group: str, label: int | None = None
+    ) -> tuple[int, Interval | None]:
+        """The number and mean score of a group's people, or of those of them with a label."""
         chosen = [
             total for cell, total in self.cells.items()
             if " and ".join(cell[place] for place in places) == group
             and (label is None or cell[-1] == label)
         ]  # fmt: skip
-        return _Total(*(sum(column) for column in zip((0, 0), *chosen, strict=True)))
-
-
-@dataclass(frozen=True)
-class _Total:
-    """A number of people, and the sum of their scores."""
-
-    count: int
-    sum: int
-
-    @property
-    def rate(self) -> Interval:
-        return share(min(self.sum / FINE, self.count), self.count)
+        count, total = (sum(column) for column in zip((0, 0), *chosen, strict=True))
+        return count, share(min(total / FINE, count), count) if count else None
 
 
 def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> GroupRates | None:
@@ -194,38 +179,32 @@ def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> Grou
 def _compared(by: str, places: Sequence[int], counts: GroupCounts) -> list[GroupRate]:
     """The rates of a trait's groups, each beside the one that is their reference."""
     names = sorted({" and ".join(cell[place] for place in places) for cell in counts.cells})
-    totals = {group: counts.select(places, group) for group in names}
-    enough = [group for group in names if totals[group].count >= FEWEST_PEOPLE] or names
-    highest = max(totals[group].rate.value for group in enough)
+    totals = [(group, *counts.select(places, group)) for group in names]
+    rates = [(group, size, rate) for group, size, rate in totals if rate is not None]
+    enough = [rate.value for _, size, rate in rates if size >= FEWEST_PEOPLE]
+    highest = max(enough or [rate.value for *_, rate in rates])
     return [
         GroupRate(
-            by, group, total.count, total.rate,
-            tpr=_rate_of(counts.select(places, group, 1)),
-            fpr=_rate_of(counts.select(places, group, 0)),
-            impact_ratio=total.rate.value / highest if highest > 0 else 1.0,
-            small=total.count < FEWEST_PEOPLE,
+            by, group, size, rate, tpr=counts.select(places, group, 1)[1],
+            fpr=counts.select(places, group, 0)[1],
+            impact_ratio=rate.value / highest if highest > 0 else 1.0, small=size < FEWEST_PEOPLE,
         )
-        for group, total in totals.items()
+        for group, size, rate in rates
     ]  # fmt: skip
 
 
-def _rate_of(total: _Total) -> Interval | None:
-    """The mean score of some people of a group; None where there are none."""
-    return total.rate if total.count else None
-
-
 def codes_of(
-    traits: Traits, groups: Mapping[str, Sequence[str]] | None = None
-) -> dict[str, tuple[Sequence[str], IntArray]]:
-    """By trait its groups in order, or those that are known, and everybody's place among them."""
-    coded = {}
-    for name, values in traits.items():
-        known = sorted(set(values)) if groups is None else groups[name]
-        places = {group: place for place, group in enumerate(known)}
-        if odd := set(values) - {*known}:
+    traits: Traits, people: int, groups: Mapping[str, Sequence[str]] | None = None
+) -> IntArray:
+    """Everybody's place among the groups of each trait, in order or as listed: (traits, people)."""
+    codes = np.empty((len(traits), people), dtype=np.int64)
+    for row, (name, values) in zip(codes, traits.items(), strict=True):
+        listed = sorted(set(values)) if groups is None else groups[name]
+        places = {group: place for place, group in enumerate(listed)}
+        if odd := set(values) - {*listed}:
             raise PeopleError(f"groups: {name!r} has {odd.pop()!r}, and had not when it was read.")
-        coded[name] = known, np.array([places[value] for value in values], dtype=np.int64)
-    return coded
+        row[:] = [places[value] for value in values]
+    return codes
 
 
 def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple[GroupPairs, ...]:
@@ -233,7 +212,7 @@ def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple
     listed = []
     for place, (name, reported) in enumerate(zip(counts.traits, table, strict=True)):
         groups = counts.groups(name)
-        sizes = [counts.select([place], group).count for group in groups]
+        sizes = [counts.select([place], group)[0] for group in groups]
         for (i, j), count in np.ndenumerate(reported[: len(groups), : len(groups)]):
             of = sizes[i] * (sizes[i] - 1) // 2 if i == j else sizes[i] * sizes[j]
             listed.append(GroupPairs(name, groups[i], groups[j], estimate(int(count)), of))
@@ -242,22 +221,19 @@ def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple
 
 def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
     """Remarks on how ratios are meant, and on columns that had better be cut into bands."""
+    small = any(rate.small for rate in rates)
+    marked = f"; * marks groups of fewer than {FEWEST_PEOPLE}" if small else ""
     notes = [
-        f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people"
-        + (
-            f"; * marks groups of fewer than {FEWEST_PEOPLE}."
-            if any(r.small for r in rates)
-            else "."
-        )
+        f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people{marked}."
     ]
     for name in counts.traits:
         different = {*counts.groups(name)} - {"missing"}
-        if same := alike(sorted(different)):
+        if same := cells.alike(sorted(different)):
             notes.append(
                 f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
                 f"alike."
             )
-        if len(different) > MANY_VALUES and None not in map(parse_number, different):
+        if len(different) > MANY_VALUES and None not in map(cells.parse_number, different):
             notes.append(
                 f"{name!r} is a number with {len(different)} different values: cut it into bands, "
                 f"or groups become too small to compare."
@@ -268,17 +244,15 @@ def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
 def read_traits(people: People, groups: Iterable[str] | Mapping[str, Any]) -> Traits:
     """Everybody's group by the name of the trait, in words."""
     remedy = "Name features, ['sex'], or give values by name, {'sex': [...]}."
-    if is_table(groups) and (frame := as_frame(groups)) is not None:
+    if columns.is_table(groups) and (frame := frames.as_frame(groups)) is not None:
         groups = {name: frame[name].to_native() for name in frame.columns}
     if not isinstance(groups, Mapping):
         names = [text("groups", name, remedy) for name in items("groups", groups, remedy)]
         chosen = {name: _feature_values(people, name) for name in names}
     else:
-        columns = {
-            text("groups", name, remedy): column_values(f"groups: {name!r}", values, people)
-            for name, values in groups.items()
-        }
-        chosen = {name: list(map(group_word, c.tolist())) for name, c in columns.items()}
+        texts = {text("groups", name, remedy): values for name, values in groups.items()}
+        read = {n: columns.column_values(f"groups: {n!r}", v, people) for n, v in texts.items()}
+        chosen = {name: list(map(group_word, values.tolist())) for name, values in read.items()}
     for name, values in chosen.items():
         _check_few(name, set(values))
     return chosen
@@ -307,4 +281,4 @@ def group_word(value: Any) -> str:
     """A group as text; 1.0 is that of 1, since a column has floats where one of it is missing."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return "missing" if is_missing(value) else str(value).strip() or "missing"
+    return "missing" if columns.is_missing(value) else str(value).strip() or "missing"

@@ -1,4 +1,4 @@
-"""The counts of a block of pairs in compiled code: the integers of :meth:`pairs.Tally.add`, sooner.
+"""The counts of a block of pairs in compiled code: the same as :meth:`pairs.Tally.add`, faster.
 
 A row of pairs, somebody with up to 256 others, stays in the nearest cache from the differences of
 features to the counts.
@@ -249,7 +249,7 @@ class Kernel:
             block.left, start, stop, block.ordered, self.plan.measures, self._tables(block),
             self.plan.case, counts, Worst(last, *kept),
         )  # fmt: skip
-        self.plan.sum_up(tally, block, counts)
+        self.plan.sum_up(tally, block, counts.profiles, counts.passed, counts.pivots)
         tally.keep(*kept[:, :number])
 
     def _tables(self, block: Block) -> npt.NDArray[np.int32]:

@@ -13,27 +13,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.audits import counting
 from likewise.audits.groups import GroupCounts, codes_of, group_word, read_traits
 from likewise.audits.pairs import Block, Question, Tally, few_of_each, floor_of
 from likewise.audits.price import MOST_PEOPLE as MOST_PRICED
+from likewise.audits.result import Person
 from likewise.audits.scores import Rows, favourable_among, read_labels, read_scores
 from likewise.errors import AuditError, LikewiseError, ParameterError
-from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.panel.metrics import Masked, Ratings
-from likewise.panel.panels import Panel
-from likewise.people import scans
+from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.panel import Masked, Panel, Ratings
+from likewise.panel.rules import BoolArray
+from likewise.people import People, scans
 from likewise.people.scans import HASH, Scan, Table
-from likewise.people.schema import People
 from likewise.validation import instance, items
 
-# As often as all rows are read in search of the worst pairs, after the anchors' turn.
+# How often all rows are read again in search of worse pairs, after the anchors.
 EXCHANGES = 2
 
 
@@ -74,15 +73,12 @@ class Reader:
         """How many people of a block are in each group, and their scores."""
         return self.read_unnamed(table).groups
 
-    def without_groups(self) -> Reader:
-        return replace(self, label=None, groups=())
-
     def _described(self, people: People, table: Table) -> Rows:
         scores = read_scores(people, self._values(table, self.score), self.favourable)
         traits = {name: self._trait(people, table, name) for name in self.groups}
-        if self.label is None:
-            return Rows(people, scores, None, traits)
-        labels = read_labels(people, self._values(table, self.label), self.favourable)
+        labels = None
+        if self.label is not None:
+            labels = read_labels(people, self._values(table, self.label), self.favourable)
         return Rows(people, scores, labels, traits)
 
     def _values(self, table: Table, name: str) -> Any:
@@ -107,7 +103,12 @@ def reader_of(
     """The reader of an audit, which names the columns of scores, labels and groups."""
     remedy = "Name their column: audit(schema.scan(…), 'score', …)."
     instance("panel", panel, Panel, "People who are scanned need one; a survey has its own.")
-    _refuse_names(panel)
+    for auditor in panel.auditors:
+        if _looks_at_names(auditor.distance):
+            raise AuditError(
+                f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
+                f"a column, and name it: Ratings('rating')."
+            )
     listed = items("groups", groups, "Name columns: groups=['sex'].")
     for parameter, name in (
         ("scores", scores), *(() if labels is None else (("labels", labels),)),
@@ -187,9 +188,9 @@ def kinds_in_memory(rows: Rows, panel: Panel, most: int) -> Rows | None:
 
 def _keys(rows: Rows) -> FloatArray:
     """The values that a kind shares: features, infinite where missing, score, label, groups."""
-    labels = [] if rows.labels is None else [rows.labels]
-    codes = [codes for _, codes in codes_of(rows.traits).values()]
-    return np.column_stack([np.nan_to_num(rows.people.x, nan=np.inf), rows.units, *labels, *codes])
+    x, labels = rows.people.x, [] if rows.labels is None else [rows.labels]
+    codes = codes_of(rows.traits, len(x))
+    return np.column_stack([np.nan_to_num(x, nan=np.inf), rows.units, *labels, *codes])
 
 
 def _joined(rows: Rows) -> Rows:
@@ -207,126 +208,85 @@ def _looks_at_names(distance: Any) -> bool:
     return isinstance(distance, Ratings) and not isinstance(distance.ratings, str)
 
 
-def _refuse_names(panel: Panel) -> None:
-    """Refuse distances that look at who somebody is."""
-    for auditor in panel.auditors:
-        if _looks_at_names(auditor.distance):
-            raise AuditError(
-                f"Auditor {auditor.name!r}: ratings by person are for people in memory. Make them "
-                f"a column, and name it: Ratings('rating')."
-            )
+@dataclass(frozen=True, order=True)
+class _Row:
+    """A row of a table; rows are compared by the hashes of their ids."""
+
+    hash: int
+    values: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def _like(table: Table, rows: list[dict[str, Any]]) -> Table:
+NOBODY = _Row(1 << 64)
+
+
+def _like(table: Table, rows: Iterable[_Row]) -> Table:
     """A table of some rows, with the columns of another."""
-    return type(table).from_pylist(rows, schema=table.schema)
+    return type(table).from_pylist([row.values for row in rows], schema=table.schema)
 
 
-Worst = tuple[int, dict[str, Any], dict[str, Any]]
-"""A pair: its excess, and the rows of two people, the one of the lesser hash first."""
+def _by_row(tally: Tally, some: Table, others: Table) -> Tally:
+    """The counts of some people, paired with others too, with rows in place of places."""
+    k, mates = len(some), tally.partner[: len(some)].tolist()
+    places = np.array(
+        sorted({*mates, *(place for pair in tally.worst for place in pair[1:])}), dtype=np.int64
+    )
+    present = places[places < k + len(others)]
+    first, second = some.take(present[present < k]), others.take(present[present >= k] - k)
+    listed = [*first.to_pylist(), *second.to_pylist()]
+    rows = {p: _Row(v[HASH], v) for p, v in zip(present.tolist(), listed, strict=True)}
+    tally.narrow(slice(k))
+    tally.partner = np.array([rows.get(place, NOBODY) for place in mates], dtype=object)
+    pairs = [(excess, sorted((rows[i], rows[j]))) for excess, i, j in tally.worst]
+    tally.worst = [(excess, first, second) for excess, (first, second) in pairs]
+    return tally
 
 
-def _worst_of(pairs: Iterable[Worst], question: Question) -> list[Worst]:
-    """The worst of some pairs, each once, in an order that does not depend on that of the rows."""
-    once = {(excess, a[HASH], b[HASH]): (excess, a, b) for excess, a, b in pairs}
-    ordered = sorted(once, key=lambda key: (-key[0], *key[1:]))
-    each = None if question.each is None else question.most_of_one
-    return [once[key] for key in few_of_each(ordered, question.candidates, each)]
-
-
-def _in_order(excess: int, a: dict[str, Any], b: dict[str, Any]) -> Worst:
-    return (excess, a, b) if a[HASH] <= b[HASH] else (excess, b, a)
-
-
-@dataclass(eq=False)
-class Partners:
-    """Some people with others: largest excess and with whom, sides, rules, and the worst pairs."""
-
-    highest: IntArray
-    partner: list[tuple[int, str]]
-    over: IntArray
-    under: IntArray
-    touched_by_rule: npt.NDArray[np.bool_]
-    worst: list[Worst]
-
-    @classmethod
-    def of(
-        cls, tally: Tally, k: int, partner: list[tuple[int, str]], worst: list[Worst]
-    ) -> Partners:
-        """The counts of the first people of a tally."""
-        return cls(
-            tally.highest[:k], partner, tally.over[:k], tally.under[:k],
-            tally.touched_by_rule[:, :k], worst,
-        )  # fmt: skip
-
-    def merge(self, other: Partners, question: Question) -> None:
-        # Of equal ones the least hash, in whatever order the blocks come.
-        best = [
-            min((-high, name) for high, name in both)
-            for both in zip(
-                zip(self.highest.tolist(), self.partner, strict=True),
-                zip(other.highest.tolist(), other.partner, strict=True), strict=True,
-            )
-        ]  # fmt: skip
-        self.highest = np.array([-high for high, _ in best], dtype=np.int64)
-        self.partner = [name for _, name in best]
-        self.over += other.over
-        self.under += other.under
-        self.touched_by_rule |= other.touched_by_rule
-        self.worst = _worst_of((*self.worst, *other.worst), question)
-
-
-@dataclass(frozen=True, eq=False)
-class WithEverybody:
-    """A function that pairs some people with everybody in a block of rows.
+def _pair_with_block(
+    reader: Reader, draw: scans.Draw, some: Table, question: Question, jobs: Any, pairs: int,
+    block: Table,
+) -> Tally:  # fmt: skip
+    """The counts of some people, whom the question is about, with everybody in a block of rows.
 
     ``pairs`` is their number over all blocks, by which the way to count them is chosen.
     """
-
-    reader: Reader
-    draw: scans.Draw
-    table: Table
-    question: Question
-    jobs: Any
-    pairs: int
-
-    def __call__(self, table: Table) -> Partners:
-        rows = self.draw(table)
-        order = np.argsort(rows[HASH].to_numpy(), kind="stable")
-        # Nobody is compared with themselves.
-        order = order[~np.isin(rows[HASH].to_numpy()[order], self.table[HASH].to_numpy())]
-        rows, some, k = rows.take(order), self.question.people, len(self.question.people)
-        block = self.reader.without_groups().read_unnamed(rows)
-        question = self.question.among(some.with_more(block.people), block.units)
-        blocks = counting.with_everybody(np.arange(k), k + len(rows), first=k)
-        tally = counting.scan(question, blocks, self.jobs, pairs=self.pairs)
-        places = np.array(tally.worst, dtype=np.int64).reshape(-1, 3)
-        first = self.table.take(places[:, 1]).to_pylist()
-        second = rows.take(places[:, 2] - k).to_pylist()
-        worst = [_in_order(w[0], a, b) for w, a, b in zip(tally.worst, first, second, strict=True)]
-        return Partners.of(tally, k, self._names(rows, tally.partner[:k] - k), worst)
-
-    def _names(self, rows: Table, places: IntArray) -> list[tuple[int, str]]:
-        """Hashes and ids at some places among the rows; none where there are no ids."""
-        if self.reader.encoder.ids is None or not len(rows):
-            return [(0, "")] * len(places)
-        chosen = rows.take(places)
-        names = self.reader.read(chosen, repeated=True).people.ids
-        return list(zip(chosen[HASH].to_pylist(), names, strict=True))
+    others = draw(block)
+    order = np.argsort(others[HASH].to_numpy(), kind="stable")
+    # Nobody is compared with themselves.
+    order = order[~np.isin(others[HASH].to_numpy()[order], some[HASH].to_numpy())]
+    others, k = others.take(order), len(some)
+    rows = reader.read_unnamed(others)
+    question = question.among(question.people.with_more(rows.people), rows.units)
+    blocks = counting.with_everybody(np.arange(k), k + len(others), first=k)
+    return _by_row(counting.scan(question, blocks, jobs, pairs=pairs), some, others)
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Counts of pairs drawn at random and of anchors, these, who is in the worst pairs, and some.
+class Anchors:
+    """People who were paired with everybody: all of them, their kinds, or those drawn.
 
-    ``some`` are the first people drawn, on whom the price is computed.
+    ``tally`` has their counts, ``partners`` with whom the excess of each is largest, ``worst`` the
+    worst pairs, by places among the people of the question.
     """
 
+    rows: Rows
     tally: Tally
-    partners: Partners
-    anchors: Rows
-    worst: Rows
-    some: Rows
+    partners: Sequence[str]
+    worst: Sequence[tuple[int, int]]
+
+    def number(self, flags: BoolArray) -> int:
+        """How many people those that are flagged stand for."""
+        return int(self.rows.sizes[flags].sum())
+
+    def people(self) -> tuple[Person, ...]:
+        rows, tally = self.rows, self.tally
+        columns = zip(
+            rows.people.ids, rows.chances.tolist(), tally.over.tolist(), tally.under.tolist(),
+            self.partners, tally.highest.tolist(), rows.sizes.tolist(), strict=True,
+        )  # fmt: skip
+        return tuple(
+            Person(name, score, over, under, mate or None, high / ONE, rows.groups_of(n), count)
+            for n, (name, score, over, under, mate, high, count) in enumerate(columns)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,81 +299,68 @@ class Sampler:
     """The panel and its thresholds; of nobody yet."""
     groups: GroupCounts
     seed: int
-    jobs: Any = None
+    jobs: Any
 
-    def sample(self, pairs: int, progress: counting.Progress) -> Sample:
-        """Draw so many pairs, and pair the anchors with everybody."""
+    def sample(self, pairs: int, progress: counting.Progress) -> tuple[Tally, Anchors, Rows, Rows]:
+        """Draw pairs, and pair the anchors with everybody.
+
+        Returns the counts of the pairs, the anchors, who is in the worst pairs, and the first
+        people drawn, on whom the price is computed.
+        """
         drawn = self.scan.sample(counting.ANCHORS + 2 * pairs, self.seed, *self.reader.columns)
         anchors = min(counting.ANCHORS, len(drawn))
-        progress(1, EXCHANGES + 2)
-        tally, worst = self._single(drawn.slice(anchors))
-        floor = floor_of(self.question, [(w, a[HASH], b[HASH]) for w, a, b in worst])
-        first = self.reader.read(drawn.slice(0, MOST_PRICED))
+        passes = iter(range(1, EXCHANGES + 3))
+        progress(next(passes), EXCHANGES + 2)
+        tally = self._single(drawn.slice(anchors))
+        priced = self.reader.read(drawn.slice(0, MOST_PRICED))
         drawn = drawn.take(list(range(anchors)))  # the others need no memory any more
-        partners = self._with_everybody(drawn, floor, progress, 2)
-        worst = _worst_of((*worst, *partners.worst), self.question)
-        worst = self._exchanged(worst, drawn, floor, progress)
-        few = {(excess, a[HASH], b[HASH]): (a, b) for excess, a, b in worst}
-        chosen = few_of_each(few, self.question.worst, self.question.each)
-        table = _like(drawn, [row for key in chosen for row in few[key]])
-        read = self.reader.read
-        return Sample(tally, partners, read(drawn), read(table, repeated=True), first)
+        question = replace(self.question, floor=floor_of(self.question, tally.worst))
 
-    def _exchanged(
-        self, worst: list[Worst], drawn: Table, floor: int, progress: counting.Progress
-    ) -> list[Worst]:
-        """The worst pairs where one of two may be exchanged for whoever is worst with the other."""
-        tried: set[int] = set()
-        for turn in range(EXCHANGES):
-            starts = {row[HASH]: row for _, a, b in worst[: counting.STARTS] for row in (a, b)}
-            rows = [row for number, row in sorted(starts.items()) if number not in tried]
-            if not rows:
-                break
-            tried |= set(starts)
-            found = self._with_everybody(_like(drawn, rows), floor, progress, 3 + turn)
-            worst = _worst_of((*worst, *found.worst), self.question)
-        return worst
+        def scan_with(table: Table) -> Tally:
+            total = self._with_everybody(table, question)
+            progress(next(passes), EXCHANGES + 2)
+            return total
 
-    def _single(self, drawn: Table) -> tuple[Tally, list[Worst]]:
-        """The counts of people paired in their order, some at a time, and the worst pairs."""
-        total, worst = Tally(self.question), list[Worst]()
-        known = {name: self.groups.groups(name) for name in self.groups.traits}
+        wide = scan_with(drawn)
+        wide.add_worst(tally.worst)
+        counting.search(wide, EXCHANGES, lambda rows: scan_with(_like(drawn, rows)))
+        chosen = few_of_each(wide.worst, question.worst, question.each)
+        worst = self.reader.read(
+            _like(drawn, [row for pair in chosen for row in pair[1:]]), repeated=True
+        )
+        encoder, partners = self.reader.encoder, _like(drawn, wide.partner)
+        names = [""] * anchors if encoder.ids is None else encoder.names(partners)
+        places = [(i, i + 1) for i in range(0, len(worst.people), 2)]
+        return tally, Anchors(self.reader.read(drawn), wide, names, places), worst, priced
+
+    def _single(self, drawn: Table) -> Tally:
+        """The counts of people paired in their order, a part of them at a time."""
+        total = Tally(self.question)
+        groups = {name: self.groups.groups(name) for name in self.groups.traits}
         for start in range(0, len(drawn) - 1, 2 * counting.SAMPLE_SIDE):
             table = drawn.slice(start, 2 * counting.SAMPLE_SIDE)
             rows = self.reader.read_unnamed(table)
             left = np.arange(0, len(table) - 1, 2)
-            codes = [codes for _, codes in codes_of(rows.traits, known).values()]
-            groups = np.array(codes, dtype=np.int64).reshape(len(codes), len(table))
-            tally = Tally(replace(self.question.among(rows.people, rows.units), groups=groups))
+            question = self.question.among(rows.people, rows.units)
+            codes = codes_of(rows.traits, len(table), groups)
+            tally = Tally(replace(question, groups=codes))
             tally.add(Block(left, left + 1, paired=True))
             total.add_counts(tally)
-            listed = table.take([place for w in tally.worst for place in w[1:]]).to_pylist()
-            found = zip(tally.worst, listed[0::2], listed[1::2], strict=True)
-            worst = _worst_of((*worst, *((w[0], a, b) for w, a, b in found)), self.question)
-        return total, worst
+            total.add_worst(_by_row(tally, table, table.slice(0, 0)).worst)
+        return total
 
-    def _with_everybody(
-        self, table: Table, floor: int, progress: counting.Progress, turn: int
-    ) -> Partners:
-        rows, scan = self.reader.without_groups().read(table), self.scan
-        question = replace(self.question.among(rows.people, rows.units), floor=floor)
-        pairs = len(table) * (scan.count or 0)
-        jobs = 1 if scan.source.on_cluster else self.jobs
-        function = WithEverybody(
-            self.reader, scans.Draw(scan.encoder.ids, self.seed), table, question, jobs, pairs
-        )
+    def _with_everybody(self, table: Table, question: Question) -> Tally:
+        """The counts of some people with everybody, by row."""
+        reader, scan = replace(self.reader, label=None, groups=()), self.scan
+        rows = reader.read(table)
+        question = question.among(rows.people, rows.units)
         everybody = np.arange(len(table))
-        among = counting.scan(question, [Block(everybody, everybody)], 1)
-        names = rows.people.ids if scan.encoder.ids is not None else [""] * (len(table) + 1)
-        hashes = table[HASH].to_pylist()
-        mates = [
-            (hashes[place], names[place]) if place < len(table) else (0, "")
-            for place in among.partner.tolist()
-        ]
-        listed = table.to_pylist()
-        worst = [_in_order(excess, listed[i], listed[j]) for excess, i, j in among.worst]
-        total = Partners.of(among, len(table), mates, worst)
-        for part in scan.source.map(function, scan.columns(*self.reader.columns)):
-            total.merge(part, question)
-        progress(turn, EXCHANGES + 2)
+        total = counting.scan(question, [Block(everybody, everybody)], 1)
+        total = _by_row(total, table, table.slice(0, 0))
+        pair_with = partial(
+            _pair_with_block, reader, scans.Draw(scan.encoder.ids, self.seed), table, question,
+            1 if scan.source.on_cluster else self.jobs, len(table) * (scan.count or 0),
+        )  # fmt: skip
+        for tally in scan.source.map(pair_with, scan.columns(*self.reader.columns)):
+            total.merge(tally)
         return total

@@ -33,13 +33,12 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.audits.pairs import threshold
+from likewise.audits.result import write_file
 from likewise.audits.scores import read_scores, score_units
 from likewise.errors import AuditError
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.panel.metrics import Sides
-from likewise.panel.panels import Panel
-from likewise.panel.reports import exceeds
-from likewise.people.schema import FeatureSchema, People
+from likewise.panel import Panel, Sides, exceeds
+from likewise.people import FeatureSchema, People
 from likewise.validation import instance, integer, within
 
 ODDS = np.array([1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0])
@@ -134,13 +133,9 @@ class Monitor:
     """
 
     def __init__(
-        self,
-        panel: Panel,
-        alpha: float,
-        baseline: float = 3,
-        false_alarms: float = 0.05,
+        self, panel: Panel, alpha: float, baseline: float = 3, false_alarms: float = 0.05,
         seed: int = 1,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.panel = instance("panel", panel, Panel, "A survey cannot be followed.")
         self.alpha = within("alpha", alpha, 0, 1, "It is a difference of scores.")
         self.false_alarms = within("false_alarms", false_alarms, 0, 1, "Try 0.05.", ends="()")
@@ -237,14 +232,13 @@ class Monitor:
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Facts: the panel, the baseline, the alarm."""
-        yield "panel", self.panel.name
-        yield "alpha", f"{self.alpha:g}"
         first = "batch" if self.first == 1 else f"{self.first} batches"
         source = "as stated" if self.first == 0 else f"from the first {first}"
         limit = "still to come" if self.baseline is None else f"{self.baseline:.4f}"
+        yield "panel", self.panel.name
+        yield "alpha", f"{self.alpha:g}"
         yield "baseline", f"{limit}, {source}"
-        alarm = self.alarm
-        yield "alarm", "none" if alarm is None else f"in {alarm.name}"
+        yield "alarm", "none" if self.alarm is None else f"in {self.alarm.name}"
         yield "false alarms", f"ever, with a chance of at most {self.false_alarms:g}"
 
     def __str__(self) -> str:
@@ -260,39 +254,6 @@ class Monitor:
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write a page that shows shares and evidence, one self-contained file."""
-        from likewise.audits.report import render
-        from likewise.audits.result import write_file
-        from likewise.simulate.canvas import STYLE
+        from likewise.audits.report import monitor_page
 
-        picture = STYLE(_picture)(self)
-        write_file(path, render("monitor.html", monitor=self, picture=picture).encode())
-
-
-def _picture(monitor: Monitor) -> str:
-    """Shares and evidence by batch, as SVG for a page."""
-    from likewise.simulate import canvas
-
-    fig = canvas.canvas(430)
-    top = canvas.axes_on(fig, 250, 140, "% of pairs reported", right=24)
-    low = canvas.axes_on(fig, 44, 140, "evidence of a rise", right=24)
-    shares = [100 * batch.share for batch in monitor.batches]
-    places = np.arange(1, len(shares) + 1)
-    top.plot(places, shares, "o-", color=canvas.BLUE, markersize=4)
-    top.set_ylim(0, 1.15 * max(*shares, 100 * (monitor.baseline or 0), 0.1))
-    if monitor.baseline is not None:
-        top.axhline(100 * monitor.baseline, color=canvas.SOFT, linestyle="--", linewidth=1)
-    values = [(n, b.evidence) for n, b in zip(places, monitor.batches, strict=True) if b.evidence]
-    low.semilogy([n for n, _ in values], [e for _, e in values], "o-", color=canvas.INK,
-                 markersize=4)  # fmt: skip
-    low.axhline(monitor.threshold, color=canvas.VERMILION, linestyle="--", linewidth=1)
-    low.set_ylim(min([0.1, *(e / 2 for _, e in values)]),
-                 max([2 * monitor.threshold, *(2 * e for _, e in values)]))  # fmt: skip
-    low.yaxis.set_major_formatter("{x:g}")
-    low.set_xlabel("batch")
-    for axes in (top, low):
-        axes.set_xlim(0.5, len(shares) + 0.5)
-        axes.xaxis.set_major_locator(canvas.MaxNLocator(8, integer=True, min_n_ticks=1))
-        if monitor.alarm is not None:
-            axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
-    words = ", ".join(f"{batch.name} {100 * batch.share:.1f} %" for batch in monitor.batches)
-    return canvas.finish(fig, "monitor", f"Pairs reported by batch: {words}.")
+        write_file(path, monitor_page(self).encode())

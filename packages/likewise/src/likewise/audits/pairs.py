@@ -14,14 +14,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
-from likewise.panel.metrics import Sides
-from likewise.panel.panels import Panel
-from likewise.panel.reports import exceeds
-from likewise.panel.rules import Rule
-from likewise.people.schema import People
+from likewise.panel import Panel, Rule, Sides, exceeds
+from likewise.panel.rules import BoolArray
+from likewise.people import People
+from likewise.validation import assign
 
 # Pairs of a block fit into the caches of a processor; 2 cores scan 20,000 people in half a minute.
 SIDE = 384
@@ -73,9 +71,9 @@ class Question:
 
     def __post_init__(self) -> None:
         if not len(self.counts):
-            object.__setattr__(self, "counts", np.ones(len(self.people), dtype=np.int64))
+            assign(self, counts=np.ones(len(self.people), dtype=np.int64))
         if self.groups.size and not self.most_groups:
-            object.__setattr__(self, "most_groups", int(self.groups.max()) + 1)
+            assign(self, most_groups=int(self.groups.max()) + 1)
 
     @property
     def place_bits(self) -> int:
@@ -90,9 +88,8 @@ class Question:
         most ``worst`` such people, each in at most ``most_of_one`` candidates: so these suffice up
         to 42 pairs; beyond, it may find fewer than it was asked for.
         """
-        return self.worst + (
-            0 if self.each is None else min(self.worst * self.most_of_one, MOST_CANDIDATES)
-        )
+        more = 0 if self.each is None else min(self.worst * self.most_of_one, MOST_CANDIDATES)
+        return self.worst + more
 
     @property
     def most_of_one(self) -> int:
@@ -115,7 +112,8 @@ class Question:
         if block.paired:
             return int((left * right)[block.left != block.right].sum())
         if not block.ordered:
-            return int(left.sum()) * int(right.sum()) - int((left * left)[block.overlap].sum())
+            both = (block.left >= block.right[0]) & (block.left <= block.right[-1])
+            return int(left.sum()) * int(right.sum()) - int((left * left)[both].sum())
         before = np.concatenate([[0], np.cumsum(right)])
         later = np.searchsorted(block.right, block.left, side="right")
         return int((left * (before[-1] - before[later])).sum())
@@ -138,11 +136,6 @@ class Block:
         """The number of pairs of rows, those of a row with itself included."""
         return len(self.left) if self.paired else len(self.left) * len(self.right)
 
-    @property
-    def overlap(self) -> npt.NDArray[np.bool_]:
-        """Test the left for who is on the right too."""
-        return np.asarray((self.left >= self.right[0]) & (self.left <= self.right[-1]))
-
     def spread(self, left: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
         """A value for everybody on the left and on the right, as arrays that broadcast."""
         return (left, right) if self.paired else (left[:, None], right[None, :])
@@ -153,8 +146,8 @@ class Block:
         return left >= right if self.ordered else left == right
 
 
-Worst = tuple[int, int, int]
-"""A pair: its excess, and two people by their places in order."""
+Worst = tuple[int, Any, Any]
+"""A pair: its excess, and two people in order, by their places or by their rows."""
 COUNTS = (
     "above", "pivots", "decisive", "objections", "objectors", "by_rule", "between_groups",
 )  # fmt: skip
@@ -211,7 +204,7 @@ class Tally:
                 touched[block.left] |= reported.any(axis=1)
                 touched[block.right] |= reported.any(axis=0)
 
-    def _keys(self, sides: Sides) -> npt.NDArray[np.int32]:
+    def _keys(self, sides: Sides) -> Any:
         """Distances with the members' places in their low bits, an array a member."""
         auditors, bits = self.question.panel.auditors, self.question.place_bits
         keys = np.empty((len(auditors), *sides.shape), dtype=np.int32)
@@ -236,15 +229,13 @@ class Tally:
         left, right = (self.question.counts[side] for side in (block.left, block.right))
         return int((left * right)[flags].sum() if block.paired else left @ (flags @ right))
 
-    def _count_votes(self, block: Block, votes: npt.NDArray[np.bool_], pairs: int) -> None:
+    def _count_votes(self, block: Block, votes: BoolArray, pairs: int) -> None:
         self.objections += [self._count(block, votes_of_one) for votes_of_one in votes]
         together = votes.sum(axis=0, dtype=np.int16)
         counts = [self._count(block, together == count) for count in range(1, len(votes) + 1)]
         self.objectors += [pairs - sum(counts), *counts]
 
-    def _count_reports(
-        self, block: Block, reported: Any, pivots: Any, votes: npt.NDArray[np.bool_]
-    ) -> None:
+    def _count_reports(self, block: Block, reported: Any, pivots: Any, votes: BoolArray) -> None:
         """Count, of the pairs that are reported, who is their pivot and who decides."""
         if not reported.any():
             return
@@ -349,6 +340,10 @@ class Tally:
         q = self.question
         self.worst = few_of_each(ordered, q.candidates, q.each and q.most_of_one)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the counts without the people, for a worker of a cluster to send."""
+        return {name: value for name, value in vars(self).items() if name != "question"}
+
     def merge(self, other: Tally) -> None:
         self.add_counts(other)
         for name in ("over", "under"):
@@ -362,6 +357,12 @@ class Tally:
         self.pairs += other.pairs
         for name in COUNTS:
             getattr(self, name)[...] += getattr(other, name)
+
+    def narrow(self, places: Any) -> None:
+        """Keep what was counted by person for the people at some places alone."""
+        for name in ("highest", "partner", "over", "under"):
+            setattr(self, name, getattr(self, name)[places])
+        self.touched_by_rule = self.touched_by_rule[:, places]
 
 
 def _rank(values: IntArray) -> IntArray:

@@ -16,10 +16,9 @@ import numpy.typing as npt
 
 from likewise.audits.pairs import Block, Question, Tally
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.panel.metrics import Masked, Ratings, Sides, WeightedL1
-from likewise.panel.panels import MetricAuditor
-from likewise.panel.rules import AtLeast, Rule
-from likewise.people.schema import People
+from likewise.panel import AtLeast, Masked, MetricAuditor, Ratings, Rule, Sides, WeightedL1
+from likewise.panel.rules import BoolArray
+from likewise.people import People
 
 # Profiles of votes are counted in a table, and the other rules that fire are bits.
 MOST_MEMBERS, MOST_RULES = 10, 31
@@ -69,17 +68,13 @@ class Counts(NamedTuple):
     over: IntArray
     under: IntArray
     between_groups: IntArray
-    touched: npt.NDArray[np.bool_]
+    touched: BoolArray
 
 
 def program(rule: Rule, members: Sequence[str]) -> IntArray:
     """Minima and maxima that make the pivot's key of the members' keys.
 
     Each line is an operation and two registers: the members', then those of the lines before.
-
-    >>> from likewise.panel import at_least
-    >>> program(at_least(2), ["a", "b"]).tolist()
-    [[1, 0, 1]]
     """
     lines: dict[tuple[int, int, int], int] = {}
 
@@ -140,7 +135,7 @@ def _coalitions(rule: Rule, members: Sequence[str]) -> list[tuple[int, ...]]:
     return least
 
 
-def profiles(members: int) -> npt.NDArray[np.bool_]:
+def profiles(members: int) -> BoolArray:
     """Every way to vote, (m, 2^m): member a objects in the profiles whose bit a is set."""
     return (np.arange(1 << members) >> np.arange(members)[:, None] & 1).astype(np.bool_)
 
@@ -176,7 +171,7 @@ class Plan:
         self.question = question
         people, panel = question.people, question.panel
         nobody = people.take([0])
-        for auditor in panel.auditors:  # whatever is wrong with a distance is said as ever
+        for auditor in panel.auditors:  # which refuses a distance that is wrong
             auditor.between(Sides(nobody, nobody))
         sums = [_weighted(auditor, people) for auditor in panel.auditors]
         self.measured = [a for a, terms in zip(panel.auditors, sums, strict=True) if terms is None]
@@ -193,19 +188,21 @@ class Plan:
             question.place_bits,
         )  # fmt: skip
 
-    def sum_up(self, tally: Tally, block: Block, counts: Counts) -> None:
+    def sum_up(
+        self, tally: Tally, block: Block, profiles: IntArray, passed: IntArray, pivots: IntArray
+    ) -> None:
         """Add what follows from the profiles, of which the empty one was not counted."""
         pairs = self.question.pairs_of(block)
-        counts.profiles[0] += pairs - int(counts.profiles.sum())
+        profiles[0] += pairs - int(profiles.sum())
         tally.pairs += pairs
-        tally.above += np.cumsum(counts.passed[::-1])[::-1][1:]
-        tally.pivots += counts.pivots
-        tally.objections += self.profiles.astype(np.int64) @ counts.profiles
-        tally.decisive += self.decisive @ counts.profiles
-        np.add.at(tally.objectors, self.profiles.sum(axis=0), counts.profiles)
+        tally.above += np.cumsum(passed[::-1])[::-1][1:]
+        tally.pivots += pivots
+        tally.objections += self.profiles.astype(np.int64) @ profiles
+        tally.decisive += self.decisive @ profiles
+        np.add.at(tally.objectors, self.profiles.sum(axis=0), profiles)
         for place in range(len(self.question.rules)):
             bit = np.uint32(1 << place)
-            tally.by_rule[place] += counts.profiles[(self.case.fires & bit) != 0].sum()
+            tally.by_rule[place] += profiles[(self.case.fires & bit) != 0].sum()
 
 
 def _measures(people: People, sums: Sequence[list[tuple[Term, float]] | None]) -> Measures:

@@ -12,20 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from likewise.audits.counting import all_pairs, progress_reporter, scan
+from likewise.audits.counting import progress_reporter, scan
 from likewise.audits.pairs import Question, threshold
 from likewise.audits.result import Price
 from likewise.audits.scores import Rows
-from likewise.hypotheses.base import HypothesisClass
-from likewise.hypotheses.pool import Pool
-from likewise.learner.fold import current_scores
-from likewise.learner.rounds import deploy, learn
-from likewise.learner.settings import Learner
-from likewise.learner.state import State
+from likewise.hypotheses import HypothesisClass, Pool
+from likewise.learner import Learner, State, deploy, fold, learn
 from likewise.numerics.fixed_point import ONE, IntArray
-from likewise.panel.panels import Panel
-from likewise.people.features import Feature
-from likewise.people.schema import FeatureSchema, People
+from likewise.panel import Panel
+from likewise.people import Feature, FeatureSchema, People
 
 MOST_PEOPLE = 4000
 """The price is computed on at most this many people, drawn at random."""
@@ -35,13 +30,9 @@ MOST_ROUNDS = 1000
 
 
 def price(
-    rows: Rows,
-    panel: Panel,
-    alpha: float,
-    hypotheses: HypothesisClass | None,
-    seed: int,
+    rows: Rows, panel: Panel, alpha: float, hypotheses: HypothesisClass | None, seed: int,
     progress: bool | Callable[[int, int], None] = False,
-) -> Price:
+) -> Price:  # fmt: skip
     """The errors of the model, of the best policy that would pass, and of the learner."""
     from likewise.simulate.hindsight import best_passing_policy  # needs scipy
 
@@ -94,20 +85,15 @@ def _with_cuts(people: People, units: IntArray) -> tuple[People, Pool]:
 
 
 def _simulated(
-    people: People,
-    labels: IntArray,
-    panel: Panel,
-    alpha: float,
-    hypotheses: HypothesisClass,
-    seed: int,
-    progress: bool | Callable[[int, int], None],
-) -> dict[str, Any]:
+    people: People, labels: IntArray, panel: Panel, alpha: float, hypotheses: HypothesisClass,
+    seed: int, progress: bool | Callable[[int, int], None],
+) -> dict[str, Any]:  # fmt: skip
     """A learner that meets the people in rounds, with the panel beside it."""
     names = ("learner", "learner_late", "learner_violations", "learner_reported")
-    rounds = min(MOST_ROUNDS, len(people) // PEOPLE_A_ROUND)
+    k = PEOPLE_A_ROUND
+    rounds = min(MOST_ROUNDS, len(people) // k)
     if alpha <= 0 or rounds < 4:
         return {**dict.fromkeys(names), "rounds": 0}
-    k = PEOPLE_A_ROUND
     state = State.start(Learner(hypotheses, k=k, alpha=alpha, eps=alpha, seed=seed))
     errors, unfair = np.empty(rounds), np.zeros(rounds, dtype=np.bool_)
     with progress_reporter(progress, "learner") as bar:
@@ -120,10 +106,8 @@ def _simulated(
             errors[t] = np.abs(deployed.scores - labels[places]).mean()
             unfair[t] = panel.violations(batch, deployed.units, threshold(alpha)).any()
             bar(t + 1, rounds)
-    late = slice(3 * rounds // 4, None)
-    last = current_scores(state, people)
-    sensitivity = threshold(alpha)
-    question = Question(people, last, panel, sensitivity, np.array([sensitivity]), worst=0)
-    tally = scan(question, all_pairs(len(people)))
+    late, least = slice(3 * rounds // 4, None), threshold(alpha)
+    last = fold.current_scores(state, people)
+    tally = scan(Question(people, last, panel, least, np.array([least]), worst=0))
     values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
     return {**dict(zip(names, map(float, values), strict=True)), "rounds": rounds}

@@ -1,4 +1,4 @@
-"""An audit as one HTML page that needs nothing else, neither a network nor a script.
+"""Audits and monitors as HTML pages that need nothing else, neither a network nor a script.
 
 Filters are boxes to tick: rules of style hide what lacks a class of a box that is ticked.
 """
@@ -13,15 +13,13 @@ import numpy as np
 
 from likewise import __version__
 from likewise.errors import AuditError, missing
-from likewise.people.features import Feature, plain_number
-from likewise.people.schema import FeatureSchema
+from likewise.people import Feature, FeatureSchema, features
 from likewise.simulate import canvas
 from likewise.simulate.canvas import STYLE, Axes
 from likewise.validation import choice
 
 if TYPE_CHECKING:
-    from likewise.audits.comparison import Comparison
-    from likewise.audits.result import Audit, Finding, Person
+    from likewise.audits import Audit, Comparison, Finding, Monitor, Person
 
 
 @STYLE
@@ -39,13 +37,9 @@ def draw(audit: Audit, ax: Any, kind: str) -> Axes:
 
 
 def available(audit: Audit) -> tuple[str, ...]:
-    conditions = {
-        "alpha": bool(audit.curve),
-        "rules": bool(audit.rules),
-        "members": bool(audit.members),
-        "price": audit.price is not None,
-    }
-    return tuple(kind for kind, has in conditions.items() if has)
+    parts = {"alpha": audit.curve, "rules": audit.rules, "members": audit.members,
+             "price": audit.price}  # fmt: skip
+    return tuple(kind for kind, part in parts.items() if part)
 
 
 @STYLE
@@ -111,39 +105,34 @@ def _price(audit: Audit, axes: Axes) -> None:
     price = audit.price
     if price is None:  # available() has seen to it
         return
-    bars = [("model", price.model)]
-    if price.model_cut is not None:
-        bars = [("model, as chances", price.model), ("model, cut at 0.5", price.model_cut)]
-    bars += [("best", price.best), ("best that passes", price.best_fair)]
-    if price.learner_late is not None:
-        bars.append(("learner, late", price.learner_late))
-    errors = [100 * error for _, error in bars]
-    _bars(axes, [name for name, _ in bars], errors, canvas.INK, "% of decisions wrong")
+    decided = price.model_cut is None
+    errors = {
+        "model" if decided else "model, as chances": price.model,
+        "model, cut at 0.5": price.model_cut, "best": price.best,
+        "best that passes": price.best_fair, "learner, late": price.learner_late,
+    }  # fmt: skip
+    bars = {name: 100 * error for name, error in errors.items() if error is not None}
+    _bars(axes, [*bars], [*bars.values()], canvas.INK, "% of decisions wrong")
 
 
 FIGURES: dict[str, tuple[Callable[[Any, Axes], None], str, str]] = {
     "alpha": (
-        _alpha,
-        "How it changes with alpha",
+        _alpha, "How it changes with alpha",
         "The share of pairs that would be reported, and of people in one of them, at each alpha. "
         "The dashed line is the alpha of this audit.",
     ),
     "rules": (
-        _rules,
-        "Under other rules",
+        _rules, "Under other rules",
         "The same objections joined by other rules, at the same alpha.",
     ),
     "members": (
-        _members,
-        "Who objects",
-        "The share of pairs that each member of the panel objects to.",
+        _members, "Who objects", "The share of pairs that each member of the panel objects to.",
     ),
     "price": (
-        _price,
-        "The price",
+        _price, "The price",
         "The error of the model, and of what could take its place on the same people.",
     ),
-}
+}  # fmt: skip
 
 
 try:
@@ -152,16 +141,11 @@ except ImportError as error:
     raise missing("An audit's page", "jinja2", "audit", error) from error
 
 
+_FOLDERS = "likewise.audits", "likewise.simulate"  # the second has the look
 _TEMPLATES = Environment(
-    loader=ChoiceLoader(
-        [
-            PackageLoader("likewise.audits", "templates"),
-            PackageLoader("likewise.simulate", "templates"),  # the look
-        ]
-    ),
-    autoescape=True,
-    undefined=StrictUndefined,
-)
+    loader=ChoiceLoader([PackageLoader(folder, "templates") for folder in _FOLDERS]),
+    autoescape=True, undefined=StrictUndefined,
+)  # fmt: skip
 
 
 MOST_PEOPLE, MOST_BETWEEN = 100, 40
@@ -193,12 +177,46 @@ def audit_page(audit: Audit, comparison: Comparison | None = None) -> str:
     )  # fmt: skip
 
 
+def monitor_page(monitor: Monitor) -> str:
+    """The page of a model that is watched: shares and evidence by batch."""
+    return render("monitor.html", monitor=monitor, picture=_shares(monitor))
+
+
+@STYLE
+def _shares(monitor: Monitor) -> str:
+    """Shares and evidence by batch, as SVG for a page."""
+    fig = canvas.canvas(430)
+    top = canvas.axes_on(fig, 250, 140, "% of pairs reported", right=24)
+    low = canvas.axes_on(fig, 44, 140, "evidence of a rise", right=24)
+    shares = [100 * batch.share for batch in monitor.batches]
+    places = np.arange(1, len(shares) + 1)
+    top.plot(places, shares, "o-", color=canvas.BLUE, markersize=4)
+    top.set_ylim(0, 1.15 * max(*shares, 100 * (monitor.baseline or 0), 0.1))
+    if monitor.baseline is not None:
+        top.axhline(100 * monitor.baseline, color=canvas.SOFT, linestyle="--", linewidth=1)
+    values = [(n, b.evidence) for n, b in zip(places, monitor.batches, strict=True) if b.evidence]
+    low.semilogy([n for n, _ in values], [e for _, e in values], "o-", color=canvas.INK,
+                 markersize=4)  # fmt: skip
+    low.axhline(monitor.threshold, color=canvas.VERMILION, linestyle="--", linewidth=1)
+    low.set_ylim(min([0.1, *(e / 2 for _, e in values)]),
+                 max([2 * monitor.threshold, *(2 * e for _, e in values)]))  # fmt: skip
+    low.yaxis.set_major_formatter("{x:g}")
+    low.set_xlabel("batch")
+    for axes in (top, low):
+        axes.set_xlim(0.5, len(shares) + 0.5)
+        axes.xaxis.set_major_locator(canvas.MaxNLocator(8, integer=True, min_n_ticks=1))
+        if monitor.alarm is not None:
+            axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
+    words = ", ".join(f"{batch.name} {100 * batch.share:.1f} %" for batch in monitor.batches)
+    return canvas.finish(fig, "monitor", f"Pairs reported by batch: {words}.")
+
+
 def render(template: str, **values: Any) -> str:
     return _TEMPLATES.get_template(template).render(version=__version__, **values)
 
 
 def _pair_traits(pair: Finding) -> list[tuple[str, str]]:
-    """The traits that a pair can be filtered by, each with its title."""
+    """The traits to filter a pair by, each with its title."""
     return [
         *(("who objects", name) for name in pair.objecting),
         *(("they differ in", name) for name in pair.differences),
@@ -262,5 +280,5 @@ differ)'
 def _term(feature: Feature, weight: float, scale: float | None) -> str:
     if feature.kind in ("category", "flag"):
         return f"{weight:g} × {feature.title} (if they differ)"
-    full = plain_number(feature.high - feature.low if scale is None else scale)
+    full = features.plain_number(feature.high - feature.low if scale is None else scale)
     return f"{weight:g} × {feature.title} (all of it from a difference of {full} on)"

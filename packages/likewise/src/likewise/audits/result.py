@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from likewise.audits import formats
 from likewise.audits.basis import Basis
-from likewise.audits.formats import Table, csv_text, plain, read, schema_of, tables_of, workbook
+from likewise.audits.comparison import Comparison
 from likewise.audits.groups import GroupPairs, GroupRates
 from likewise.audits.scores import Rows
 from likewise.errors import AuditError, ParameterError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE
 from likewise.numerics.intervals import Interval
-from likewise.panel.rules import Rule
-from likewise.people.schema import People
+from likewise.panel import Rule
+from likewise.people.frames import make_frame
 from likewise.validation import choice, instance, within
-
-if TYPE_CHECKING:
-    from likewise.audits.comparison import Comparison
 
 FORMAT = "likewise-audit/1"
 
@@ -59,13 +57,16 @@ class Price:
 
     def facts(self) -> list[tuple[str, str]]:
         """Names and values, for tables."""
-        errors = {"the model": self.model}
-        if self.model_cut is not None:
-            errors = {"the model, scores as chances": self.model}
-            errors["the model, approving from 0.5 on"] = self.model_cut
-        errors["the best policy without a panel"] = self.best
-        errors["the best policy that would pass"] = self.best_fair
-        facts = [(f"error of {name}", f"{error:.3f}") for name, error in errors.items()]
+        decided = self.model_cut is None
+        errors = {
+            "the model" if decided else "the model, scores as chances": self.model,
+            "the model, approving from 0.5 on": self.model_cut,
+            "the best policy without a panel": self.best,
+            "the best policy that would pass": self.best_fair,
+        }
+        facts = [
+            (f"error of {n}", f"{error:.3f}") for n, error in errors.items() if error is not None
+        ]
         if self.learner is not None:
             late = f"{self.learner_late:.3f} (all {self.rounds:,} rounds: {self.learner:.3f})"
             unfair, reported = self.learner_violations or 0.0, self.learner_reported or 0.0
@@ -353,8 +354,8 @@ class Audit:
             + " Or: ".join(worst.changes(self.alpha))
         ]  # fmt: skip
         if worst is not None and worst.excess is not None:
-            found = "" if self.sample is None else ", as far as the sample shows"
-            sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{found}.")
+            limits = "" if self.sample is None else ", as far as the sample shows"
+            sentences.append(f"No pair is reported from alpha = {_up(worst.excess):g} on{limits}.")
         sentences += [
             f"Without the objections of {name}, {self.decisive[name]} pairs fewer are reported."
             for name in self.members
@@ -371,39 +372,35 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
         people = self.population if self.asked is None else self.asked
-        facts = [("model", self.basis.model)] if self.basis.model else []
-        facts.append(("panel", self.panel))
-        if self.alpha is not None:
-            facts.append(("alpha", f"{self.alpha:g}"))
-        facts.append(("people", f"{self.population:,}"))
-        facts += [(f"left out: {why}", f"{n:,}") for why, n in self.basis.left_out.items()]
         if self.asked is not None:
-            facts.append(("people in pairs that were judged", f"{people:,}"))
-        facts += [
-            ("pairs", f"{self.pairs:,}" + self._how()),
+            how = "judged by people"
+        elif self.looked_at >= self.pairs:
+            how = "all looked at"
+        else:
+            how = f"of which {self.looked_at:,} were looked at"
+        facts = [
+            ("model", self.basis.model or None),
+            ("panel", self.panel),
+            ("alpha", None if self.alpha is None else f"{self.alpha:g}"),
+            ("people", f"{self.population:,}"),
+            *((f"left out: {why}", f"{n:,}") for why, n in self.basis.left_out.items()),
+            ("people in pairs that were judged", None if self.asked is None else f"{people:,}"),
+            ("pairs", f"{self.pairs:,}, {how}"),
             ("reported pairs", f"{self.reported} ({100 * self.share.value:.2f} %)"),
             ("people touched", f"{self.touched} ({100 * self.touched.value / people:.1f} %)"),
-        ]
-        facts += [(name, f"{figure} {words}") for name, figure, words in self.headlines()[1:3]]
-        if self.agreement is not None:
-            facts.append(("agreement (Krippendorff's alpha)", f"{self.agreement:.2f}"))
-        for name in self.members:
-            counts = [f"objects to {self.objections[name]}"]
-            counts += [f"pivot of {self.pivots[name]}"] if self.pivots else []
-            counts += [f"decisive for {self.decisive[name]}"]
-            facts.append((name, ", ".join(counts)))
-        facts += [
-            (f"under {reported.rule}", f"{reported.pairs} pairs, {reported.people} people")
-            for reported in self.rules
-        ]
-        return facts if self.price is None else facts + self.price.facts()
+            *((name, f"{figure} {words}") for name, figure, words in self.headlines()[1:3]),
+            ("agreement (Krippendorff's alpha)",
+             None if self.agreement is None else f"{self.agreement:.2f}"),
+            *((name, self._part_of(name)) for name in self.members),
+            *((f"under {r.rule}", f"{r.pairs} pairs, {r.people} people") for r in self.rules),
+            *(() if self.price is None else self.price.facts()),
+        ]  # fmt: skip
+        return [(name, value) for name, value in facts if value is not None]
 
-    def _how(self) -> str:
-        if self.asked is not None:
-            return ", judged by people"
-        if self.looked_at >= self.pairs:
-            return ", all looked at"
-        return f", of which {self.looked_at:,} were looked at"
+    def _part_of(self, member: str) -> str:
+        counts = {"objects to": self.objections, "pivot of": self.pivots,
+                  "decisive for": self.decisive}  # fmt: skip
+        return ", ".join(f"{does} {of[member]}" for does, of in counts.items() if of)
 
     def __str__(self) -> str:
         """A table for a terminal: findings, then the worst pairs in words."""
@@ -428,14 +425,12 @@ class Audit:
 
     def with_files(self, paths: Iterable[str | os.PathLike[str]]) -> Audit:
         """The audit with the hashes of the files that it was made from, by their names."""
-        files = {Path(path).name: hashlib.sha256(Path(path).read_bytes()) for path in paths}
-        hashes = {**self.basis.hashes, **{name: file.hexdigest() for name, file in files.items()}}
+        files = {Path(p).name: sha256(Path(p).read_bytes()).hexdigest() for p in paths}
+        hashes = {**self.basis.hashes, **files}
         return replace(self, basis=replace(self.basis, hashes=hashes))
 
     def compare(self, after: Audit) -> Comparison:
         """Compare with a later audit: of another model, or of another month."""
-        from likewise.audits.comparison import Comparison
-
         instance("after", after, Audit, "Give the result of a later audit.")
         return Comparison(self, after)
 
@@ -444,7 +439,7 @@ class Audit:
 
         That is everything but the features of people who are in no finding.
         """
-        text = json.dumps(plain(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        text = json.dumps(formats.plain(self), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
         if path is not None:
             write_file(path, text.encode())
         return text
@@ -452,7 +447,7 @@ class Audit:
     @staticmethod
     def json_schema() -> dict[str, Any]:
         """The JSON schema of :meth:`to_json`."""
-        return schema_of(Audit)
+        return formats.schema_of(Audit)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Audit:
@@ -465,29 +460,28 @@ class Audit:
             raise AuditError(
                 f"This is not an audit of the format {FORMAT!r}. Write it anew: result.to_json()."
             )
-        audit: Audit = read(Audit, data, "audit")
+        audit: Audit = formats.read(Audit, data, "audit")
         return audit
 
-    def tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, formats.Table]:
         """Everything as tables by name, for spreadsheets and frames."""
-        return tables_of(self)
+        return formats.tables_of(self)
 
     def to_csv(self, path: str | os.PathLike[str]) -> list[str]:
         """Write a CSV file for each table, ``audit-pairs.csv`` for ``audit.csv``; return names."""
         root, ending = os.path.splitext(path)
-        names = [f"{root}-{name.replace(' ', '-')}{ending}" for name in self.tables()]
-        for name, table in zip(names, self.tables().values(), strict=True):
-            write_file(name, csv_text(*table).encode("utf-8-sig"))
+        names = []
+        for name, table in self.tables().items():
+            names.append(f"{root}-{name.replace(' ', '-')}{ending}")
+            write_file(names[-1], formats.csv_text(*table).encode("utf-8-sig"))
         return names
 
     def to_xlsx(self, path: str | os.PathLike[str]) -> None:
         """Write a workbook with a sheet for each table."""
-        write_file(path, workbook(self.tables()))
+        write_file(path, formats.workbook(self.tables()))
 
     def to_frame(self, backend: str | None = None, table: str = "pairs") -> Any:
         """A table as a frame, of the kind that the people came as unless one is named."""
-        from likewise.people.frames import make_frame
-
         tables = self.tables()
         heads, rows = tables[choice("table", table, tuple(tables), "It is one of the tables.")]
         columns = {head: [row[place] for row in rows] for place, head in enumerate(heads)}
@@ -557,8 +551,3 @@ def finding(
         groups={name: (values[over], values[under]) for name, values in rows.traits.items()},
         **fields,
     )  # fmt: skip
-
-
-def backend_of(people: People) -> str | None:
-    """The kind of frame that people came as."""
-    return None if people.origin is None else people.origin.backend

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,39 +13,19 @@ import numpy.typing as npt
 
 from likewise.audits import counting, large
 from likewise.audits.basis import Basis, basis_of
-from likewise.audits.counting import progress_reporter
-from likewise.audits.groups import (
-    GroupCounts,
-    between_groups,
-    codes_of,
-    group_rates,
-    read_traits,
-)
+from likewise.audits.groups import GroupCounts, between_groups, codes_of, group_rates, read_traits
 from likewise.audits.pairs import Block, Question, Tally, few_of_each, threshold
 from likewise.audits.price import price
-from likewise.audits.result import (
-    Audit,
-    Finding,
-    Person,
-    Reported,
-    backend_of,
-    checked_alpha,
-    finding,
-)
+from likewise.audits.result import Audit, Finding, Reported, checked_alpha, finding
 from likewise.audits.scores import Rows, notes_on_unused, read_labels, read_scores
 from likewise.audits.survey import Survey, survey_audit
 from likewise.errors import AuditError
-from likewise.hypotheses.base import HypothesisClass
-from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.hypotheses import HypothesisClass
+from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.intervals import CONFIDENCE, Interval, share
-from likewise.panel.agreement import alpha_from_counts
-from likewise.panel.metrics import Sides, WeightedL1
-from likewise.panel.panels import Panel
-from likewise.panel.reports import exceeds
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import Rule
+from likewise.panel import Panel, Rule, Sides, WeightedL1, agreement, as_rule, exceeds
+from likewise.people import People
 from likewise.people.scans import Scan
-from likewise.people.schema import People
 from likewise.validation import assign, instance, integer, items, reals
 
 LOG = logging.getLogger("likewise.audits")
@@ -136,8 +117,8 @@ Objecting: j1.'
         notes = [f"{n} was given, and changes nothing here." for n, v in unused if v is not None]
         return _as_they_came(survey_audit(everybody, panel, notes, basis), people)
     subject = _subject(everybody, source, panel, _curve(alphas, size), size, rules, worst, each,
-                       how.most)  # fmt: skip
-    result = subject.audit(everybody, source, how, basis)
+                       how)  # fmt: skip
+    result = subject.audit(everybody, basis)
     if not isinstance(people, Scan):
         notes = notes_on_unused(favourable, people, scores, labels)
         result = replace(result, notes=(*result.notes, *notes))
@@ -146,7 +127,7 @@ Objecting: j1.'
 
 @dataclass(frozen=True)
 class _How:
-    """How pairs are counted: all of them up to some people, else a sample; with whose help."""
+    """How pairs are counted: all of them or a sample, and on which threads or cluster."""
 
     hypotheses: HypothesisClass | None
     most: int
@@ -160,7 +141,8 @@ class _How:
             instance("hypotheses", self.hypotheses, HypothesisClass, "Make one: Pool(…).")
         most = integer("all_pairs_up_to", self.most, 2, 10**9, "Say how many people.")
         seed = integer("seed", self.seed, 0, 1 << 63, "Take any such number.")
-        assign(self, most=most, seed=seed)
+        pairs = integer("sample_pairs", self.pairs, 1000, 10**10, "Give at least 1000.")
+        assign(self, most=most, seed=seed, pairs=pairs)
         if self.jobs is not None and not counting.is_cluster(self.jobs):
             remedy = "It is a number of threads, a Dask client or a Spark session."
             integer("jobs", self.jobs, 1, 1024, remedy)
@@ -168,22 +150,21 @@ class _How:
 
 def _subject(
     rows: Rows, source: Source | None, panel: Panel, curve: Curve, alpha: float,
-    rules: Iterable[Rule | str] | None, worst: int, each: int | None, most: int,
+    rules: Iterable[Rule | str] | None, worst: int, each: int | None, how: _How,
 ) -> _Subject:  # fmt: skip
-    """The question of an audit, about kinds of people where more than ``most`` are in memory."""
+    """The question of an audit, about kinds of people where too many are in memory."""
     groups = rows.groups if source is None else large.count_groups(*source)
-    if source is None and rows.counts is None and len(rows.people) > most:
-        rows = large.kinds_in_memory(replace(rows, labels=None), panel, most) or rows
-    codes = [codes for _, codes in codes_of(rows.traits).values()]
+    if source is None and rows.counts is None and len(rows.people) > how.most:
+        rows = large.kinds_in_memory(replace(rows, labels=None), panel, how.most) or rows
     question = Question(
         rows.people, rows.units, panel, threshold(alpha), np.array(sorted(curve)),
         _other_rules(panel, rules), integer("worst", worst, 0, 10**6, "It is a number of pairs."),
-        _counts(rows),
+        rows.sizes,
         None if each is None else integer("each", each, 1, 10**6, "None is for any number."),
-        np.array(codes, dtype=np.int64).reshape(len(rows.traits), len(rows.people)),
+        codes_of(rows.traits, len(rows.people)),
         max((len(groups.groups(name)) for name in groups.traits), default=0),
     )  # fmt: skip
-    return _Subject(question, rows, curve, groups)
+    return _Subject(question, rows, curve, groups, source, how)
 
 
 def _read(
@@ -209,15 +190,11 @@ def _read(
         outcomes = None if labels is None else read_labels(people, labels, favourable)
         chances = read_scores(people, scores, favourable)
         rows = Rows(people, chances, outcomes, read_traits(people, groups))
-    if (number := int(_counts(rows).sum())) < 2:
+    if (number := int(rows.sizes.sum())) < 2:
         raise AuditError(
             f"An audit compares people, so it needs at least two; got {number}. Give more."
         )
     return rows.by_id() if rows.counts is None else rows, None
-
-
-def _counts(rows: Rows) -> IntArray:
-    return np.ones(len(rows.people), dtype=np.int64) if rows.counts is None else rows.counts
 
 
 def _as_they_came(result: Audit, people: People | Scan) -> Audit:
@@ -277,7 +254,7 @@ def _agreement(objectors: list[int]) -> float | None:
         return None
     votes = sum(c * count for c, count in enumerate(objectors))
     apart = sum(2 * c * (m - c) * count for c, count in enumerate(objectors))
-    return alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
+    return agreement.alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
 
 
 def _counted(n: int, confidence: float = CONFIDENCE) -> Interval:  # noqa: ARG001
@@ -289,72 +266,41 @@ Estimate = Callable[..., Interval]
 
 
 @dataclass(frozen=True, eq=False)
-class _Anchors:
-    """People who were paired with everybody: all of them, their kinds, or those drawn.
-
-    ``worst`` are the worst pairs, by their places among the people of the question.
-    """
-
-    rows: Rows
-    highest: IntArray
-    partner: list[str]
-    over: IntArray
-    under: IntArray
-    touched_by_rule: npt.NDArray[np.bool_]
-    worst: list[tuple[int, int]]
-
-    def number(self, flags: npt.NDArray[np.bool_]) -> int:
-        """How many people some of them stand for."""
-        return int(_counts(self.rows)[flags].sum())
-
-    def people(self) -> tuple[Person, ...]:
-        rows = self.rows
-        columns = zip(
-            rows.people.ids, rows.chances.tolist(), self.over.tolist(), self.under.tolist(),
-            self.partner, self.highest.tolist(), _counts(rows).tolist(), strict=True,
-        )  # fmt: skip
-        return tuple(
-            Person(name, score, over, under, mate or None, high / ONE, rows.groups_of(n), count)
-            for n, (name, score, over, under, mate, high, count) in enumerate(columns)
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class _Subject:
-    """The question of an audit, with what its findings are told in: scores, groups, alphas."""
+    """The question of an audit, with the scores, groups and alphas of its findings."""
 
     question: Question
     rows: Rows
     curve: Curve
     groups: GroupCounts
+    source: Source | None
+    how: _How
 
-    def audit(self, everybody: Rows, source: Source | None, how: _How, basis: Basis) -> Audit:
-        """The audit: of all pairs, of a sample of them, or of one of people who are not here."""
-        priced, panel = everybody, self.question.panel
-        with progress_reporter(how.progress, "pairs") as bar:
-            if source is None and len(self.rows.people) <= how.most:
-                fields = self.exact(how.jobs, bar)
-            else:
-                pairs = integer("sample_pairs", how.pairs, 1000, 10**10, "Give at least 1000.")
-                if source is None:
-                    fields = self.sampled(pairs, how.seed, how.jobs, bar)
-                else:
-                    fields, priced = self.scanned(source, pairs, how.seed, how.jobs, bar)
+    def audit(self, everybody: Rows, basis: Basis) -> Audit:
+        """The audit of all pairs or of a sample, also of people who are not in memory."""
+        how, panel, alpha = self.how, self.question.panel, self.curve[self.question.sensitivity]
+        with counting.progress_reporter(how.progress, "pairs") as bar:
+            fields, priced = self._count(everybody, bar)
         if priced.labels is not None:
-            alpha = self.curve[self.question.sensitivity]
             fields["price"] = price(priced, panel, alpha, how.hypotheses, how.seed, how.progress)
         fields["notes"] = (*fields["notes"], *_notes(self.question))
         LOG.info("audited %d people, %d pairs scanned", fields["population"], fields["looked_at"])
         return Audit(
-            basis=basis, panel=panel.name, members=panel.members,
-            alpha=self.curve[self.question.sensitivity],
+            basis=basis, panel=panel.name, members=panel.members, alpha=alpha,
             groups=group_rates(self.groups, fields.pop("between")), **fields,
-            _pairs_of=self.pairs_of, _backend=backend_of(everybody.people),
+            _pairs_of=partial(_pairs_of, self.question, self.rows), _backend=everybody.backend,
         )  # fmt: skip
 
-    def exact(self, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
+    def _count(self, everybody: Rows, bar: counting.Progress) -> tuple[dict[str, Any], Rows]:
+        """Fields of the audit, and the people to price."""
+        if self.source is not None:
+            return self.scanned(self.source, bar)
+        few = len(self.rows.people) <= self.how.most
+        return self.exact(bar) if few else self.sampled(bar), everybody
+
+    def exact(self, bar: counting.Progress) -> dict[str, Any]:
         q, counts = self.question, self.question.counts
-        tally = counting.scan_all(q, jobs, bar)
+        tally = counting.scan(q, None, self.how.jobs, bar)
         # Nobody objects to pairs of one kind: their scores are the same.
         alike = int((counts * (counts - 1) // 2).sum())
         tally.pairs += alike
@@ -366,35 +312,27 @@ class _Subject:
         )
         return fields | {"notes": (notes,) if alike else (), "population": int(counts.sum())}
 
-    def sampled(self, pairs: int, seed: int, jobs: Any, bar: counting.Progress) -> dict[str, Any]:
+    def sampled(self, bar: counting.Progress) -> dict[str, Any]:
         """Estimates from pairs and people drawn at random."""
-        tally, places, wide = counting.sample(self.question, pairs, seed, jobs, bar)
-        anchors, k = self._anchors(wide, places), len(self.rows.people)
-        return self._estimates(k, tally, anchors, "were drawn at random", seed)
+        how = self.how
+        tally, places, wide = counting.sample(self.question, how.pairs, how.seed, how.jobs, bar)
+        drawn = "were drawn at random"
+        return self._estimates(len(self.rows.people), tally, self._anchors(wide, places), drawn)
 
-    def scanned(
-        self, source: Source, pairs: int, seed: int, jobs: Any, bar: counting.Progress
-    ) -> tuple[dict[str, Any], Rows]:
-        """Estimates from a sample of people who are not here; and some of them, to be priced."""
-        sampler = large.Sampler(*source, self.question, self.groups, seed, jobs)
-        sample = sampler.sample(pairs, bar)
-        worst, partners = sample.worst, sample.partners
+    def scanned(self, source: Source, bar: counting.Progress) -> tuple[dict[str, Any], Rows]:
+        """Estimates from a sample of people who are not in memory, and people to price."""
+        sampler = large.Sampler(*source, self.question, self.groups, self.how.seed, self.how.jobs)
+        tally, anchors, worst, priced = sampler.sample(self.how.pairs, bar)
         question = self.question.among(worst.people, worst.units)
         subject = replace(self, question=question, rows=worst)
-        anchors = _Anchors(
-            sample.anchors, partners.highest, [name for _, name in partners.partner], partners.over,
-            partners.under, partners.touched_by_rule,
-            [(i, i + 1) for i in range(0, len(worst.people), 2)],
-        )  # fmt: skip
         drawn = "were drawn at random by a hash of ids, no two of one person,"
-        fields = subject._estimates(source[0].count or 0, sample.tally, anchors, drawn, seed)
-        return fields, sample.some
+        return subject._estimates(source[0].count or 0, tally, anchors, drawn), priced
 
     def _estimates(
-        self, k: int, tally: Tally, anchors: _Anchors, drawn: str, seed: int
+        self, k: int, tally: Tally, anchors: large.Anchors, drawn: str
     ) -> dict[str, Any]:
         """Fields with intervals, for k people and all of their pairs."""
-        count, total = len(anchors.partner), k * (k - 1) // 2
+        count, total, seed = len(anchors.partners), k * (k - 1) // 2, self.how.seed
 
         def of_pairs(n: int, confidence: float = CONFIDENCE) -> Interval:
             return share(n, tally.pairs, confidence).times(total)
@@ -415,26 +353,20 @@ class _Subject:
         }
 
     def _fields(
-        self,
-        tally: Tally,
-        anchors: _Anchors,
-        pairs: Estimate = _counted,
+        self, tally: Tally, anchors: large.Anchors, pairs: Estimate = _counted,
         people: Estimate = _counted,
-    ) -> dict[str, Any]:
-        """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all.
-
-        ``tally`` has the counts of pairs, ``anchors`` are the people paired with everybody.
-        """
+    ) -> dict[str, Any]:  # fmt: skip
+        """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
         q, alpha = self.question, self.curve[self.question.sensitivity]
         above = dict(zip(q.alphas.tolist(), tally.above.tolist(), strict=True))
-        touched = {least: anchors.number(anchors.highest > least) for least in above}
+        touched = {least: anchors.number(anchors.tally.highest > least) for least in above}
         # Intervals at n points hold all at once if each fails n times more rarely (Bonferroni).
         band = 1 - (1 - CONFIDENCE) / len(above)
         curve = [
             Reported(self.curve[n], str(q.panel.rule), pairs(above[n], band), people(count, band))
             for n, count in touched.items()
         ]
-        numbers = map(anchors.number, anchors.touched_by_rule)
+        numbers = map(anchors.number, anchors.tally.touched_by_rule)
         by_rule = zip(q.rules, tally.by_rule.tolist(), numbers, strict=True)
         return {
             "pairs": tally.pairs, "looked_at": tally.pairs,
@@ -444,50 +376,48 @@ class _Subject:
             "agreement": _agreement(tally.objectors.tolist()),
             "people": anchors.people(),
             "between": between_groups(self.groups, tally.between_groups, pairs),
-            "worst": tuple(self._finding(i, j) for i, j in anchors.worst),
+            "worst": tuple(_finding(q, self.rows, i, j) for i, j in anchors.worst),
             **{
-                name: dict(zip(q.panel.members, map(pairs, counts.tolist()), strict=True))
-                for name, counts in (
-                    ("pivots", tally.pivots), ("decisive", tally.decisive),
-                    ("objections", tally.objections),
-                )
+                name: dict(zip(q.panel.members, map(pairs, getattr(tally, name).tolist()),
+                               strict=True))
+                for name in ("pivots", "decisive", "objections")
             },
         }  # fmt: skip
 
-    def _anchors(self, tally: Tally, places: IntArray) -> _Anchors:
+    def _anchors(self, tally: Tally, places: IntArray) -> large.Anchors:
         """Those at some places, who were paired with everybody."""
         q, ids = self.question, self.question.people.ids
-        worst = few_of_each(tally.worst, q.worst, q.each)
-        partner = [ids[p] if p < len(ids) else "" for p in tally.partner[places].tolist()]
-        return _Anchors(
-            self.rows.take(places), tally.highest[places], partner, tally.over[places],
-            tally.under[places], tally.touched_by_rule[:, places], [(i, j) for _, i, j in worst],
-        )  # fmt: skip
+        tally.narrow(places)
+        partners = [ids[place] if place < len(ids) else "" for place in tally.partner.tolist()]
+        worst = [(i, j) for _, i, j in few_of_each(tally.worst, q.worst, q.each)]
+        return large.Anchors(self.rows.take(places), tally, partners, worst)
 
-    def pairs_of(self, person: str) -> tuple[Finding, ...]:
-        """The reported pairs of a person, the worst first."""
-        ids, k = self.question.people.ids, len(self.rows.people)
-        if person not in ids:
-            raise AuditError(f"{person!r} is not among the people. Check the id.")
-        nobody = np.zeros((0, k), dtype=np.int64)
-        everybody = replace(self.question, worst=k, each=None, rules=(), groups=nobody)
-        place = np.array([ids.index(person)])
-        tally = counting.scan(everybody, [Block(place, np.arange(k))], jobs=1)
-        least = self.question.sensitivity
-        return tuple(self._finding(i, j) for excess, i, j in tally.worst if excess > least)
 
-    def _finding(self, i: int, j: int) -> Finding:
-        people, panel, units = self.question.people, self.question.panel, self.question.scores
-        over, under = (i, j) if units[i] >= units[j] else (j, i)
-        sides = Sides.at(people, [over], [under])
-        distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
-        gap = int(units[over] - units[under])
-        distance, place = (
-            int(array[0]) for array in panel.rule.pivot(distances[:, None], panel.members)
-        )
-        votes = exceeds(gap, distances, self.question.sensitivity)
-        return finding(
-            self.rows, over, under, panel.rule, panel.members, votes, distance=distance,
-            reported=gap - distance > self.question.sensitivity,
-            pivot=None if place < 0 else panel.members[place],
-        )  # fmt: skip
+def _pairs_of(question: Question, rows: Rows, person: str) -> tuple[Finding, ...]:
+    """The reported pairs of a person, the worst first."""
+    ids, k = question.people.ids, len(question.people)
+    if person not in ids:
+        raise AuditError(f"{person!r} is not among the people. Check the id.")
+    nobody = np.zeros((0, k), dtype=np.int64)
+    everybody = replace(question, worst=k, each=None, rules=(), groups=nobody)
+    block = Block(np.array([ids.index(person)]), np.arange(k))
+    worst = counting.scan(everybody, [block], jobs=1).worst
+    return tuple(
+        _finding(question, rows, i, j) for excess, i, j in worst if excess > question.sensitivity
+    )
+
+
+def _finding(question: Question, rows: Rows, i: int, j: int) -> Finding:
+    panel, units = question.panel, question.scores
+    over, under = (i, j) if units[i] >= units[j] else (j, i)
+    sides = Sides.at(question.people, [over], [under])
+    distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
+    gap = int(units[over] - units[under])
+    pivot = panel.rule.pivot(distances[:, None], panel.members)
+    distance, place = (int(array[0]) for array in pivot)
+    votes = exceeds(gap, distances, question.sensitivity)
+    return finding(
+        rows, over, under, panel.rule, panel.members, votes, distance=distance,
+        reported=gap - distance > question.sensitivity,
+        pivot=None if place < 0 else panel.members[place],
+    )  # fmt: skip

@@ -13,9 +13,8 @@ import numpy as np
 from likewise.audits.groups import GroupCounts, Traits
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.people import People, features
 from likewise.people.columns import Values, column_values, is_missing
-from likewise.people.features import as_number
-from likewise.people.schema import People
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,16 @@ class Rows:
             None if self.counts is None else self.counts[places],
         )  # fmt: skip
 
+    @property
+    def sizes(self) -> IntArray:
+        """How many people each stands for."""
+        return np.ones(len(self.people), dtype=np.int64) if self.counts is None else self.counts
+
+    @property
+    def backend(self) -> str | None:
+        """The kind of frame that people came as."""
+        return None if self.people.origin is None else self.people.origin.backend
+
     def groups_of(self, place: int) -> dict[str, str]:
         return {name: values[place] for name, values in self.traits.items()}
 
@@ -57,7 +66,7 @@ class Rows:
     @property
     def groups(self) -> GroupCounts:
         """How many people are in each group, and their scores."""
-        return GroupCounts.of(self.traits, self.chances, self.labels, self.counts)
+        return GroupCounts.of(self.traits, self.chances, self.labels, self.sizes)
 
 
 def read_scores(people: People, scores: Any, favourable: Any = None) -> FloatArray:
@@ -161,7 +170,7 @@ def _numbers(title: str, values: Values, rule: str) -> FloatArray:
         return values.astype(np.float64)
     listed = values.tolist()
     truths = sum(isinstance(value, bool | np.bool_) for value in listed)
-    numbers = [as_number(value) for value in listed]
+    numbers = [features.as_number(value) for value in listed]
     odd = [value for value, number in zip(listed, numbers, strict=True) if number is None]
     if not odd and truths in (0, len(listed)):
         return np.array(numbers, dtype=np.float64)

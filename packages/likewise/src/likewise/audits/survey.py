@@ -10,17 +10,12 @@ from typing import Any
 
 from likewise.audits.basis import Basis
 from likewise.audits.groups import group_rates
-from likewise.audits.result import Audit, Finding, Person, backend_of, finding
+from likewise.audits.result import Audit, Finding, Person, finding
 from likewise.audits.scores import Rows
 from likewise.errors import AuditError, LikewiseError, shown
 from likewise.numerics.intervals import Interval
-from likewise.panel.agreement import krippendorff_alpha
-from likewise.panel.objections import Pair, check_among
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import Rule
-from likewise.people.cells import warn_of_alike
-from likewise.people.columns import id_text
-from likewise.people.tables import read_table
+from likewise.panel import Pair, Rule, as_rule, krippendorff_alpha, objections
+from likewise.people import cells, columns, tables
 from likewise.validation import items, text
 
 YES = frozenset({"1", "yes", "true", "y", "t", "x", "objects", "unfair"})
@@ -59,12 +54,12 @@ class Survey:
                     f"Row {number} of the survey must be a person, another person, a member and "
                     f"whether they object; got {shown(row)}."
                 )
-            if odd := [name for name in values[:2] if id_text(name) is None]:
+            if odd := [name for name in values[:2] if columns.id_text(name) is None]:
                 raise AuditError(
                     f"Row {number} of the survey names {shown(odd[0])}, and ids are text or "
                     f"integers: write it as the people's ids are."
                 )
-            pair = Pair.of([str(id_text(name)) for name in values[:2]])
+            pair = Pair.of([str(columns.id_text(name)) for name in values[:2]])
             member = text(f"Survey row {number}: member", values[2], "Names are text: str(…).")
             if member in judged.setdefault(pair, {}):
                 raise AuditError(
@@ -77,34 +72,28 @@ class Survey:
         if not judged:
             raise AuditError("The survey has no rows, so nobody was asked.")
         survey = cls(judged, as_rule(rule), reasons)
-        warn_of_alike(survey.members)
+        cells.warn_of_alike(survey.members)
         survey.rule.check(survey.members)
         return survey
 
     @classmethod
     def read_csv(
-        cls,
-        path: str | os.PathLike[str],
-        rule: Rule | str,
-        *,
-        person: str = "person",
-        other: str = "other",
-        member: str = "member",
-        objects: str = "objects",
+        cls, path: str | os.PathLike[str], rule: Rule | str, *, person: str = "person",
+        other: str = "other", member: str = "member", objects: str = "objects",
         reason: str = "reason",
-    ) -> Survey:
+    ) -> Survey:  # fmt: skip
         """A survey from a CSV file, a line for every judgement; its columns may have any names."""
-        columns = (person, other, member, objects)
+        named = (person, other, member, objects)
         try:
             optional = reason == "reason"  # a column that was named must be there
-            rows = read_table(path, columns if optional else (*columns, reason))
+            rows = tables.read_table(path, named if optional else (*named, reason))
         except (LikewiseError, TypeError, ValueError) as error:
             raise AuditError(
                 f"No survey was read. {error} Other names of columns are given as person=…, "
                 f"other=…, member=…, objects=…, reason=…."
             ) from error
         return cls.from_rows(
-            [[*(row[name] for name in columns), row.get(reason) or ""] for row in rows], rule
+            [[*(row[name] for name in named), row.get(reason) or ""] for row in rows], rule
         )
 
     def votes(self, pair: Pair) -> list[bool]:
@@ -123,7 +112,7 @@ class Survey:
 
 def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis) -> Audit:
     """Judgements of people, joined by their rule: no distances, so no curve and no price."""
-    check_among(survey.judgements, rows.places, "The survey asks about")
+    objections.check_among(survey.judgements, rows.places, "The survey asks about")
     fired = [_finding(rows, survey, pair) for pair in survey.judgements if survey.fires(pair)]
     findings = [pair for pair in fired if pair.gap]
     findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
@@ -145,7 +134,7 @@ def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis)
             "People have no distances: there is no curve over alpha, no pivot and no price.",
             *notes,
         ),
-        basis=basis, groups=group_rates(rows.groups), _backend=backend_of(rows.people),
+        basis=basis, groups=group_rates(rows.groups), _backend=rows.backend,
         _pairs_of=lambda name: tuple(p for p in findings if name in (p.over, p.under)),
     )  # fmt: skip
 
@@ -155,9 +144,9 @@ def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
     place = rows.places[name]
     pairs = [pair for pair in findings if name in (pair.over, pair.under)]
     mates = [pair.under if pair.over == name else pair.over for pair in pairs]
+    above = sum(name == pair.over for pair in pairs)
     return Person(
-        name, float(rows.chances[place]), sum(name == pair.over for pair in pairs),
-        sum(name == pair.under for pair in pairs), mates[0] if mates else None, None,
+        name, float(rows.chances[place]), above, len(pairs) - above, next(iter(mates), None), None,
         rows.groups_of(place),
     )  # fmt: skip
 

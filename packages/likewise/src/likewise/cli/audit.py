@@ -7,33 +7,129 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import (
-    is_pipe,
-    main,
-    note,
-    progress_bar,
-    refuse_overwriting,
-    write_text,
-)
-from likewise.cli.options import FILE, out_option
+import likewise
+from likewise.cli.main import is_pipe, main, note, progress_bar, refuse_overwriting, write_text
+from likewise.cli.options import FILE, options_of, out_option
 from likewise.errors import LikewiseError, absent, missing
+from likewise.simulate.game import option
 
 if TYPE_CHECKING:
-    from likewise.audits.monitor import Batch, Monitor
-    from likewise.audits.result import Audit
-    from likewise.audits.survey import Survey
-    from likewise.panel.panels import Panel
+    from likewise.audits import Batch, Monitor
     from likewise.people.scans import Scan
-    from likewise.people.schema import FeatureSchema, People
     from likewise.people.tables import Row
 
 
 DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
+
+
+@dataclass
+class _Subject:
+    """The subject of an audit, by options: panel or survey, and columns of a file of people.
+
+    Without a schema, that of the first file is proposed.
+    """
+
+    panel: Path | None = option(
+        None, "The panel as TOML or JSON: auditors with their distances, and a rule."
+    )
+    survey: Path | None = option(
+        None, "People's judgements as CSV (person, other, member, objects), in place of a panel."
+    )
+    rule: str | None = option(None, f"The rule of a survey.  [default: {DEFAULT_RULE}]")
+    alpha: float | None = option(
+        None, f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]"
+    )
+    score: str = option("score", "The column of scores.")
+    ids: str | None = option(None, "The column of ids.  [default: p1, p2, …]")
+    label: str | None = option(None, "The column of labels; with it the price is shown.")
+    favourable: tuple[str, ...] = option(
+        (), "Of a column of labels or decisions with two words, the favourable one; may be "
+        "repeated.",
+    )  # fmt: skip
+    group: tuple[str, ...] = option(
+        (), "A column to compare rates by, and no feature; may be repeated."
+    )
+    leave_out: tuple[str, ...] = option(
+        (), "A column that is no feature, such as an outcome; may be repeated."
+    )
+    scored_only: bool = option(
+        False, "Leave out lines without a score or label, and say how many there are."
+    )
+    category: tuple[str, ...] = option(
+        (), "A column that holds levels, though they look like numbers; may be repeated."
+    )
+    schema: Path | None = option(
+        None, "The features as JSON; `likewise init` writes them.  [default: proposed from the "
+        "file]",
+    )  # fmt: skip
+    model: str = option("", "The model's name, for the record.")
+    features: likewise.FeatureSchema | None = None
+    first: Path | None = None
+    unscored: dict[str, int] = field(default_factory=dict)  # lines that are left out, and why
+
+    def __post_init__(self) -> None:
+        self.judges = _judges(self.panel, self.survey, self.rule)
+        special = [name for name in (self.score, self.ids, self.label) if name is not None]
+        features: set[str] = set()
+        if isinstance(self.judges, likewise.Panel):
+            # Every name in a panel's distances: columns among them are features in any case.
+            features = {*_names(self.judges.spec())}
+            self.alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
+        groups = (name for name in self.group if name not in features)
+        self.apart = (*special, *self.leave_out, *groups)
+        self.columns = (*special, *self.group, *self.leave_out, *self.category)
+        self.complete = tuple(filter(None, (self.score, self.label))) if self.scored_only else ()
+        if odd := [name for name in self.category if name in self.apart]:
+            raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
+
+    def read(self, path: Path) -> tuple[list[Row], likewise.People, list[float] | list[str]]:
+        """The rows of a file, the people in them, and their scores."""
+        from likewise.people import tables
+
+        rows = tables.read_table(path)
+        _check_columns(path, rows[0], self.columns)
+        rows, self.unscored = _scored(rows, self.complete)
+        if self.features is None:
+            self.features = schema_of(path, rows, self.schema, self.apart, self.category)
+        ids = None if self.ids is None else [row[self.ids] for row in rows]
+        self.first = self.first or path
+        try:
+            people = tables.parse_people(path, rows, self.features, ids)
+        except LikewiseError as error:
+            if self.schema is not None or self.first == path:
+                raise
+            raise LikewiseError(
+                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
+                f"and levels that hold for every batch with --schema; likewise init {self.first} "
+                f"writes one to edit."
+            ) from error
+        return rows, people, tables.parse_column(path, rows, self.score, self.favourable)
+
+    def is_large(self, path: Path) -> bool:
+        """Test for a Parquet or Arrow file of more rows than are read into memory."""
+        from likewise.people import scans, tables
+
+        return tables.is_typed(path) and scans.open_source(path).count() > scans.BLOCK
+
+    def scan(self, path: Path) -> Scan:
+        """The people of a file that is read block by block."""
+        from likewise.people.scans import BLOCK
+        from likewise.people.tables import read_table
+
+        if self.complete:
+            raise click.UsageError(f"--scored-only is for at most {BLOCK:,} rows; leave them out.")
+        rows = read_table(path, most=BLOCK)
+        _check_columns(path, rows[0], self.columns)
+        if self.schema is None:
+            note(f"the features are proposed from the first {BLOCK:,} rows; --schema says all.")
+        schema = schema_of(path, rows, self.schema, self.apart, self.category)
+        return schema.scan(path, ids=self.ids)
 
 
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
@@ -41,52 +137,12 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
     "scores", nargs=-1, required=True,
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )  # fmt: skip
-@click.option(
-    "--panel", "panel_file", type=FILE,
-    help="The panel as TOML or JSON: auditors with their distances, and a rule.",
-)  # fmt: skip
-@click.option(
-    "--survey", "survey_file", type=FILE,
-    help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
-)  # fmt: skip
-@click.option("--rule", help=f"The rule of a survey.  [default: {DEFAULT_RULE}]")
-@click.option(
-    "--alpha", type=float,
-    help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
-)  # fmt: skip
-@click.option("--score", default="score", show_default=True, help="The column of scores.")
-@click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
-@click.option("--label", help="The column of labels; with it the price is shown.")
-@click.option(
-    "--favourable", multiple=True,
-    help="Of a column of labels or decisions with two words, the favourable one; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--group", "groups", multiple=True,
-    help="A column to compare rates by, and no feature; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--leave-out", "left_out", multiple=True,
-    help="A column that is no feature, such as an outcome; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--scored-only", is_flag=True,
-    help="Leave out lines without a score or label, and say how many there are.",
-)  # fmt: skip
-@click.option(
-    "--category", "categories", multiple=True,
-    help="A column that holds levels, though they look like numbers; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--schema", "schema_file", type=FILE,
-    help="The features as JSON; `likewise init` writes them.  [default: proposed from the file]",
-)  # fmt: skip
+@options_of(_Subject)
 @click.option(
     "--follow", is_flag=False, flag_value="3", metavar="BASELINE",
     help="Watch batches for a rise in reported pairs above a share such as 0.03, or above that of "
     "the first batches, such as 5.  [default with no value: 3]",
 )  # fmt: skip
-@click.option("--model", default="", help="The model's name, for the record.")
 @click.option("--before", type=FILE, help="An earlier audit as JSON: say what has changed since.")
 @click.option(
     "--no-worse", is_flag=True,
@@ -97,9 +153,8 @@ DEFAULT_ALPHA, DEFAULT_RULE = 0.2, "majority"
     "JSON. May be repeated.", "-", ".html", ".json", ".csv", ".xlsx",
 )  # fmt: skip
 def audit(
-    scores: tuple[Path, ...], panel_file: Path | None, survey_file: Path | None, rule: str | None,
-    alpha: float | None, follow: str | None, model: str, before: Path | None, no_worse: bool,
-    outs: tuple[Path, ...], **columns: Any,
+    scores: tuple[Path, ...], follow: str | None, before: Path | None, no_worse: bool,
+    outs: tuple[Path, ...], **options: Any,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV or Parquet file with a row a person.
 
@@ -108,26 +163,22 @@ def audit(
     With --follow, SCORES are batches in order: files, folders of them, or - for paths that come on
     standard input. The exit status is 3 if there was an alarm, or with --no-worse a rise.
     """
-    from likewise.audits.result import Audit
-
-    inputs = (panel_file, survey_file, columns["schema_file"])
+    inputs = (options["panel"], options["survey"], options["schema"])
     pages = (path for path in outs if path.suffix.lower() != ".csv")  # those get other names
     refuse_overwriting(pages, (*scores, *inputs))
     if no_worse and before is None:
         raise click.UsageError("--no-worse needs --before, an earlier audit as JSON.")
-    earlier = None if before is None else Audit.from_json(before.read_bytes())
-    table = _Table(_panel(panel_file, survey_file, rule), **columns)
-    if alpha is None and panel_file is not None:
-        alpha = DEFAULT_ALPHA
+    earlier = None if before is None else likewise.Audit.from_json(before.read_bytes())
+    subject = _Subject(**options)
     if follow is not None:
-        unused = {"--label": table.label, "--group": table.groups, "--model": model,
+        unused = {"--label": subject.label, "--group": subject.group, "--model": subject.model,
                   "--before": before}  # fmt: skip
         if names := [name for name, value in unused.items() if value]:
             note(f"--follow makes no use of {' and '.join(names)}; such columns are no features.")
-        _follow(scores, table, alpha, follow, outs)
+        _follow(scores, subject, follow, outs)
         return
-    outs = _without_missing(table, outs)
-    result = _audited(scores, table, alpha, model)
+    outs = _without_missing(subject, outs)
+    result = _audited(scores, subject)
     files = (scores[0], *inputs)
     result = result.with_files(file for file in files if file is not None and file.is_file())
     _hand_out(result, earlier, outs)
@@ -136,38 +187,44 @@ def audit(
         click.get_current_context().exit(ALARM)
 
 
-def _audited(scores: tuple[Path, ...], table: _Table, alpha: float | None, model: str) -> Audit:
+def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
     """The audit of a file, in memory or block by block."""
-    from likewise.audits.run import audit as run
-    from likewise.people.tables import is_typed, parse_labels
+    from likewise.people import cells, tables
 
-    path, label, favourable = scores[0], table.label, table.favourable
-    if len(scores) != 1 or not (path.is_file() or is_typed(path)):
+    path, label, favourable = scores[0], subject.label, subject.favourable
+    if len(scores) != 1 or not (path.is_file() or tables.is_typed(path)):
         raise click.UsageError("Give one file of scores; or --follow, for several batches.")
-    subject: dict[str, Any]
-    if table.is_large(path):
-        subject = {
-            "people": table.scan(path), "scores": table.score, "labels": label,
-            "groups": table.groups,
-            "favourable": [value for word in favourable for value in _values(word)] or None,
+    arguments: dict[str, Any]
+    if subject.is_large(path):
+        arguments = {
+            "people": subject.scan(path), "scores": subject.score, "labels": label,
+            "groups": subject.group,
+            # In a file that has types, a favourable word may be a number.
+            "favourable": [
+                value for word in favourable for value in (word, cells.parse_number(word))
+                if value is not None
+            ] or None,
         }  # fmt: skip
     else:
-        rows, people, chances = table.read(path)
-        _check_favourable(path, rows, favourable, (table.score, label))
-        subject = {
+        rows, people, chances = subject.read(path)
+        _check_favourable(path, rows, favourable, (subject.score, label))
+        arguments = {
             "people": people, "scores": chances,
-            "labels": None if label is None else parse_labels(path, rows, label, favourable),
-            "groups": {name: [row[name] for row in rows] for name in table.groups},
+            "labels": None if label is None else tables.parse_labels(path, rows, label, favourable),
+            "groups": {name: [row[name] for row in rows] for name in subject.group},
             "favourable": [word for word in favourable if word in chances],
         }  # fmt: skip
     with progress_bar(100) as bar:
-        return run(
-            **subject, panel=table.panel, alpha=alpha, model=model, left_out=table.unscored,
+        return likewise.audit(
+            **arguments, panel=subject.judges, alpha=subject.alpha, model=subject.model,
+            left_out=subject.unscored,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
 
 
-def _hand_out(result: Audit, earlier: Audit | None, outs: tuple[Path, ...]) -> None:
+def _hand_out(
+    result: likewise.Audit, earlier: likewise.Audit | None, outs: tuple[Path, ...]
+) -> None:
     """Print an audit, with what has changed, and write its files."""
     if not any(map(is_pipe, outs)):
         click.echo(str(result))
@@ -177,16 +234,12 @@ def _hand_out(result: Audit, earlier: Audit | None, outs: tuple[Path, ...]) -> N
         if is_pipe(path):
             write_text(path, result.to_json())
             continue
-        written = _WRITERS[path.suffix.lower()](result, path, earlier)
+        writers: Mapping[str, Callable[[Path], object]] = {
+            ".html": partial(result.to_html, before=earlier), ".json": result.to_json,
+            ".csv": result.to_csv, ".xlsx": result.to_xlsx,
+        }  # fmt: skip
+        written = writers[path.suffix.lower()](path)
         note(f"written: {', '.join(written) if isinstance(written, list) else path}")
-
-
-_WRITERS: Mapping[str, Callable[[Audit, Path, Audit | None], object]] = {
-    ".html": lambda result, path, before: result.to_html(path, before=before),
-    ".json": lambda result, path, _: result.to_json(path),
-    ".csv": lambda result, path, _: result.to_csv(path),
-    ".xlsx": lambda result, path, _: result.to_xlsx(path),
-}
 
 
 def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[str, int]]:
@@ -206,90 +259,6 @@ def _scored(rows: list[Row], columns: tuple[str, ...]) -> tuple[list[Row], dict[
     return rows, left_out
 
 
-@dataclass
-class _Table:
-    """Columns of a file of people, and their schema: that of the first file, if none is given."""
-
-    panel: Panel | Survey
-    score: str
-    ids: str | None
-    label: str | None
-    favourable: tuple[str, ...]
-    groups: tuple[str, ...]
-    left_out: tuple[str, ...]
-    scored_only: bool
-    categories: tuple[str, ...]
-    schema_file: Path | None
-    schema: FeatureSchema | None = None
-    first: Path | None = None
-    unscored: dict[str, int] = field(default_factory=dict)  # lines that are left out, and why
-
-    def __post_init__(self) -> None:
-        from likewise.panel.panels import Panel
-
-        special = [name for name in (self.score, self.ids, self.label) if name is not None]
-        # Every name in a panel's distances: columns among them are features in any case.
-        features = set(_names(self.panel.spec())) if isinstance(self.panel, Panel) else set()
-        groups = (name for name in self.groups if name not in features)
-        self.apart = (*special, *self.left_out, *groups)
-        self.columns = (*special, *self.groups, *self.left_out, *self.categories)
-        self.complete = tuple(filter(None, (self.score, self.label))) if self.scored_only else ()
-        if odd := [name for name in self.categories if name in self.apart]:
-            raise click.UsageError(f"--category {odd[0]} is no feature, by another option.")
-
-    def read(self, path: Path) -> tuple[list[Row], People, list[float] | list[str]]:
-        """The rows of a file, the people in them, and their scores."""
-        from likewise.people.tables import parse_column, parse_people, read_table
-
-        rows = read_table(path)
-        _check_columns(path, rows[0], self.columns)
-        rows, self.unscored = _scored(rows, self.complete)
-        if self.schema is None:
-            self.schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
-        ids = None if self.ids is None else [row[self.ids] for row in rows]
-        self.first = self.first or path
-        try:
-            people = parse_people(path, rows, self.schema, ids)
-        except LikewiseError as error:
-            if self.schema_file is not None or self.first == path:
-                raise
-            raise LikewiseError(
-                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
-                f"and levels that hold for every batch with --schema; likewise init {self.first} "
-                f"writes one to edit."
-            ) from error
-        return rows, people, parse_column(path, rows, self.score, self.favourable)
-
-    def is_large(self, path: Path) -> bool:
-        """Test for a Parquet or Arrow file of more rows than are read into memory."""
-        from likewise.people.scans import BLOCK, open_source
-        from likewise.people.tables import is_typed
-
-        return is_typed(path) and open_source(path).count() > BLOCK
-
-    def scan(self, path: Path) -> Scan:
-        """The people of a file that is read block by block."""
-        from likewise.people.scans import BLOCK
-        from likewise.people.tables import read_table
-
-        if self.complete:
-            raise click.UsageError(f"--scored-only is for at most {BLOCK:,} rows; leave them out.")
-        rows = read_table(path, most=BLOCK)
-        _check_columns(path, rows[0], self.columns)
-        if self.schema_file is None:
-            note(f"the features are proposed from the first {BLOCK:,} rows; --schema says all.")
-        schema = schema_of(path, rows, self.schema_file, self.apart, self.categories)
-        return schema.scan(path, ids=self.ids)
-
-
-def _values(word: str) -> list[Any]:
-    """A favourable word, and the number that it may be in a file that has types."""
-    from likewise.people.cells import parse_number
-
-    number = parse_number(word)
-    return [word] if number is None else [word, number]
-
-
 ALARM = 3
 """The exit status after an alarm."""
 BATCHES = (".csv", ".parquet", ".arrow", ".feather")
@@ -298,23 +267,22 @@ SHOWN = 6
 
 
 def _follow(
-    scores: tuple[Path, ...], table: _Table, alpha: float | None, baseline: str,
-    outs: tuple[Path, ...],
-) -> None:  # fmt: skip
+    scores: tuple[Path, ...], subject: _Subject, baseline: str, outs: tuple[Path, ...]
+) -> None:
     """Print a line for every batch as it comes, and keep the page and the JSON up to date."""
-    monitor = _monitor(table.panel, alpha, baseline)
+    monitor = _monitor(subject, baseline)
     if odd := [path for path in outs if path.suffix.lower() in (".csv", ".xlsx")]:
         raise click.UsageError(f"--follow writes a page and JSON, .html and .json; got {odd[0]}.")
-    files = [path for path in _without_missing(table, outs) if not is_pipe(path)]
+    files = [path for path in _without_missing(subject, outs) if not is_pipe(path)]
     quiet, seen = any(map(is_pipe, outs)), set[Path]()
     for path in _batches(scores):
         if path.resolve() in seen:
             raise LikewiseError(f"{path} came before: a batch counts once. Leave it out.")
         seen.add(path.resolve())
-        _, people, chances = table.read(path)
-        batch = monitor.add(people, chances, path.stem, table.favourable)
+        _, people, chances = subject.read(path)
+        batch = monitor.add(people, chances, path.stem, subject.favourable)
         if not quiet:
-            click.echo(_batch_line(batch, table.unscored))
+            click.echo(_batch_line(batch, subject.unscored))
         for file in files:
             if file.suffix.lower() == ".html":
                 monitor.to_html(file)
@@ -329,9 +297,8 @@ def _follow(
         click.get_current_context().exit(ALARM)
 
 
-def _monitor(panel: Panel | Survey, alpha: float | None, baseline: str) -> Monitor:
-    from likewise.audits.monitor import Monitor
-    from likewise.panel.panels import Panel
+def _monitor(subject: _Subject, baseline: str) -> Monitor:
+    from likewise.audits import Monitor
     from likewise.people.cells import parse_number
 
     share = parse_number(baseline)
@@ -340,9 +307,9 @@ def _monitor(panel: Panel | Survey, alpha: float | None, baseline: str) -> Monit
             f"--follow takes a share such as 0.03 or a number of batches; got {baseline!r}. Files "
             f"go before it."
         )
-    if not isinstance(panel, Panel):
+    if not isinstance(subject.judges, likewise.Panel) or subject.alpha is None:
         raise click.UsageError("--follow needs --panel FILE: a survey is about one table.")
-    return Monitor(panel, DEFAULT_ALPHA if alpha is None else alpha, share)
+    return Monitor(subject.judges, subject.alpha, share)
 
 
 def _batch_line(batch: Batch, unscored: Mapping[str, int]) -> str:
@@ -380,32 +347,31 @@ def _check_favourable(
     words = {row[name] for row in rows for name in names}
     for word in favourable:
         if word not in words:
-            listed = " and ".join(repr(word) for word in sorted(words, key=str)[:SHOWN])
+            listed = " and ".join(map(repr, sorted(words, key=str)[:SHOWN]))
             raise LikewiseError(
                 f"{path}: --favourable is one of two words in {' or '.join(names)}; no cell is "
                 f"{word!r}. There are {listed}{', …' if len(words) > SHOWN else ''}."
             )
 
 
-def _panel(panel_file: Path | None, survey_file: Path | None, rule: str | None) -> Panel | Survey:
-    from likewise.audits.survey import Survey
-    from likewise.panel.panels import Panel
-
-    if panel_file is not None and survey_file is None:
+def _judges(
+    panel: Path | None, survey: Path | None, rule: str | None
+) -> likewise.Panel | likewise.Survey:
+    if panel is not None and survey is None:
         if rule is not None:
-            raise click.UsageError(f"--rule is for a survey; {panel_file} has its own rule.")
-        return Panel.from_file(panel_file)
-    if survey_file is not None and panel_file is None:
-        return Survey.read_csv(str(survey_file), rule or DEFAULT_RULE)
+            raise click.UsageError(f"--rule is for a survey; {panel} has its own rule.")
+        return likewise.Panel.from_file(panel)
+    if survey is not None and panel is None:
+        return likewise.Survey.read_csv(str(survey), rule or DEFAULT_RULE)
     raise click.UsageError("Give either --panel FILE or --survey FILE.")
 
 
-def _without_missing(table: _Table, outs: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The files that the installed libraries can make, and no label without scipy; it is said."""
+def _without_missing(subject: _Subject, outs: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The files that the installed libraries can make; without scipy the label is left out."""
     lacking = absent("audit")
     left_out = []
-    if table.label is not None and "scipy" in lacking:
-        table.label = None
+    if subject.label is not None and "scipy" in lacking:
+        subject.label = None
         left_out.append("the price")
     pages = [path for path in outs if path.suffix.lower() == ".html"]
     if pages and {"jinja2", "matplotlib"} & {*lacking}:
@@ -439,15 +405,14 @@ def schema_of(
     file: Path | None,
     apart: tuple[str, ...],
     categories: tuple[str, ...],
-) -> FeatureSchema:
+) -> likewise.FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.people.proposals import column_of_cells, features_of
-    from likewise.people.schema import FeatureSchema
     from likewise.people.tables import line_of
 
     if file is not None:
         try:
-            schema = FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+            schema = likewise.FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, RecursionError) as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
         if both := [feature.name for feature in schema.features if feature.name in apart]:
@@ -463,4 +428,4 @@ def schema_of(
         )
         for name in names
     ]
-    return FeatureSchema(tuple(features_of(columns)))
+    return likewise.FeatureSchema(tuple(features_of(columns)))

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+import likewise
 from likewise.cli.audit import schema_of
 from likewise.cli.main import installed_command, main, note, refuse_overwriting
 from likewise.cli.options import FILE, OutputFile
 from likewise.errors import LikewiseError
-
-if TYPE_CHECKING:
-    from likewise.people.schema import FeatureSchema
 
 SCORE = "score"  # what `likewise audit` calls it, and no feature
 PANEL, SCHEMA = "panel.toml", "schema.json"
@@ -90,15 +87,16 @@ rule: any, all, majority, at_least(2), veto(auditor), and more in the documentat
 `likewise elicit` fits the weights to pairs that somebody judged."""
 
 
-def _starter(schema: FeatureSchema) -> str:
+def _starter(schema: likewise.FeatureSchema) -> str:
     """A panel of one auditor who weighs all visible features alike in which people differ."""
-    from likewise.panel import MetricAuditor, Panel, WeightedL1
+    from likewise.panel import WeightedL1
 
     names = [f.name for f in schema.features if f.visible and f.limits[1] < math.inf]
     if not names:
         raise LikewiseError("People do not differ in any column, so that nobody can compare them.")
     even = WeightedL1({name: round(1 / len(names), 4) for name in names})
-    return Panel([MetricAuditor("auditor", even)], "majority").to_toml(HEADING.splitlines())
+    panel = likewise.Panel([likewise.MetricAuditor("auditor", even)], "majority")
+    return panel.to_toml(HEADING.splitlines())
 
 
 @main.command(short_help="Metric elicitation: a panel from pairs that somebody judged.")
@@ -126,18 +124,19 @@ def elicit(
       likewise elicit people.csv judgements-*.csv --page next.html > panel.toml
     """
     from likewise.audits import elicitation
-    from likewise.people.tables import parse_people, read_table
+    from likewise.people import tables
 
     if not judgements and page is None:
         raise click.UsageError("Nothing was judged yet: --page FILE writes pairs to judge.")
     refuse_overwriting([page], [table, *judgements, schema_file])
     _refuse_copies(judgements)
-    rows = read_table(table)
+    rows = tables.read_table(table)
     if ids is not None and ids not in rows[0]:
         raise LikewiseError(f"{table} has no column {ids!r}; it has {', '.join(rows[0])}.")
     apart = tuple(name for name in (SCORE, ids) if name is not None)
     schema = schema_of(table, rows, schema_file, apart, ())
-    people = parse_people(table, rows, schema, None if ids is None else [row[ids] for row in rows])
+    names = None if ids is None else [row[ids] for row in rows]
+    people = tables.parse_people(table, rows, schema, names)
     fitted = None
     if judgements:
         fitted = elicitation.elicit(

@@ -1,4 +1,4 @@
-"""The group of commands, and how it says what is refused and what is worth a word."""
+"""The group of commands, which shows refusals as sentences and warnings as notes."""
 
 from __future__ import annotations
 

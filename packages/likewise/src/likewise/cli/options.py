@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +36,6 @@ class Registered(_Choice):
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override] # read-only, and late
         return tuple(self._names())
-
-
-def _learner_names() -> Iterable[str]:
-    """The names of all learners; looked up late, since the learners need numpy."""
-    from likewise.simulate.learners import learner_names
-
-    return learner_names()
 
 
 class Pair(_Pair):
@@ -91,31 +85,31 @@ def out_option(about: str, *endings: str) -> Callable[..., Any]:
     return click.option(*names, metavar="FILE", type=kind, multiple=True, help=about)
 
 
-def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
-    """Make one decorator of several options, in the order in which the help has them."""
+_REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = {
+    "world": lambda: WORLDS,
+    # The learners need numpy.
+    "learner": lambda: import_module("likewise.simulate.learners").learner_names(),
+    "selection": lambda: SELECTIONS,
+}
+_KINDS: Mapping[str, click.ParamType[Any] | type] = {
+    "int": click.IntRange(min=1), "float": float, "float | None": float, "Path | None": FILE,
+    "bool": bool,
+}  # fmt: skip
+
+
+def options_of(owner: Any, *names: str) -> Callable[..., Any]:
+    """An option for each of these fields of a dataclass, or all, with its type and help."""
+    by_name = {field.name: field for field in fields(owner) if "help" in field.metadata}
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
+        for name in reversed(names or [*by_name]):  # the help has them in this order
+            command = _option(by_name[name])(command)
         return command
 
     return decorate
 
 
-_REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = {
-    "world": lambda: WORLDS,
-    "learner": _learner_names,
-    "selection": lambda: SELECTIONS,
-}
-_KINDS: Mapping[str, click.ParamType[Any] | type] = {
-    "int": click.IntRange(min=1), "float": float, "float | None": float,
-}  # fmt: skip
-
-
-def game_options(*names: str) -> Callable[..., Any]:
-    """An option for each of these fields of a Game: type, default and help are the field's."""
-    by_name = {field.name: field for field in fields(Game)}
-    return option_group(*(_option(by_name[name]) for name in names))
+game_options = partial(options_of, Game)
 
 
 def _option(field: Any) -> Callable[..., Any]:
@@ -128,7 +122,8 @@ def _option(field: Any) -> Callable[..., Any]:
         kind = int
     return click.option(
         f"--{field.name.replace('_', '-')}", type=kind, default=field.default,
-        show_default=field.default is not None, help=field.metadata["help"],
+        is_flag=field.type == "bool", multiple=field.type == "tuple[str, ...]",
+        show_default=field.default not in (None, ""), help=field.metadata["help"],
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import likewise
 from likewise.cli import options as shared
 from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
 from likewise.cli.options import FILE, OutputFile, game_options, out_option
@@ -18,12 +19,10 @@ from likewise.registry import ATTENTIONS, HYPOTHESES, METRICS, SELECTIONS, WORLD
 from likewise.simulate.game import Game, PreparedGame, class_from_file
 
 if TYPE_CHECKING:
+    from likewise.simulate import Comparators, Moment, Resampled, Transcript
     from likewise.simulate.counts import MemberLooks, Summary
     from likewise.simulate.demo import Demo
-    from likewise.simulate.hindsight import Comparators
     from likewise.simulate.propose import Proposal
-    from likewise.simulate.rounds import Moment, Transcript
-    from likewise.simulate.world import Resampled
 
 
 @main.command(short_help="One game, your way, counted.")
@@ -53,20 +52,19 @@ def simulate(no_comparator: bool, outs: tuple[Path, ...], **options: Any) -> Non
       likewise simulate --feedback one-sided --delay 50 --attention share:0.5 --out rounds.csv
       likewise simulate --rounds 4000 --attention model
     """
-    from likewise.learner.settings import Learner
-    from likewise.simulate.counts import MemberLooks, summarise
+    from likewise.simulate import counts
 
     game = shared.game_of(**options).prepare()
     states = [path for path in outs if path.suffix.lower() == ".state"]
-    if states and not isinstance(game.learner, Learner):
+    if states and not isinstance(game.learner, likewise.Learner):
         raise click.UsageError(f"{states[0]} needs a learner that is a fold: {game.game.learner}.")
     for caveat in game.caveats():
         note(caveat)
     began = time.perf_counter()
-    members = MemberLooks()
+    members = counts.MemberLooks()
     played, best = _played(game, members, compare=not no_comparator)
     seconds = time.perf_counter() - began
-    _write(game, played, summarise(played, best, members), seconds, outs)
+    _write(game, played, counts.summarise(played, best, members), seconds, outs)
 
 
 def _played(
@@ -102,26 +100,20 @@ def _write(
     outs: tuple[Path, ...],
 ) -> None:  # fmt: skip
     """The counts, rounds and state as files, and the counts for people unless the JSON is piped."""
-    from likewise.learner.state_files import save_state
-    from likewise.simulate.counts import near_constant, summary_json, trace_csv
+    from likewise.simulate import counts
 
-    warning = near_constant(game.learner, summary)
-    data = {
-        "learner": game.game.learner,
-        **summary_json(played, summary, seconds),
-        "near_constant": warning,
-    }
+    warning = counts.near_constant(game.learner, summary)
+    data = {"learner": game.game.learner, **counts.summary_json(played, summary, seconds),
+            "near_constant": warning}  # fmt: skip
     for path in outs:
         if path.suffix.lower() == ".state":
-            save_state(played.state, path)
+            likewise.save_state(played.state, path)
+        elif path.suffix.lower() == ".csv":
+            write_text(path, counts.trace_csv(played))
         else:
-            rounds = path.suffix.lower() == ".csv"
-            write_text(path, trace_csv(played) if rounds else json.dumps(data, indent=2) + "\n")
+            write_text(path, json.dumps(data, indent=2) + "\n")
     if not any(map(is_pipe, outs)):
-        lines = list(_lines(data))
-        width = max(len(name) for name, _ in lines)
-        for name, text in lines:
-            click.echo(f"{name:<{width}}  {text}")
+        _echo(_lines(data))
     if warning is not None:
         note(warning)
 
@@ -313,15 +305,14 @@ def propose(
 
 
 def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed: int) -> Resampled:
-    from likewise.panel.panels import Panel
-    from likewise.people.tables import parse_labels, parse_people, read_table
-    from likewise.simulate.world import Resampled
+    from likewise.people import tables
+    from likewise.simulate import Resampled
 
     class_ = class_from_file(str(hypotheses))
-    rows = read_table(people, [*class_.schema.names, label])
-    labels = parse_labels(people, rows, label)
-    everybody = parse_people(people, rows, class_.schema)
-    return Resampled(seed, k, everybody, labels, Panel.from_file(panel), class_)
+    rows = tables.read_table(people, [*class_.schema.names, label])
+    labels = tables.parse_labels(people, rows, label)
+    everybody = tables.parse_people(people, rows, class_.schema)
+    return Resampled(seed, k, everybody, labels, likewise.Panel.from_file(panel), class_)
 
 
 def _print(proposal: Proposal) -> None:
@@ -390,7 +381,7 @@ def _world_lines(name: str, explained: dict[tuple[str, str], str]) -> Iterator[s
 
     A setting that an earlier world ``explained`` is named, and not explained again.
     """
-    from likewise.simulate.world import MissingDataError, settings_of
+    from likewise.simulate import MissingDataError, settings_of
 
     try:
         world = WORLDS[name]
@@ -425,9 +416,14 @@ def _summaries(names: Iterable[str], about: Callable[[str], str]) -> Iterator[tu
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """A heading, and names with what they mean in one column."""
+    click.echo(title)
+    _echo(rows, "  ")
+    click.echo()
+
+
+def _echo(rows: Iterable[tuple[str, str]], margin: str = "") -> None:
+    """Names and texts in two columns."""
     listed = list(rows)
     width = max(len(name) for name, _ in listed)
-    click.echo(title)
-    for name, about in listed:
-        click.echo(f"  {name:<{width}}  {about}".rstrip())
-    click.echo()
+    for name, text in listed:
+        click.echo(f"{margin}{name:<{width}}  {text}".rstrip())
