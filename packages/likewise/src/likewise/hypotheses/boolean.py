@@ -65,11 +65,8 @@ class _Subsets(OverColumns):
         bits[:, self._subsets] = 1 - self._of_none
 
     def grades(self) -> IntArray:
-        sets = np.arange(self.size) % self._subsets
-        grades = np.zeros(self.size, dtype=np.int64)
-        for i in range(len(self.columns)):
-            grades += sets >> i & 1
-        return grades
+        """The number of flags in the set."""
+        return np.bitwise_count(np.arange(self.size) % self._subsets).astype(np.int64)
 
     def _names(self, code: IntArray) -> list[str]:
         return [name for i, name in enumerate(self.columns) if int(code[0]) >> i & 1]
@@ -229,9 +226,7 @@ class DecisionLists(OverColumns):
             "DecisionLists.length", length, 1, n + 1,
             "A list that asks for a column twice is equal to a shorter one.",
         )  # fmt: skip
-        size = 2 * sum(
-            comb(n, literals) * _ordered_partitions(literals) for literals in range(self.length + 1)
-        )
+        size = 2 * sum(comb(n, m) * _ordered_partitions(m) for m in range(self.length + 1))
         check_size("DecisionLists", size, 1 + n + comb(n, 2), "Use fewer columns or shorter lists.")
         self._list_forms()
         super().__init__(schema, _at_most_two(n))
@@ -306,8 +301,8 @@ def _ordered_partitions(count: int) -> int:
 
 def _at_most_two(n: int) -> Bits:
     """All vectors with at most two 1s: 0, then e_i, then e_i + e_j."""
-    vectors = np.zeros((1 + n + comb(n, 2), n), dtype=np.uint8)
-    vectors[1 + np.arange(n), np.arange(n)] = 1
-    for row, pair in enumerate(combinations(range(n), 2), start=n + 1):
-        vectors[row, list(pair)] = 1
+    ones = [places for size in range(3) for places in combinations(range(n), size)]
+    vectors = np.zeros((len(ones), n), dtype=np.uint8)
+    for vector, places in zip(vectors, ones, strict=True):
+        vector[list(places)] = 1
     return vectors

@@ -361,19 +361,17 @@ class LinearByIntercepts(OverColumns):
         require(fits, parameter, "must be at least one, finite and not 0", values.tolist(), remedy)
         self.intercepts = tuple(np.unique(values).tolist())
         self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
-        n, per_column = len(self.columns), len(self.intercepts) + 1
-        self._half = per_column**n
-        size = 2 * self._half if flips else self._half + 1
+        n = len(self.columns)
+        self._half, half = ((len(v) + 1) ** n for v in (self.intercepts, values))
+        self._size, doubled = (2 * h if flips else h + 1 for h in (self._half, half))
         points = n * len(self.intercepts) + 1
-        check_size("LinearByIntercepts", size, points, "Use fewer columns or intercepts.")
-        self._size = size
+        check_size("LinearByIntercepts", self._size, points, "Use fewer columns or intercepts.")
         axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
         super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
         if len(self.intercepts) < len(values):
-            doubled = 2 * (len(values) + 1) ** n if flips else (len(values) + 1) ** n + 1
             warn(
                 f"{len(values) - len(self.intercepts)} of {len(values)} intercepts are given twice "
-                f"and were merged; {size} of {doubled} hypotheses remain.",
+                f"and were merged; {self._size} of {doubled} hypotheses remain.",
                 MergedHypotheses,
             )
 
@@ -395,11 +393,8 @@ class LinearByIntercepts(OverColumns):
     def grades(self) -> IntArray:
         """The number of columns in the inequality."""
         place = np.arange(self.size) % self._half
-        grades = np.zeros(self.size, dtype=np.int64)
-        for _ in self.columns:
-            place, digit = np.divmod(place, len(self.intercepts) + 1)
-            grades += digit > 0
-        return grades
+        digits = np.unravel_index(place, [len(self.intercepts) + 1] * len(self.columns))
+        return np.asarray(np.count_nonzero(digits, axis=0))
 
     def describe(self, code: IntArray) -> str:
         flip, place = divmod(int(code[0]), self._half)
