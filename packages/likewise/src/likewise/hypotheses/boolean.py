@@ -1,7 +1,7 @@
-"""Conjunctions, disjunctions and parities of flags: short rules in words.
+"""Conjunctions, disjunctions and parities of flags, and decision lists: short rules in words.
 
 Literals are not negated. To use "not an owner", add a flag for it to the schema, which the client
-fills in. The class then treats the flag and its negation as two independent columns, also on its
+fills in. A class then treats the flag and its negation as two independent columns, also on its
 separating set, where a point may have both or neither.
 """
 

@@ -1,4 +1,4 @@
-"""Staircases: on a grid of two ordered features, whoever is at least as good is approved too.
+"""Staircases: monotone rules on a grid of two ordered features.
 
 With 20 bands of income and 20 of a score there are C(40, 20) = 1.4·10^11 staircases, too many to
 list: the oracle is a dynamic program over the rows, and the exponential weights are those of a walk
@@ -29,10 +29,10 @@ LARGEST_GRID = 1000
 class Staircases(OverCells):
     """Approve a cell only together with all that are at least as high in both features.
 
-    The cuts divide two numbers into A and B bands, so that each grid has C(A + B, A) staircases;
-    there is a grid for every combination of levels of the features ``by``. A code is, for every
-    row a of every grid, the first column approved; it never rises with a. A feature of which less
-    is better enters as its negative.
+    The cuts divide two numbers into A and B bands, so each grid has C(A + B, A) staircases; there
+    is a grid for every combination of levels of the features ``by``. A code is, for every row a of
+    every grid, the first column approved; it never rises with a. If less of a feature is better,
+    use its negative.
 
     A point is a cell (grid, row, column). The separating set is every cell, and none can be left
     out. The cells that are at least (a, b) in both features make a staircase; without (a, b) they
@@ -118,7 +118,7 @@ class Staircases(OverCells):
         return codes.reshape(self.size, -1)
 
     def describe(self, code: IntArray) -> str:
-        """The least second feature for every run of bands of the first that have the same."""
+        """The least second feature, for runs of bands of the first with the same."""
         lines, stairs = [], code.reshape(self.grids, self.rows).tolist()
         for names, steps in zip(self.groups.names, stairs, strict=True):
             parts = []
@@ -229,7 +229,7 @@ def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
         Z_a(m) = exp(−c_a(m)/temperature)·Z_{a+1}(m) + Z_a(m − 1),
 
     and stopping has the first summand's share in it: returned as an integer of 2^-40. Those
-    numbers *are* the policy: everything else is computed from them without rounding.
+    integers *are* the policy: everything else is computed from them without rounding.
 
     A Z may be beyond any float, so it is stored as n·exp(−least/temperature), with the least cost
     of :func:`costs_of_rows` as an integer and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
@@ -406,7 +406,7 @@ class _Grid:
                 arrive[m] = reach * shares[a, m]
                 onward = reach - arrive[m]
                 approved[m - 1] = approved[m - 1] + onward
-            # Whoever is left at threshold 0 stops there.
+            # A walk that reaches threshold 0 stops there.
             arrive[0] = arrive[0] + onward
             table[:, a] = approved.T
         return np.minimum(table, 1.0)

@@ -27,11 +27,10 @@ class Trees(Listed):
     """Trees of depth 2 on questions "is x_c at least v?": listed, so that the oracle is exact.
 
     With M questions a side is nobody, everybody, or one of M questions either way, 2·M + 2 in all,
-    and a tree is a question and two sides: M·(2·M + 2)² of them. Many are the same function, and
-    more agree on all ``reference`` data (people, or an array of their encoded features); of these
-    the one with the fewest questions is kept, and as with a pool the guarantee is against the trees
-    that remain. Constants come first, then trees of one, two and three questions. ``cuts`` are
-    lists by column, at most 32 in all.
+    and a tree is a question and two sides: M·(2·M + 2)² of them. Of trees that agree on all
+    ``reference`` data (people, or an array of their encoded features) the one with the fewest
+    questions remains, and as with a pool guarantees are against those that remain. Constants come
+    first, then trees of one, two and three questions. ``cuts`` are lists by column, at most 32.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", low=0, high=1), Feature("b", low=0, high=1)))
@@ -52,7 +51,7 @@ class Trees(Listed):
         self._set_up(schema, cuts, reference, separating=False)
 
     def _set_up(self, schema: FeatureSchema, cuts: Any, reference: Any, separating: bool) -> None:
-        """List the trees; ``separating`` says that the rows are the separating set as they are."""
+        """List the trees; ``separating`` if the rows are the separating set itself."""
         levels_of = pool.cuts_by_column("Trees", schema, cuts)
         self.schema, self.columns, self.cuts = schema, tuple(levels_of), tuple(levels_of.values())
         sizes = [len(levels) for levels in self.cuts]
@@ -94,7 +93,7 @@ class Trees(Listed):
         return np.array(list(simplest.values()), dtype=np.int64), count - len(simplest), bits
 
     def _by_questions(self) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """All trees, those of few questions first; a constant has the same on both sides."""
+        """All trees, those of few questions first; the sides of a constant are the same."""
         m = len(self._levels)
         constant, question = np.array([0, 1]), np.arange(2, 2 * m + 2)
         yield 0, np.array([0, 1]), np.array([0, 1])
@@ -291,7 +290,7 @@ def _pack(sizes: Sequence[int], points: int) -> IntArray | None:
     """The bins of a chain of sets for every column, no set twice; None if points are too few."""
     chains = _chains(points)
     bins = np.zeros((points, len(sizes)), dtype=np.int64)
-    # What is left of chains begun, the longest first; the number makes ties definite.
+    # The rests of chains in use, the longest first; the number breaks ties.
     begun: list[tuple[int, int, _Chain]] = []
     for number, column in enumerate(sorted(range(len(sizes)), key=lambda c: -sizes[c])):
         size = sizes[column]

@@ -186,8 +186,8 @@ class Metric(Specified, ABC):
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right: a block of pairs.
 
-        They are the same as in a call with everybody, which is the default. Override it in a metric
-        for many pairs, or to reuse what other auditors computed of these sides (:meth:`Sides.once`).
+        They are the same as in a call with everybody, which is the default. Override it to measure
+        many pairs, or to reuse what other auditors computed of these sides (:meth:`Sides.once`).
         """
         return joined(self, sides)
 

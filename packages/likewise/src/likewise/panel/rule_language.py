@@ -18,11 +18,10 @@ from itertools import product
 
 import numpy as np
 
+from likewise import validation as check
 from likewise.errors import ParameterError, RuleError, foreign_code
 from likewise.panel import rules
 from likewise.panel.rules import And, BoolArray, Never, Or, Rule
-from likewise.validation import names as listed_names
-from likewise.validation import require
 
 _SPACE, _OPEN, _COMMA = re.compile(r"\s*"), re.compile(r"\("), re.compile(",")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -44,7 +43,7 @@ def parse_rule(text: str) -> Rule:
                            ^
     """
     remedy = "Such as 'veto(j3) or at_least(80%)'."
-    require(isinstance(text, str), "rule", "must be a text", text, remedy)
+    check.require(isinstance(text, str), "rule", "must be a text", text, remedy)
     return _Reader(text).complete()
 
 
@@ -228,11 +227,12 @@ reports when b objects, profile (0, 1), \
 but not when a, b object, profile (1, 1) ≽ (0, 1). One more objection, of a, must not take a \
 report back: report (1, 1) too, or do not report (0, 1).
     """
-    names = listed_names("members", members, rules.MEMBERS)
+    names = check.names("members", members, rules.MEMBERS)
     m, limit = len(names), f"must be at most {_MOST_MEMBERS} for a function"
     remedy = "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &."
-    require(m <= _MOST_MEMBERS, "members", limit, m, remedy)
-    require(callable(f), "f", "must be a function of the votes", f, "Write lambda v: v[0].")
+    check.require(m <= _MOST_MEMBERS, "members", limit, m, remedy)
+    fits, remedy = callable(f), "Write lambda v: v[0]."
+    check.require(fits, "f", "must be a function of the votes", f, remedy)
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
         failure = f"The function failed on the profile {_bits(bits)}"

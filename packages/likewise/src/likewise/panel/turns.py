@@ -24,7 +24,7 @@ from likewise.validation import as_array, instance, names, require
 MOST_ASKED = 1.27
 # The variance of the weights of a member's model before their first vote.
 VARIANCE = 4.0
-# A model does not learn from a vote this near to the predicted chance, which saves most of the time.
+# A model does not learn from a vote this near to the predicted chance; that saves most time.
 FORESEEN = 0.02
 # The least chance of agreeing on a pair, so that one pair does not decide everything.
 LEAST = 0.001

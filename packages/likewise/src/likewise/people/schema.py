@@ -238,14 +238,14 @@ class FeatureSchema:
 
     def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
         """People from a frame; None where it is a single column or row."""
-        from likewise.people import frames as reading
+        from likewise.people import frames
 
-        if (frame := reading.as_frame(rows)) is None:
+        if (frame := frames.as_frame(rows)) is None:
             return None
-        reading.check_frame(frame)
-        origin = reading.origin_of(frame)
-        names = reading.frame_ids(frame, ids, origin)
-        values = reading.frame_columns(frame, self.features, others, ids)
+        frames.check_frame(frame)
+        origin = frames.origin_of(frame)
+        names = frames.frame_ids(frame, ids, origin)
+        values = frames.frame_columns(frame, self.features, others, ids)
         return self.from_columns(values, names, origin)
 
     @classmethod

@@ -12,14 +12,7 @@ import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
-from likewise.people.cells import (
-    RowName,
-    is_amount,
-    is_mark,
-    number_remedy,
-    parse_number,
-    read_cells,
-)  # fmt: skip
+from likewise.people import cells as reading
 from likewise.people.columns import checked_ids
 from likewise.people.schema import FeatureSchema, People
 
@@ -129,7 +122,7 @@ def _check_header(
             )
 
 
-def line_of(path: str | os.PathLike[str], rows: Sequence[Row]) -> RowName:
+def line_of(path: str | os.PathLike[str], rows: Sequence[Row]) -> reading.RowName:
     """The names of a file's rows: their lines, of which the header is the first."""
     return lambda place: f"{path}, {rows[place].noun} {rows[place].line}"
 
@@ -148,7 +141,7 @@ def parse_people(
     if lacking := [name for name in schema.names if name not in rows[0]]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
     columns = [
-        read_cells(feature, [row[feature.name] for row in rows], line_of(path, rows))
+        reading.read_cells(feature, [row[feature.name] for row in rows], line_of(path, rows))
         for feature in schema.features
     ]
     return schema.from_columns(columns, checked_ids(len(rows), ids))
@@ -164,7 +157,7 @@ def parse_column(
     if all(cell.lower() in _TRUTH for cell in cells):
         return [_TRUTH[cell.lower()] for cell in cells]
     no_word = f"No cell is {' or '.join(favourable)}." if favourable else "Correct the cell."
-    numbers = [parse_number(cell) for cell in cells]
+    numbers = [reading.parse_number(cell) for cell in cells]
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
         if number is None:
             raise LikewiseError(
@@ -187,8 +180,8 @@ def parse_labels(
         )
     labels, count = [], len(set(cells))
     for place, cell in enumerate(cells):
-        value = _TRUTH.get(cell.lower(), parse_number(cell))
-        if words and not is_mark(cell) and count == 2:
+        value = _TRUTH.get(cell.lower(), reading.parse_number(cell))
+        if words and not reading.is_mark(cell) and count == 2:
             value = int(cell in words)
         if value not in (0, 1) or (words and count > 2):
             remedy = _remedy(cell, cells) or (
@@ -204,14 +197,15 @@ def parse_labels(
 def _remedy(cell: str, cells: Sequence[str]) -> str:
     """Advice on a cell that is no score or label; it depends on the other cells."""
     different = sorted(set(cells))
-    if is_mark(cell):
+    if reading.is_mark(cell):
         return "Leave out the lines of people without one."
     if len(different) == 2:
         values = " and ".join(map(repr, different))
         return f"Of its two values, {values}, say which is favourable: --favourable."
-    if is_amount(cell) and parse_number(cell) is None:
-        return number_remedy(cell)
-    words = [text for text in different if parse_number(text) is None and not is_mark(text)]
+    if reading.is_amount(cell) and reading.parse_number(cell) is None:
+        return reading.number_remedy(cell)
+    words = [text for text in different if not reading.is_mark(text)]
+    words = [text for text in words if reading.parse_number(text) is None]
     if len(words) > 1:
         return f"Words must be two, one of them favourable; these are {', '.join(different[:5])}."
     return ""
