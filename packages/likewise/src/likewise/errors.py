@@ -1,4 +1,4 @@
-"""Errors: everything that Likewise refuses is one of these.
+"""Errors: whatever Likewise refuses raises one of these.
 
 Every message names the parameter, the rule, the value, and why or what to do:
     AtLeast.votes must be at least 1; got 0. With 0 votes a pair that nobody objected to would be

@@ -3,6 +3,10 @@
 Literals are not negated. To use "not an owner", add a flag for it to the schema, which the client
 fills in. A class then treats the flag and its negation as two independent columns, also on its
 separating set, where a point may have both or neither.
+
+The classes are listed, so n flags are at most 16. Conjunctions, disjunctions and parities have a
+separating set of n + 1 points; no smaller one exists, as n points tell at most 2^n hypotheses
+apart. (*Remark "Classes for which small separating sets are known".*)
 """
 
 from __future__ import annotations
@@ -85,12 +89,8 @@ class _Subsets(OverColumns):
 class Conjunctions(_Subsets):
     """Approve whoever has all of some flags: h_S(x) = ∧ x_i over i ∈ S, and the constant 0.
 
-    |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}, n + 1 points: h_S(1 − e_i) is 0
-    exactly if i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on
-    1. No smaller set exists: n points tell at most 2^n hypotheses apart. The class is listed, so
-    n is at most 16.
-
-    *Remark "Classes for which small separating sets are known".*
+    |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}: h_S(1 − e_i) is 0 exactly if
+    i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on 1.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("employed", "flag")))
@@ -115,12 +115,8 @@ class Conjunctions(_Subsets):
 class Disjunctions(_Subsets):
     """Approve whoever has one of some flags: h_S(x) = ∨ x_i over i ∈ S, and the constant 1.
 
-    |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}, n + 1 points: h_S(e_i) is 1 exactly if
-    i ∈ S, which tells S; the constant 1 agrees there with S = all columns, but not on 0. No
-    smaller set exists: n points tell at most 2^n hypotheses apart. The class is listed, so n is
-    at most 16.
-
-    *Remark "Classes for which small separating sets are known".*
+    |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}: h_S(e_i) is 1 exactly if i ∈ S, which
+    tells S; the constant 1 agrees there with S = all columns, but not on 0.
     """
 
     kind = "disjunctions"
@@ -133,13 +129,9 @@ class Disjunctions(_Subsets):
 class Parities(_Subsets):
     """Approve whoever has an odd number of some flags: h_S(x) = ⊕ x_i over i ∈ S.
 
-    With ``complements`` also whoever has an even number, |H| = 2^(n+1); without them the
-    constant 1 is added, |H| = 2^n + 1. Q = {e_i} ∪ {0}, n + 1 points: h(0) tells a complement or
-    the constant 1 from the rest, and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S. (On {e_i} alone the
-    constant 1 agrees with S = all columns.) No smaller set exists: n points tell at most 2^n
-    hypotheses apart. The class is listed, so n is at most 16.
-
-    *Remark "Classes for which small separating sets are known".*
+    With ``complements`` also whoever has an even number, |H| = 2^(n+1); without them the constant 1
+    is added, |H| = 2^n + 1. Q = {e_i} ∪ {0}: h(0) tells a complement or the constant 1 from the
+    rest, and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
@@ -183,26 +175,23 @@ class Parities(_Subsets):
 class DecisionLists(OverColumns):
     """Lists "if x_i then b, else if x_j then b', …, else d" of at most ``length`` literals.
 
-    Listed are the different functions, not the lists. A list can be brought into a form in which
-    neighbours with the same verdict are in order of their columns, no column occurs twice, and
-    the last verdict differs from d: then it is a sequence of disjoint sets of columns whose
-    verdicts alternate, ending with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1,
-    3, 13, 75, … (ordered set partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l), which is
-    4·a(n) for length = n. The form is the shortest list for its function.
+    The class lists different functions, not lists. Every list has a shortest form: neighbours with
+    the same verdict are in order of their columns, no column occurs twice, and the last verdict
+    differs from d. It is a sequence of disjoint sets of columns whose verdicts alternate, ending
+    with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1, 3, 13, 75, … (ordered set
+    partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l), which is 4·a(n) for length = n.
 
     Q = all vectors with at most two 1s, 1 + n + C(n, 2) points. *Proof* that different forms
     differ on it: h(0) = d. A column i with h(e_i) ≠ d is in the list, with the verdict 1 − d. One
     with h(e_i) = d is in the list if and only if h(e_i + e_j) = d ≠ h(e_j) for some j: the form
     has a later column whose verdict is 1 − d. And h(e_i + e_j) tells which of two columns with
-    different verdicts comes first, which tells the sets and their order. If length = n, each of
-    these points is the only one on which some two lists differ (put all other columns first), so
-    no smaller set exists. For shorter lists smaller ones do: 6 points instead of 7 at n = 3,
-    length 2; 27 picked from 300 random ones instead of 1,276 at n = 50, length 2. For length 1 use
-    :class:`~likewise.hypotheses.trees.Stumps` with the cut 1, the same class told
-    apart by about log₂(n) points.
+    different verdicts comes first, which tells the sets and their order. If length = n, no smaller
+    set exists: each point is the only one on which some two lists differ (put all other columns
+    first). For shorter lists smaller ones do. For length 1 use
+    :class:`~likewise.hypotheses.trees.Stumps` with the cut 1: about log₂(n) points suffice.
 
-    The class is listed: 68 columns for length 2, 27 for length 3, 13 for length 4, 8 for length 5
-    and 6 for any length are the most.
+    The class is listed: at most 68 columns for length 2, 27 for length 3, 13 for length 4, 8 for
+    length 5 and 6 for any length.
 
     *Remark "Classes for which small separating sets are known".*
 

@@ -155,20 +155,18 @@ class Stumps(OverColumns):
     With M cuts in all, m_c of them in column c, and both constants, |H| = 2·M + 2. The class is
     listed, so M is below 2^16, and a single column can have 4,095 cuts.
 
-    Q: a point has a value in every column, so one point tells stumps on all columns apart. Take
-    the point that is below every cut, and p more. On these p, 1[x_c ≥ v] is a set of points, and
-    as v grows these sets shrink: the cuts of a column are a chain of sets, and any chains can be
-    had by giving each point the right value in each column. If all M sets are different and none
-    is empty, Q separates: the first point tells flips (and the constant 1) from the rest, the
-    others tell which set it is. Such chains are cut out of a partition of all sets of p points
-    into symmetric chains, the longest columns first. p is the smallest number for which this
-    fits, at least max(max_c m_c, log₂(M + 1)); a single column needs m + 1 points, n ≤ m + 1
-    columns of m cuts need m + 2, n columns of one cut need about log₂ n. (A point for every cut
-    would be M + 1.)
+    Q: take the point that is below every cut, and p more. On these p, 1[x_c ≥ v] is a set of
+    points, and as v grows these sets shrink: the cuts of a column are a chain of sets. Any chains
+    are possible, as each point has a value in each column. If all M sets are different and none is
+    empty, Q separates: the first point tells flips (and the constant 1) from the rest, the others
+    tell the set. The chains are cut out of a partition of all sets of p points into symmetric
+    chains, the longest columns first. p is the smallest number for which this fits, at least
+    max(max_c m_c, log₂(M + 1)); a single column needs m + 1 points, n ≤ m + 1 columns of m cuts
+    need m + 2, n columns of one cut need about log₂ n.
 
-    No set is smaller than max_c m_c + 1, as every bin of a column is the only place where some
-    two hypotheses differ, or than log₂|H|: this Q is the smallest for one column and for columns
-    of one cut, and at most one point more for n ≤ m + 1 columns of m cuts.
+    No set is smaller than max_c m_c + 1, as every bin of a column is the only place where some two
+    hypotheses differ, or than log₂|H|: this Q is the smallest for one column and for columns of
+    one cut, and at most one point larger for n ≤ m + 1 columns of m cuts.
 
     *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
 
@@ -268,9 +266,9 @@ def _chains(points: int) -> Iterator[_Chain]:
     """All sets of points, each in one chain; the longest chains first.
 
     Read a set as brackets, a point outside as "(" and one inside as ")". Sets whose matched
-    brackets are the same are a chain: their unmatched ")" stand before their unmatched "(". It
-    begins with a set of which every point is matched, and takes in the unmatched places from the
-    left. (De Bruijn, Tengbergen and Kruyswijk; Greene and Kleitman.)
+    brackets are the same are a chain, since unmatched ")" precede unmatched "(". It begins with a
+    set of which every point is matched, and adds the unmatched points from the left. (De Bruijn,
+    Tengbergen and Kruyswijk; Greene and Kleitman.)
     """
     for size in range(points // 2 + 1):
         for least in combinations(range(points), size):
@@ -314,23 +312,21 @@ def _separating_bins(sizes: Sequence[int]) -> IntArray:
 class LinearByIntercepts(OverColumns):
     """Approve if Σ_i x_i/a_i ≥ 1, where each a_i is one of V or none; with ``flips`` also if < 1.
 
-    a_i is where the boundary meets axis i, and none is a column that is not used; values of V may
-    have either sign. No column at all is the constant 0. |H| = 2·(|V| + 1)^n with flips; without
-    them the constant 1 is added and |H| = (|V| + 1)^n + 1.
+    The boundary meets axis i at a_i; a column without one is not used. Values of V may have either
+    sign. No column at all is the constant 0. |H| = 2·(|V| + 1)^n with flips; without them the
+    constant 1 is added and |H| = (|V| + 1)^n + 1.
 
     Q = the origin, and v on each axis for each v in V: n·|V| + 1 points. *Proof:* at the origin
     the sum is 0, which tells flips (and the constant 1) from the rest. At v on axis i the sum is
     v/a_i, which is at least 1 if and only if a_i has the sign of v and |a_i| ≤ |v|. So the
     predictions on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: that
-    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So
-    no two hypotheses are the same function. For one column no smaller set exists, as each point is
-    the only place where some two differ; nor for |V| = 1, by counting. Elsewhere points off the
-    axes may save a little: 6 points do where this set has 7 at n = 2, V = {−1, 1, 2}.
+    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) For
+    one column, or |V| = 1, no smaller set exists; elsewhere points off the axes may save a few.
 
     The class is listed, so |H| is at most 2^17: 16 columns with one intercept, 10 with 2, 5 with
-    8. Values of V that are given twice are merged, with a warning
-    (:class:`~likewise.errors.MergedHypotheses`). The sum is taken column after column, so that
-    it rounds the same way on every machine; scale columns so that V suits them all.
+    8. Repeated values of V are merged, with a warning
+    (:class:`~likewise.errors.MergedHypotheses`). The sum is taken column after column, so it
+    rounds the same way on every machine; scale columns so that V suits them all.
 
     *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
 
