@@ -65,7 +65,7 @@ class _Subsets(OverColumns):
         return bits
 
     def _extend(self, bits: Bits) -> None:
-        """Add the constant that is not the empty set's."""
+        """Add the other constant than that of the empty set."""
         bits[:, self._subsets] = 1 - self._of_none
 
     def grades(self) -> IntArray:
@@ -87,7 +87,7 @@ class _Subsets(OverColumns):
 
 
 class Conjunctions(_Subsets):
-    """Approve whoever has all of some flags: h_S(x) = ∧ x_i over i ∈ S, and the constant 0.
+    """Approve people with all of some flags: h_S(x) = ∧ x_i over i ∈ S, and the constant 0.
 
     |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}: h_S(1 − e_i) is 0 exactly if
     i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on 1.
@@ -113,7 +113,7 @@ class Conjunctions(_Subsets):
 
 
 class Disjunctions(_Subsets):
-    """Approve whoever has one of some flags: h_S(x) = ∨ x_i over i ∈ S, and the constant 1.
+    """Approve people with one of some flags: h_S(x) = ∨ x_i over i ∈ S, and the constant 1.
 
     |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}: h_S(e_i) is 1 exactly if i ∈ S, which
     tells S; the constant 1 agrees there with S = all columns, but not on 0.
@@ -127,11 +127,11 @@ class Disjunctions(_Subsets):
 
 
 class Parities(_Subsets):
-    """Approve whoever has an odd number of some flags: h_S(x) = ⊕ x_i over i ∈ S.
+    """Approve people with an odd number of some flags: h_S(x) = ⊕ x_i over i ∈ S.
 
-    With ``complements`` also whoever has an even number, |H| = 2^(n+1); without them the constant 1
-    is added, |H| = 2^n + 1. Q = {e_i} ∪ {0}: h(0) tells a complement or the constant 1 from the
-    rest, and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S.
+    ``complements`` approve those with an even number, |H| = 2^(n+1); without them the constant 1 is
+    added, |H| = 2^n + 1. Q = {e_i} ∪ {0}: h(0) tells a complement or the constant 1 from the rest,
+    and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
@@ -259,7 +259,7 @@ class DecisionLists(OverColumns):
         return np.repeat(np.arange(len(self._ends)), np.diff(self._ends, prepend=0))
 
     def rules(self, code: IntArray) -> tuple[list[tuple[str, int]], int]:
-        """The shortest list for a hypothesis: its columns with their verdicts, and what is left."""
+        """The shortest list for a hypothesis: its columns with their verdicts, and the default."""
         place = int(code[0])
         rules = []
         while place > 1:

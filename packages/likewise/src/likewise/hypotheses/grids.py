@@ -11,7 +11,6 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.errors import HypothesisError
 from likewise.hypotheses import base
@@ -146,12 +145,12 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         return weights / (1 << base.WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> base.Prior:
-        """By name: such a class has too many hypotheses for probabilities of each."""
+        """A name: such a class has too many hypotheses for probabilities of each."""
         return base.named_prior(type(self).__name__, prior)
 
     @property
     def log_inverse_prior(self) -> float:
-        """log|H|, or from coarse to fine that of a different rule for every group."""
+        """log|H|; from coarse to fine, that of different rules in all groups."""
         if self.prior == FLAT:
             return self.log_size
         return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
@@ -236,7 +235,7 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
 
 
 class NodeRules(ABC):
-    """The rules that may hold for everybody at a node, each for a number of ``cells``."""
+    """The rules that may hold for everybody at a node, each on ``cells`` cells."""
 
     cells: int
 
@@ -413,7 +412,7 @@ class ContextTree:
 
     @cached_property
     def splits(self) -> tuple[tuple[int, int, int], ...]:
-        """From each subset with one feature more to a larger one, by their places."""
+        """Subsets with one feature more: the place of a subset, the feature, the larger's place."""
         place = {subset: column for column, subset in enumerate(self.subsets)}
         return tuple(
             (column, f, place[tuple(sorted((*subset, f)))])
@@ -424,37 +423,28 @@ class ContextTree:
 
     @cached_property
     def leaves(self) -> IntArray:
-        """The nodes that have fixed everything, in the order of their groups."""
+        """The nodes that leave nothing open, in the order of their groups."""
         grid = np.arange(self.nodes).reshape([n + 1 for n in self.levels])
         return grid[tuple(slice(0, n) for n in self.levels)].reshape(-1)
 
     @cached_property
     def _depths(self) -> tuple[_Depth, ...]:
-        """From the nodes that have left one feature open up to the root."""
+        """The nodes from those that leave one feature open up to the root, which leaves all."""
         if not self.levels:
             return ()
-        shape = [n + 1 for n in self.levels]
-        places = np.stack(np.unravel_index(np.arange(self.nodes), shape))
+        places = np.stack(np.unravel_index(np.arange(self.nodes), [n + 1 for n in self.levels]))
         left_open = places == np.array(self.levels)[:, None]
-        counts = left_open.sum(axis=0)
-        return tuple(
-            self._depth(np.flatnonzero(counts == count), left_open)
-            for count in range(1, len(self.levels) + 1)
-        )
-
-    def _depth(self, nodes: IntArray, left_open: npt.NDArray[np.bool_]) -> _Depth:
-        features = np.nonzero(left_open[:, nodes].T)[1].reshape(len(nodes), -1).T
-        levels, strides = np.array(self.levels)[features], np.array(self.strides)[features]
-        children = np.stack(
-            [
-                np.where(level < levels, nodes + (level - levels) * strides, self.nodes)
-                for level in range(max(self.levels))
-            ]
-        )
-        return _Depth(nodes, features, children)
+        level, depths = np.arange(max(self.levels))[:, None, None], []
+        for count in range(1, len(self.levels) + 1):
+            nodes = np.flatnonzero(left_open.sum(axis=0) == count)
+            features = np.nonzero(left_open[:, nodes].T)[1].reshape(-1, count).T
+            levels, strides = np.array(self.levels)[features], np.array(self.strides)[features]
+            children = np.where(level < levels, nodes + (level - levels) * strides, self.nodes)
+            depths.append(_Depth(nodes, features, children))
+        return tuple(depths)
 
     def gather(self, cells: IntArray, join: np.ufunc = np.add) -> IntArray:
-        """Integers of every node, from those of the groups, (groups, n), joined over levels."""
+        """Integers of every node: those of the groups, (groups, n), joined over levels."""
         cube = cells.reshape(*self.levels, cells.shape[-1])
         for axis in range(len(self.levels)):
             cube = np.concatenate([cube, join.reduce(cube, axis=axis, keepdims=True)], axis=axis)
@@ -485,7 +475,8 @@ class ContextTree:
             terms = np.empty((1 + count, len(depth.nodes)))
             terms[0] = log_stop[depth.nodes] - LN2
             # Children are added up in their order: the same bits on every machine.
-            terms[1:] = reduce(np.add, log_z[depth.children]) - (LN2 + log(count))
+            children = reduce(np.add, (log_z[level] for level in depth.children))
+            terms[1:] = children - (LN2 + log(count))
             weights, log_z[depth.nodes] = base.integer_weights(terms)
             choices[depth.nodes, 0] = weights[0]
             choices[depth.nodes, 1 + depth.features] = weights[1:]
@@ -542,7 +533,7 @@ class TreeWeights:
         return np.asarray(self.choices / self.choices.sum(axis=1)[:, None])
 
     def stops(self, groups: IntArray) -> tuple[IntArray, FloatArray]:
-        """For every subset of features the node above each group, and the chance to stop there."""
+        """The nodes above each group, (groups, subsets), and the chances to stop there."""
         paths = self.tree.paths(groups)
         shares = self._shares[paths]
         reach = np.zeros(paths.shape)

@@ -232,7 +232,7 @@ class Listed(HypothesisClass, ExactWeights):
         return np.arange(self.size)[:, None]
 
     def grades(self) -> IntArray:
-        """The grade of each hypothesis, for the prior from coarse to fine; here all are alike."""
+        """The grade of each hypothesis, for the prior from coarse to fine; by default the same."""
         return np.zeros(self.size, dtype=np.int64)
 
     def constant_members(self) -> npt.NDArray[np.bool_]:
@@ -241,7 +241,7 @@ class Listed(HypothesisClass, ExactWeights):
 
     @cached_property
     def log_inverse(self) -> FloatArray | None:
-        """ln(1/prior(h)) of every hypothesis; None for a flat prior, which needs no numbers."""
+        """ln(1/prior(h)) of every hypothesis; None for a flat prior."""
         if self.prior == base.FLAT:
             return None
         if not isinstance(self.prior, str):

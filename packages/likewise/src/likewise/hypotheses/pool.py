@@ -1,7 +1,7 @@
 """A pool: a list of predictors to choose among, as a 0/1 table or as score columns with cuts.
 
-Users bring their own models as columns of scores (or of decisions) that the client computes; a
-member of the pool is such a column with a cut.
+Users bring their own models as columns of scores or decisions; a member of the pool is a column
+with a cut.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from likewise.people.schema import FeatureSchema, People
 
 @dataclass(frozen=True)
 class Cut:
-    """Approve whoever has at least ``at`` in a column. At −inf everybody, at +inf nobody."""
+    """Approve people with at least ``at`` in a column: everybody at −inf, nobody at +inf."""
 
     column: str
     at: float

@@ -150,7 +150,7 @@ class Trees(Listed):
 
 
 class Stumps(OverColumns):
-    """Approve whoever has at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
+    """Approve people with at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
 
     With M cuts in all, m_c of them in column c, and both constants, |H| = 2·M + 2. The class is
     listed, so M is below 2^16, and a single column can have 4,095 cuts.

@@ -26,7 +26,7 @@ from likewise.registry import METRICS
 
 
 class Specified:
-    """A part that its name and its parameters describe; attributes have the parameters' names."""
+    """A part that is described by its name and its parameters, which are attributes too."""
 
     kind: ClassVar[str]
     name: ClassVar[str]
@@ -81,7 +81,7 @@ class Sides:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the distances."""
+        """The shape of the distances."""
         return (len(self.left),) if self.paired else (len(self.left), len(self.right))
 
     def spread(self, left: Any, right: Any) -> tuple[Any, Any]:
@@ -360,7 +360,7 @@ class Mahalanobis(BySides):
         self._check_matrix()
 
     def _check_matrix(self) -> None:
-        """Symmetric, and every pivot of an elimination at least 0, up to rounding."""
+        """Check that it is symmetric, with pivots of at least 0 up to rounding in elimination."""
         n, a = len(self.features), [list(row) for row in self.matrix]
         for i in range(n):
             for j in range(n):

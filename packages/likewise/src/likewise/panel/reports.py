@@ -192,10 +192,10 @@ def report(
     panel is the members of the objections; scores are in the order of their people.
 
     >>> from likewise.panel import MemberObjections
-    >>> said = Objections(("ann", "bo"), {"j1": MemberObjections(pairs=[("ann", "bo")]),
-    ...                                   "j2": MemberObjections()})
-    >>> report("any", said, [100, 900]).pairs, report("all", said, [100, 900]).pairs
-    ((('bo', 'ann'),), ())
+    >>> objections = Objections(("ann", "bo"), {"j1": MemberObjections(pairs=[("ann", "bo")]),
+    ...                                         "j2": MemberObjections()})
+    >>> report("any", objections, [100, 900]), report("all", objections, [100, 900])
+    (Report(pairs=(('bo', 'ann'),)), Report(pairs=()))
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
     s = checked_scores(scores, objections.people)
@@ -214,8 +214,8 @@ def decisive(
 
     >>> from likewise.panel import MemberObjections
     >>> both = MemberObjections(pairs=[("ann", "bo")])
-    >>> said = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
-    >>> decisive("at_least(2)", said, ("bo", "ann")), decisive("any", said, ("bo", "ann"))
+    >>> panel = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
+    >>> decisive("at_least(2)", panel, ("bo", "ann")), decisive("any", panel, ("bo", "ann"))
     (('j1', 'j2'), ())
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")

@@ -27,7 +27,6 @@ AMONG_NUMBERS = frozenset(
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_LEADING_ZERO = re.compile(r"0\d+", re.ASCII)
 _CURRENCY = r"(?:[$€£¥₹₽₩¢]|USD|EUR|GBP|CHF|JPY|INR|SEK|NOK|DKK|PLN|kr|zł)"
 _DIGITS = r"(?:\d{1,3}(?:[,.'’_\s]\d{3})+|\d+)(?:[.,]\d+)?"
 _AMOUNT = re.compile(
@@ -46,8 +45,6 @@ _LOCAL_DATE = re.compile(
     r"|\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]\.?m\.?)?",
     re.ASCII | re.IGNORECASE,
 )
-_MEASURE = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\W\d]+)")
-
 RowName = Callable[[int], str]
 
 
@@ -113,23 +110,14 @@ def is_any_date(cell: Any) -> bool:
     return is_date(cell) or (isinstance(cell, str) and bool(_LOCAL_DATE.fullmatch(cell)))
 
 
-def unit_of(text: str) -> str | None:
-    """The unit of a measure such as 5 kg; None for any other text."""
-    match = _MEASURE.fullmatch(text)
-    return match[1] if match else None
-
-
-def has_leading_zero(text: str) -> bool:
-    """Test for digits after a zero, as in a code: 007."""
-    return bool(_LEADING_ZERO.fullmatch(text))
-
-
-def read_cells(feature: Feature, cells: Sequence[Any], row_name: RowName) -> list[Any] | FloatArray:
+def read_cells(
+    feature: Feature, cells: Sequence[Any], row_name: RowName = row_of_frame
+) -> list[Any] | FloatArray:
     """The values of a column of text, None or NaN where missing; a warning names marks of these.
 
     Cells that are not text stay as they are.
 
-    >>> read_cells(Feature("income"), ["10", "2.5", 3], row_of_frame)
+    >>> read_cells(Feature("income"), ["10", "2.5", 3])
     [10, 2.5, 3]
     """
     texts = dict.fromkeys(cell for cell in cells if isinstance(cell, str))

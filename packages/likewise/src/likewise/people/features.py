@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, TypeGuard, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from likewise.validation import assign, choice, flag, items, members, real, requ
 Kind = Literal["number", "integer", "category", "flag"]
 Value = float | int | str | bool | None
 
-_KINDS = ("number", "integer", "category", "flag")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,30}\s*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 # From here on a float does not hold every integer.
@@ -59,7 +58,7 @@ class Feature:
         name = text("Feature.name", self.name, remedy)
         require(bool(name), "Feature.name", "must not be empty", name, remedy)
         owner = f"Feature({self.name!r})"
-        choice(f"{owner}.kind", self.kind, _KINDS, "A category lists its levels.")
+        choice(f"{owner}.kind", self.kind, get_args(Kind), "A category lists its levels.")
         assign(self, low=_bound(f"{owner}.low", self.low), high=_bound(f"{owner}.high", self.high))
         remedy = "Bounds say what values are believable; leave them out for none."
         rule = f"must be below high = {self.high!r}"

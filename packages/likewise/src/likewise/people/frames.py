@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.errors import PeopleError, missing, shown
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.cells import read_cells
 from likewise.people.columns import checked_ids
 from likewise.people.features import EXACT, Feature, is_date
 from likewise.validation import choice
@@ -148,10 +148,10 @@ def frame_columns(
             f"The frame has columns that the schema does not: {', '.join(map(repr, extra))}. Leave "
             f"them out with others='ignore', or add them to the schema."
         )
-    return [_values(frame[feature.name], feature) for feature in features]
+    return [feature_values(frame[feature.name], feature) for feature in features]
 
 
-def _values(column: Any, feature: Feature) -> list[Any] | FloatArray:
+def feature_values(column: Any, feature: Feature) -> list[Any] | FloatArray:
     """Numbers as an array, anything else as a list; a missing value is NaN or None."""
     fits = column.dtype.is_numeric() or (column.dtype == nw.Boolean and feature.kind == "flag")
     if fits and feature.kind != "category" and (numbers := floats(column)) is not None:
@@ -161,7 +161,7 @@ def _values(column: Any, feature: Feature) -> list[Any] | FloatArray:
     nulls = column.is_null()
     if nulls.any():
         values = [None if null else v for v, null in zip(values, nulls.to_list(), strict=True)]
-    return read_cells(feature, values, row_of_frame)
+    return read_cells(feature, values)
 
 
 def floats(column: Any) -> FloatArray | None:

@@ -31,6 +31,8 @@ MOST_CODES, PEOPLE_A_CODE = 12, 5
 """Up to this many different integers, each of this many people on average, may be codes."""
 LARGE = "integers that no float holds"
 _NINES = re.compile("9{2,}")
+_LEADING_ZERO = re.compile(r"0\d+", re.ASCII)
+_MEASURE = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\W\d]+)")  # such as 5 kg
 _DAY = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
 _IS_IDENTITY = "looks like an identity, and was left out. Name it with ids=… or --ids, or add it."
@@ -132,7 +134,7 @@ def column_of_cells(
     }  # fmt: skip
     if numbers and None not in numbers.values():
         texts = [value for value in present.values() if isinstance(value, str)]
-        if not any(map(reading.has_leading_zero, texts)):
+        if not any(map(_LEADING_ZERO.fullmatch, texts)):
             values = [numbers[cell] for cell in cells if cell in numbers]
             integral = all(isinstance(number, int | np.integer) for number in numbers.values())
             kind = "integer" if integral else "number"
@@ -459,7 +461,8 @@ def _advise_on_levels(name: str, values: Sequence[str], levels: Sequence[str]) -
             name, f"has the level {marks[0]!r}, which mostly marks a missing value. If it does, "
             f"leave these cells empty.",
         )  # fmt: skip
-    units = {reading.unit_of(value) for value in values}
+    measures = [_MEASURE.fullmatch(value) for value in values]
+    units = {measure and measure[1] for measure in measures}
     if len(units) == 1 and None not in units and len(levels) > 2:
         _advise(
             name, f"holds measures such as {values[0]!r}, which are read as levels. If they are "

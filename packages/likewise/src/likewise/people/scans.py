@@ -27,14 +27,14 @@ from likewise import errors
 from likewise.errors import LikewiseError, ParameterError, PeopleError, foreign_code, shown
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import frames
-from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.cells import read_cells
 from likewise.people.columns import is_missing
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 
 
 class _Arrow:
-    """pyarrow, which is optional, imported when the first source is opened: here alone."""
+    """pyarrow, which is optional; imported only here, when the first source is opened."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -117,7 +117,7 @@ class Lazy:
 
     @property
     def on_cluster(self) -> bool:
-        """Test whether functions go to the rows, and not the rows to the functions."""
+        """Test whether functions are sent to the rows of a cluster."""
         native = self.frame.to_native()
         return hasattr(native, "mapInArrow") or hasattr(native, "map_partitions")
 
@@ -194,7 +194,7 @@ def joined(tables: Iterable[Table]) -> Table:
 
 
 def _table(piece: Any) -> Table:
-    """A table in which text is of one type, since Arrow does not sort or group all of them."""
+    """A table with one type of text: Arrow does not sort or group all types."""
     if isinstance(piece, pa.RecordBatch):
         table = pa.Table.from_batches([piece])
     elif hasattr(piece, "iloc"):  # the index of a partition says nothing
@@ -233,11 +233,11 @@ class _Parts:
             return pickle.dumps(error)
 
     def of_batches(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """As Spark wants it: from batches to batches."""
+        """A function of batches, for Spark."""
         yield pa.record_batch({"results": pa.array([self._results(batches)], pa.binary())})
 
     def of_frame(self, frame: Any) -> bytes:
-        """As Dask wants it: from a frame of pandas."""
+        """A function of a pandas frame, for Dask."""
         return self._results([frame])
 
 
@@ -255,7 +255,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def _mixed(x: Hashes) -> Hashes:
-    """The finaliser of SplitMix64 (Steele et al. 2014), in which every bit changes every other."""
+    """The finaliser of SplitMix64 (Steele et al. 2014), where every bit affects every other."""
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))
@@ -341,7 +341,7 @@ class Encoder:
         return People.unchecked(_numbers(len(table)), self.encoded(table), self.schema)
 
     def encoded(self, table: Table, ids: Sequence[str] = ()) -> FloatArray:
-        """The features of some rows, checked; a text that many have is read once."""
+        """The checked features of some rows; every different text is read once."""
         x = np.empty((len(table), len(self.schema)))
         try:
             for place, feature in enumerate(self.schema.features):
@@ -420,11 +420,10 @@ def _column(feature: Feature, column: Any) -> FloatArray:
     if not pa.types.is_large_string(column.type):
         column = column.combine_chunks()
         frame = frames.nw.from_native(pa.table({feature.name: column}))
-        values = frames.frame_columns(frame, [feature], "refuse", None)[0]
+        values = frames.feature_values(frame[feature.name], feature)
         return feature.encode_column(values, range(len(column)))  # type: ignore[arg-type]
     texts, places = distinct(feature.name, column)
-    values = read_cells(feature, texts, row_of_frame)
-    return np.asarray(feature.encode_column(values, texts)[places])
+    return np.asarray(feature.encode_column(read_cells(feature, texts), texts)[places])
 
 
 def distinct(name: str, column: Any) -> tuple[list[Any], IntArray]:
@@ -462,7 +461,7 @@ def _called(function: Callable[[], Any]) -> Any:
 
 
 def _once(reader: Any) -> Stream:
-    """A stream that cannot be opened again, unless it is no longer than a block."""
+    """A stream that cannot be opened again; a single block is stored instead."""
     blocks = rechunked(reader)
     first = list(islice(blocks, 2))
     if len(first) < 2:

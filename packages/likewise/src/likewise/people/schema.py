@@ -78,7 +78,7 @@ class People:
         return People.unchecked(ids, self.x[chosen], self.schema, origin)
 
     def with_more(self, others: People) -> People:
-        """These people followed by others of the same schema, who may be among them."""
+        """These people followed by others of the same schema, who may be the same."""
         x = np.concatenate([self.x, others.x])
         return People.unchecked((*self.ids, *others.ids), x, self.schema)
 
@@ -107,7 +107,7 @@ class People:
         }
 
     def say_apart(self, first: int, second: int) -> dict[str, tuple[str, str]]:
-        """Two people's visible features in words, which differ wherever the values do."""
+        """Two people's visible features in words, which differ if the values do."""
         a, b = self.x[first].tolist(), self.x[second].tolist()
         return {
             title: self.schema.features[n].say_apart(a[n], b[n])
@@ -160,7 +160,7 @@ class FeatureSchema:
         return self.features[self.place(name)]
 
     def place(self, name: str) -> int:
-        """Which column a feature is."""
+        """The column of a feature."""
         return self._places[choice("feature", name, self._places, "Check the spelling.")]
 
     def people(
@@ -343,7 +343,7 @@ class FeatureSchema:
         return x if _exact(x) else None
 
     def admits(self, x: FloatArray) -> bool:
-        """Test whether everything is within its limits; NaN only where it may be missing."""
+        """Test whether all values are within their limits, or NaN where they may be missing."""
         low, high, real, optional = self._limits
         within = x >= low
         within &= x <= high
@@ -356,7 +356,7 @@ class FeatureSchema:
 
     @cached_property
     def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray | None, BoolArray | None]:
-        """Least and largest values, which may be fractions (None if all may), which missing."""
+        """Limits, which features may be fractions (None: all), and which missing (None: none)."""
         finite = np.finfo(np.float64)
         real = np.array([f.kind == "number" for f in self.features])
         optional = np.array([f.missing is not None for f in self.features])
