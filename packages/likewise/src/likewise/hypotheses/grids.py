@@ -560,9 +560,11 @@ class TreeWeights:
             )
 
         places = np.array(tree.places(groups), dtype=np.int64)
-        stops = np.full(len(groups), tree.nodes - 1)
-        for person, levels in enumerate(places.reshape(len(tree.levels), len(groups)).T.tolist()):
-            while split := choice(node := int(stops[person])):
+        stops = []
+        for levels in places.reshape(len(tree.levels), len(groups)).T.tolist():
+            node = tree.nodes - 1
+            while split := choice(node):
                 f = split - 1
-                stops[person] = node - (tree.levels[f] - levels[f]) * tree.strides[f]
-        return stops
+                node -= (tree.levels[f] - levels[f]) * tree.strides[f]
+            stops.append(node)
+        return np.array(stops, dtype=np.int64)
