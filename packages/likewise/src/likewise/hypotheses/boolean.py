@@ -11,7 +11,6 @@ apart. (*Remark "Classes for which small separating sets are known".*)
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import combinations, groupby
 from math import comb
@@ -36,6 +35,7 @@ class _Subsets(OverColumns):
     parameters: ClassVar[tuple[str, ...]] = ("columns",)
     _join: ClassVar[np.ufunc]
     _of_none: ClassVar[int]
+    _word: ClassVar[str]
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
         self.columns = check_columns(type(self).__name__, schema, columns, ("flag",))
@@ -75,9 +75,9 @@ class _Subsets(OverColumns):
     def _names(self, code: IntArray) -> list[str]:
         return [name for i, name in enumerate(self.columns) if int(code[0]) >> i & 1]
 
-    @abstractmethod
     def _rule(self, names: list[str]) -> str:
         """The rule on a set of columns that is not empty, in words."""
+        return f"approve if {f' {self._word} '.join(names)}"
 
     def describe(self, code: IntArray) -> str:
         plain = int(code[0]) < self._subsets
@@ -102,14 +102,11 @@ class Conjunctions(_Subsets):
     """
 
     kind = "conjunctions"
-    _join, _of_none = np.bitwise_and, 1
+    _join, _of_none, _word = np.bitwise_and, 1, "and"
 
     def _vectors(self) -> Bits:
         """{1 − e_i} ∪ {1}."""
         return np.asarray(1 - super()._vectors(), dtype=np.uint8)
-
-    def _rule(self, names: list[str]) -> str:
-        return f"approve if {' and '.join(names)}"
 
 
 class Disjunctions(_Subsets):
@@ -120,10 +117,7 @@ class Disjunctions(_Subsets):
     """
 
     kind = "disjunctions"
-    _join, _of_none = np.bitwise_or, 0
-
-    def _rule(self, names: list[str]) -> str:
-        return f"approve if {' or '.join(names)}"
+    _join, _of_none, _word = np.bitwise_or, 0, "or"
 
 
 class Parities(_Subsets):

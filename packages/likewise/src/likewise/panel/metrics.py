@@ -192,8 +192,8 @@ class Metric(Specified, ABC):
         return joined(self, sides)
 
 
-class BySides(Metric):
-    """A metric that a subclass defines by :meth:`between`."""
+class _Sided(ABC):
+    """A distance that a subclass defines by :meth:`between`."""
 
     def __call__(self, people: People, /) -> FloatArray:
         return self.between(Sides(people, people))
@@ -201,6 +201,10 @@ class BySides(Metric):
     @abstractmethod
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
+
+
+class BySides(_Sided, Metric):
+    """A metric that a subclass defines by :meth:`between`."""
 
 
 # Numbers by name, or pairs of a name and a number.
@@ -535,7 +539,7 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 
 @dataclass(frozen=True)
-class _OfTwo(ABC):
+class _OfTwo(_Sided):
     """A function of two people or sets of columns; subclasses define how it is called."""
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
@@ -545,13 +549,6 @@ class _OfTwo(ABC):
         where, rule = f"{type(self).__name__}.function", f"must be a function of {self.two}"
         fits = callable(self.function)
         check.require(fits, where, rule, self.function, "Write lambda one, other: ….")
-
-    def __call__(self, people: People) -> FloatArray:
-        return self.between(Sides(people, people))
-
-    @abstractmethod
-    def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
 
 
 def _larger(forward: FloatArray, backward: FloatArray, sides: Sides) -> FloatArray:
