@@ -1,4 +1,4 @@
-"""Errors: everything that Likewise refuses is one of these.
+"""Errors: whatever Likewise refuses raises one of these.
 
 Every message names the parameter, the rule, the value, and why or what to do:
     AtLeast.votes must be at least 1; got 0. With 0 votes a pair that nobody objected to would be
@@ -86,7 +86,7 @@ class ContractError(LikewiseError, AssertionError):
 
 @contextmanager
 def foreign_code(refused: type[LikewiseError], what: str, rule: str) -> Iterator[None]:
-    """Turn whatever foreign code raises into an error of ours; our own pass unchanged.
+    """Turn any error of foreign code into one of ours; our own pass unchanged.
 
     >>> with foreign_code(AuditError, "The function failed", "It gets two people."):
     ...     raise KeyError("income")
@@ -102,7 +102,7 @@ def foreign_code(refused: type[LikewiseError], what: str, rule: str) -> Iterator
 
 
 class LikewiseWarning(UserWarning):
-    """Anything that Likewise does and its user should know."""
+    """Anything that users should know about what Likewise does."""
 
 
 class MergedHypotheses(LikewiseWarning):
@@ -125,7 +125,7 @@ _HOME = f"{Path(__file__).parent}{os.sep}"
 
 
 def warn(message: str, kind: type[LikewiseWarning]) -> None:
-    """Warn at the first line of the stack that is outside of Likewise."""
+    """Warn at the first line of the stack outside Likewise."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_HOME):
         level, frame = level + 1, frame.f_back

@@ -1,6 +1,6 @@
-"""Registries: everything that is known by name, ours and what installed packages add.
+"""Registries: every part that has a name, ours and those of installed packages.
 
-A saved state, a study in several processes and the command line know a hypothesis class, a player
+Saved states, studies in several processes and the command line know a hypothesis class, a player
 or a world by its name alone. A package adds one with an entry point in its ``pyproject.toml``:
 
     [project.entry-points."likewise.hypotheses"]
@@ -62,7 +62,7 @@ def _listed(value: Any) -> Any:
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
-# Whatever a file that was written by hand makes the reader of a part stumble over.
+# Errors that the reader of a part may raise on a file that was written by hand.
 _STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -89,7 +89,7 @@ class Registry(Mapping[str, T]):
     def _installed(self) -> dict[str, list[EntryPoint]]:
         installed: dict[str, dict[str, EntryPoint]] = {}
         for point in entry_points(group=self.group):
-            # An editable installation may be listed twice; the same target is no contradiction.
+            # An editable installation may be listed twice, with the same target.
             installed.setdefault(point.name, {}).setdefault(point.value, point)
         return {name: list(points.values()) for name, points in installed.items()}
 
@@ -152,7 +152,7 @@ class Registry(Mapping[str, T]):
         return part
 
     def write(self, part: Any) -> dict[str, Any]:
-        """Return the JSON of a part, which names it under the registry's key, if it can be read."""
+        """Return the JSON of a part, with its name under the registry's key."""
         if isinstance(part, type) or not hasattr(part, "spec"):
             rule = "must be of a class that is registered, as no code is ever kept in a file"
             raise ParameterError(self.key, rule, part, "Make it one, and register that.")
@@ -161,7 +161,7 @@ class Registry(Mapping[str, T]):
         return spec
 
     def read(self, spec: Mapping[str, Any]) -> Any:
-        """Build a part from its JSON, which names it under the registry's key.
+        """Build a part from its JSON, with its name under the registry's key.
 
         >>> METRICS.read({"metric": "ratings", "ratings": "interview", "low": 0, "high": 10})
         Ratings(ratings='interview', low=0.0, high=10.0)
@@ -183,7 +183,7 @@ class Registry(Mapping[str, T]):
             ) from error  # fmt: skip
 
     def check_name(self, name: object, part: object) -> str:
-        """Return the name if it is registered for the part, so that what is saved can be loaded."""
+        """Return the name if it is registered for the part, which can then be loaded again."""
         if not isinstance(name, str) or name not in self or self[name] is not part:
             label = getattr(part, "__qualname__", type(part).__qualname__)
             raise LikewiseError(

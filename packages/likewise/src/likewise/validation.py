@@ -148,7 +148,7 @@ def members(
 
 
 def as_array(value: Any) -> npt.NDArray[Any]:
-    """Return an array; for lists of different lengths one of objects, which no check lets pass."""
+    """Return an array; one of objects, which every check refuses, for lists of unequal lengths."""
     try:
         return np.asarray(value)
     except ValueError:

@@ -1,8 +1,8 @@
 """The contract of a hypothesis class: it locates people, sums up costs and finds the least.
 
 A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
-at x costs c. A class sums up all of them in one array of integers. What the array holds is up to
-the class (a cost for every hypothesis, or for every cell); its size does not grow with time.
+at x costs c. A class sums up all of them in one array of integers, a cost for every hypothesis or
+for every cell, whose size does not grow with time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PRIORS = (COARSE_TO_FINE, FLAT)
 # A name, or for a class that is listed a probability for every hypothesis, by their codes.
 Prior = str | tuple[float, ...]
 
-# Probabilities as people write them add up to 1 but for rounding.
+# Probabilities that people write add up to 1 within this.
 ROUNDING = 1e-9
 
 
@@ -72,8 +72,8 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
 def graded(constant: Any, grades: IntArray) -> FloatArray:
     """ln(1/prior) from coarse to fine: half on the constants, the other half by grades.
 
-    The constants share their half equally. The grades share the other, and the hypotheses of a
-    grade its part. Where all hypotheses are constant they share everything.
+    The constants share their half equally. The grades share the other half, and the hypotheses of a
+    grade its part. If all hypotheses are constant, or none is, they share everything.
 
     >>> inverse = np.exp(graded(np.array([True, False, False, False]), np.array([0, 1, 2, 2])))
     >>> inverse.round(9).tolist()
@@ -100,17 +100,16 @@ class HypothesisClass(ABC):
     A hypothesis is written as a short array of integers, its code. Ties are broken towards
     the smallest code, the same way every time.
 
-    A class whose hypotheses can be listed subclasses
-    :class:`~likewise.hypotheses.lists.Listed`, which needs only their predictions. Any other
-    subclass implements all that is abstract here. With :class:`ExactWeights` beside it, the exact
-    player works with it too; otherwise Context-FTPL does. Every method must be a function of its
-    arguments, computed by integers, comparisons and + − · /, so that all machines agree.
+    If the hypotheses can be listed, subclass :class:`~likewise.hypotheses.lists.Listed`, which
+    needs only their predictions. Any other subclass implements all that is abstract here. The exact
+    player needs :class:`ExactWeights` too; Context-FTPL does not. Every method must be a function
+    of its arguments, computed by integers, comparisons and + − · /, so that all machines agree.
 
-    States that use a class can be saved, and loaded by another process, if it is registered under
-    its ``kind`` (:data:`likewise.registry.HYPOTHESES`). The JSON holds the ``parameters`` of the
+    States that use a class can be saved and loaded by another process if it is registered under its
+    ``kind`` (:data:`likewise.registry.HYPOTHESES`). The JSON holds the ``parameters`` of the
     constructor after the schema, each of which is also an attribute; a class that needs more
     overrides :meth:`spec` and :meth:`from_spec`. ``likewise.testing.check_hypotheses`` checks all
-    of this, by brute force where H is small.
+    of this, by brute force if H is small.
     """
 
     kind: ClassVar[str] = ""
@@ -156,7 +155,7 @@ class HypothesisClass(ABC):
 
     @property
     def part_log_sizes(self) -> FloatArray:
-        """ln |H_j| of every part, or a little more: Q tells a part's rules apart, and H has all."""
+        """A bound on ln |H_j| of every part: Q tells its rules apart, and all are in H."""
         if self.parts == 1:
             return np.array([self.log_size])
         most = fixed_point.LN2 * self._part_separators.astype(np.float64)
@@ -279,7 +278,7 @@ class ExactWeights(ABC):
         their codes, or a mapping from what :meth:`~HypothesisClass.describe` returns.
         """
         changed = copy(self)
-        # Whatever was computed from the old prior goes with it.
+        # Values computed from the old prior are dropped.
         for base in type(self).__mro__:
             for name, value in vars(base).items():
                 if isinstance(value, cached_property):
@@ -290,7 +289,7 @@ class ExactWeights(ABC):
 
 @dataclass(frozen=True)
 class Nested:
-    """A coarser class inside another one, whose hypotheses are learnt sooner.
+    """A coarser class inside another one, which is learnt sooner.
 
     ``costs`` and ``points`` map sums of costs and points of the large class to the small one.
     """
@@ -308,9 +307,9 @@ def gibbs_weights(
 ) -> IntArray:
     """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
 
-    With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. There may be a
-    temperature for every row. Weights are integers, so that their sums are the same in any order;
-    rounding moves no probability by more than |H|·2^-41.
+    With a prior, of p(h)·exp(−c/temperature); the largest is 2^40. There may be a temperature for
+    every row. Weights are integers, so their sums are the same in any order; rounding moves no
+    probability by more than |H|·2^-41.
 
     >>> (gibbs_weights(np.array([0, 10]), 10 / np.log(4)) / 2**40).round(9).tolist()
     [1.0, 0.25]

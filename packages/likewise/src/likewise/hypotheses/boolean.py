@@ -1,13 +1,16 @@
-"""Conjunctions, disjunctions and parities of flags: short rules in words.
+"""Conjunctions, disjunctions and parities of flags, and decision lists: short rules in words.
 
 Literals are not negated. To use "not an owner", add a flag for it to the schema, which the client
-fills in. The class then treats the flag and its negation as two independent columns, also on its
+fills in. A class then treats the flag and its negation as two independent columns, also on its
 separating set, where a point may have both or neither.
+
+The classes are listed, so n flags are at most 16. Conjunctions, disjunctions and parities have a
+separating set of n + 1 points; no smaller one exists, as n points tell at most 2^n hypotheses
+apart. (*Remark "Classes for which small separating sets are known".*)
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import combinations, groupby
 from math import comb
@@ -32,6 +35,7 @@ class _Subsets(OverColumns):
     parameters: ClassVar[tuple[str, ...]] = ("columns",)
     _join: ClassVar[np.ufunc]
     _of_none: ClassVar[int]
+    _word: ClassVar[str]
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
         self.columns = check_columns(type(self).__name__, schema, columns, ("flag",))
@@ -61,22 +65,19 @@ class _Subsets(OverColumns):
         return bits
 
     def _extend(self, bits: Bits) -> None:
-        """Add the constant that is not the empty set's."""
+        """Add the other constant than that of the empty set."""
         bits[:, self._subsets] = 1 - self._of_none
 
     def grades(self) -> IntArray:
-        sets = np.arange(self.size) % self._subsets
-        grades = np.zeros(self.size, dtype=np.int64)
-        for i in range(len(self.columns)):
-            grades += sets >> i & 1
-        return grades
+        """The number of flags in the set."""
+        return np.bitwise_count(np.arange(self.size) % self._subsets).astype(np.int64)
 
     def _names(self, code: IntArray) -> list[str]:
         return [name for i, name in enumerate(self.columns) if int(code[0]) >> i & 1]
 
-    @abstractmethod
     def _rule(self, names: list[str]) -> str:
         """The rule on a set of columns that is not empty, in words."""
+        return f"approve if {f' {self._word} '.join(names)}"
 
     def describe(self, code: IntArray) -> str:
         plain = int(code[0]) < self._subsets
@@ -86,14 +87,10 @@ class _Subsets(OverColumns):
 
 
 class Conjunctions(_Subsets):
-    """Approve whoever has all of some flags: h_S(x) = ∧ x_i over i ∈ S, and the constant 0.
+    """Approve people with all of some flags: h_S(x) = ∧ x_i over i ∈ S, and the constant 0.
 
-    |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}, n + 1 points: h_S(1 − e_i) is 0
-    exactly if i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on
-    1. No smaller set exists: n points tell at most 2^n hypotheses apart. The class is listed, so
-    n is at most 16.
-
-    *Remark "Classes for which small separating sets are known".*
+    |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}: h_S(1 − e_i) is 0 exactly if
+    i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on 1.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("employed", "flag")))
@@ -105,44 +102,30 @@ class Conjunctions(_Subsets):
     """
 
     kind = "conjunctions"
-    _join, _of_none = np.bitwise_and, 1
+    _join, _of_none, _word = np.bitwise_and, 1, "and"
 
     def _vectors(self) -> Bits:
         """{1 − e_i} ∪ {1}."""
         return np.asarray(1 - super()._vectors(), dtype=np.uint8)
 
-    def _rule(self, names: list[str]) -> str:
-        return f"approve if {' and '.join(names)}"
-
 
 class Disjunctions(_Subsets):
-    """Approve whoever has one of some flags: h_S(x) = ∨ x_i over i ∈ S, and the constant 1.
+    """Approve people with one of some flags: h_S(x) = ∨ x_i over i ∈ S, and the constant 1.
 
-    |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}, n + 1 points: h_S(e_i) is 1 exactly if
-    i ∈ S, which tells S; the constant 1 agrees there with S = all columns, but not on 0. No
-    smaller set exists: n points tell at most 2^n hypotheses apart. The class is listed, so n is
-    at most 16.
-
-    *Remark "Classes for which small separating sets are known".*
+    |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}: h_S(e_i) is 1 exactly if i ∈ S, which
+    tells S; the constant 1 agrees there with S = all columns, but not on 0.
     """
 
     kind = "disjunctions"
-    _join, _of_none = np.bitwise_or, 0
-
-    def _rule(self, names: list[str]) -> str:
-        return f"approve if {' or '.join(names)}"
+    _join, _of_none, _word = np.bitwise_or, 0, "or"
 
 
 class Parities(_Subsets):
-    """Approve whoever has an odd number of some flags: h_S(x) = ⊕ x_i over i ∈ S.
+    """Approve people with an odd number of some flags: h_S(x) = ⊕ x_i over i ∈ S.
 
-    With ``complements`` also whoever has an even number, |H| = 2^(n+1); without them the
-    constant 1 is added, |H| = 2^n + 1. Q = {e_i} ∪ {0}, n + 1 points: h(0) tells a complement or
-    the constant 1 from the rest, and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S. (On {e_i} alone the
-    constant 1 agrees with S = all columns.) No smaller set exists: n points tell at most 2^n
-    hypotheses apart. The class is listed, so n is at most 16.
-
-    *Remark "Classes for which small separating sets are known".*
+    ``complements`` approve those with an even number, |H| = 2^(n+1); without them the constant 1 is
+    added, |H| = 2^n + 1. Q = {e_i} ∪ {0}: h(0) tells a complement or the constant 1 from the rest,
+    and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
@@ -186,26 +169,23 @@ class Parities(_Subsets):
 class DecisionLists(OverColumns):
     """Lists "if x_i then b, else if x_j then b', …, else d" of at most ``length`` literals.
 
-    Listed are the different functions, not the lists. A list can be brought into a form in which
-    neighbours with the same verdict are in order of their columns, no column occurs twice, and
-    the last verdict differs from d: then it is a sequence of disjoint sets of columns whose
-    verdicts alternate, ending with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1,
-    3, 13, 75, … (ordered set partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l), which is
-    4·a(n) for length = n. The form is the shortest list for its function.
+    The class lists different functions, not lists. Every list has a shortest form: neighbours with
+    the same verdict are in order of their columns, no column occurs twice, and the last verdict
+    differs from d. It is a sequence of disjoint sets of columns whose verdicts alternate, ending
+    with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1, 3, 13, 75, … (ordered set
+    partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l), which is 4·a(n) for length = n.
 
     Q = all vectors with at most two 1s, 1 + n + C(n, 2) points. *Proof* that different forms
     differ on it: h(0) = d. A column i with h(e_i) ≠ d is in the list, with the verdict 1 − d. One
     with h(e_i) = d is in the list if and only if h(e_i + e_j) = d ≠ h(e_j) for some j: the form
     has a later column whose verdict is 1 − d. And h(e_i + e_j) tells which of two columns with
-    different verdicts comes first, which tells the sets and their order. If length = n, each of
-    these points is the only one on which some two lists differ (put all other columns first), so
-    no smaller set exists. For shorter lists smaller ones do: 6 points instead of 7 at n = 3,
-    length 2; 27 picked from 300 random ones instead of 1,276 at n = 50, length 2. For length 1 use
-    :class:`~likewise.hypotheses.trees.Stumps` with the cut 1, the same class told
-    apart by about log₂(n) points.
+    different verdicts comes first, which tells the sets and their order. If length = n, no smaller
+    set exists: each point is the only one on which some two lists differ (put all other columns
+    first). For shorter lists smaller ones do. For length 1 use
+    :class:`~likewise.hypotheses.trees.Stumps` with the cut 1: about log₂(n) points suffice.
 
-    The class is listed: 68 columns for length 2, 27 for length 3, 13 for length 4, 8 for length 5
-    and 6 for any length are the most.
+    The class is listed: at most 68 columns for length 2, 27 for length 3, 13 for length 4, 8 for
+    length 5 and 6 for any length.
 
     *Remark "Classes for which small separating sets are known".*
 
@@ -229,9 +209,7 @@ class DecisionLists(OverColumns):
             "DecisionLists.length", length, 1, n + 1,
             "A list that asks for a column twice is equal to a shorter one.",
         )  # fmt: skip
-        size = 2 * sum(
-            comb(n, literals) * _ordered_partitions(literals) for literals in range(self.length + 1)
-        )
+        size = 2 * sum(comb(n, m) * _ordered_partitions(m) for m in range(self.length + 1))
         check_size("DecisionLists", size, 1 + n + comb(n, 2), "Use fewer columns or shorter lists.")
         self._list_forms()
         super().__init__(schema, _at_most_two(n))
@@ -275,7 +253,7 @@ class DecisionLists(OverColumns):
         return np.repeat(np.arange(len(self._ends)), np.diff(self._ends, prepend=0))
 
     def rules(self, code: IntArray) -> tuple[list[tuple[str, int]], int]:
-        """The shortest list for a hypothesis: its columns with their verdicts, and what is left."""
+        """The shortest list for a hypothesis: its columns with their verdicts, and the default."""
         place = int(code[0])
         rules = []
         while place > 1:
@@ -306,8 +284,8 @@ def _ordered_partitions(count: int) -> int:
 
 def _at_most_two(n: int) -> Bits:
     """All vectors with at most two 1s: 0, then e_i, then e_i + e_j."""
-    vectors = np.zeros((1 + n + comb(n, 2), n), dtype=np.uint8)
-    vectors[1 + np.arange(n), np.arange(n)] = 1
-    for row, pair in enumerate(combinations(range(n), 2), start=n + 1):
-        vectors[row, list(pair)] = 1
+    ones = [places for size in range(3) for places in combinations(range(n), size)]
+    vectors = np.zeros((len(ones), n), dtype=np.uint8)
+    for vector, places in zip(vectors, ones, strict=True):
+        vector[list(places)] = 1
     return vectors

@@ -6,12 +6,11 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, reduce
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from likewise.errors import HypothesisError
 from likewise.hypotheses import base
@@ -24,7 +23,9 @@ from likewise.validation import assign, instance, items, reals, require, text
 
 @dataclass(frozen=True)
 class Groups:
-    """All combinations of levels of the features ``by``, a list or one name; errors name ``owner``.
+    """All combinations of levels of the features ``by`` (a list or one name).
+
+    Errors name the ``owner``.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("car", "flag"), Feature("home", "flag")))
@@ -84,7 +85,7 @@ class Groups:
         return levels
 
 
-# Classes that are played side by side; each needs draws of its own.
+# Nested classes that are played at once; each needs draws of its own.
 MOST_NESTED = 16
 # Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
 LARGEST_TREE = 1 << 22
@@ -144,12 +145,12 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         return weights / (1 << base.WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> base.Prior:
-        """By name: such a class has too many hypotheses for probabilities of each."""
+        """A name: such a class has too many hypotheses for probabilities of each."""
         return base.named_prior(type(self).__name__, prior)
 
     @property
     def log_inverse_prior(self) -> float:
-        """log|H|, or from coarse to fine that of a different rule for every group."""
+        """log|H|; from coarse to fine, that of different rules in all groups."""
         if self.prior == FLAT:
             return self.log_size
         return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
@@ -178,24 +179,38 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         """The policy with a flat prior; a temperature for all groups, or one for each."""
 
     def nested(self) -> tuple[Nested, ...]:
-        """The same class by every subset of the features, the fewest first and all of them last.
+        """The same class by every subset of the features, the smallest first and all last.
 
-        Where those are too many, by the first features. Features with one level do not count.
+        If these are too many: by the first features. Features with one level do not count.
         """
         features = [f for f, levels in enumerate(self.groups.levels) if len(levels) > 1]
         subsets = [subset for n in range(len(features)) for subset in combinations(features, n)]
         if len(subsets) >= MOST_NESTED:
             subsets = [tuple(features[:n]) for n in range(min(len(features), MOST_NESTED - 1))]
         subsets.append(tuple(range(len(self.groups.levels))))
-        values, nested = {name: getattr(self, name) for name in self.parameters}, []
-        for subset in subsets:
-            groups = CoarserGroups(self.groups, subset, self.rules.cells)
-            coarser = type(self)(self.schema, **{**values, "by": groups.by})
-            nested.append(Nested(coarser, groups.costs, groups.points))
-        return tuple(nested)
+        return tuple(map(self._coarser, subsets))
+
+    def _coarser(self, features: tuple[int, ...]) -> Nested:
+        """The same class by some of the features; costs are summed over the others."""
+        shape, cells = tuple(map(len, self.groups.levels)), self.rules.cells
+        omitted = tuple(f for f in range(len(shape)) if f not in features)
+
+        def coarser_costs(costs: IntArray) -> IntArray:
+            return np.asarray(costs.reshape(*shape, cells).sum(axis=omitted).reshape(-1))
+
+        def coarser_points(points: Points) -> Points:
+            places = np.unravel_index(points // cells, shape) if shape else ()
+            group = np.zeros(len(points), dtype=np.int64)
+            for f in features:
+                group = group * shape[f] + places[f]
+            return np.asarray(group * cells + points % cells)
+
+        values = {name: getattr(self, name) for name in self.parameters}
+        values["by"] = tuple(self.groups.by[f] for f in features)
+        return Nested(type(self)(self.schema, **values), coarser_costs, coarser_points)
 
     def check_listable(self, count: str) -> None:
-        """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""
+        """Refuse to list more than 2^20 hypotheses; ``count`` is their number as a formula."""
         if self.size > LONGEST_LIST:
             raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
 
@@ -219,38 +234,8 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         return np.asarray(np.where(approved, costs, 0).sum(axis=1))
 
 
-@dataclass(frozen=True)
-class CoarserGroups:
-    """Groups by some of the features only; costs are summed over the others."""
-
-    groups: Groups
-    keep: tuple[int, ...]
-    cells: int
-
-    @property
-    def by(self) -> tuple[str, ...]:
-        return tuple(self.groups.by[f] for f in self.keep)
-
-    @cached_property
-    def _shape(self) -> tuple[int, ...]:
-        return tuple(len(levels) for levels in self.groups.levels)
-
-    def costs(self, costs: IntArray) -> IntArray:
-        """Costs of cells, summed over the features that are left out."""
-        omitted = tuple(f for f in range(len(self._shape)) if f not in self.keep)
-        return np.asarray(costs.reshape(*self._shape, self.cells).sum(axis=omitted).reshape(-1))
-
-    def points(self, points: IntArray) -> IntArray:
-        """The coarser group of each point, with its own cell."""
-        places = np.unravel_index(points // self.cells, self._shape) if self._shape else ()
-        group = np.zeros(len(points), dtype=np.int64)
-        for f in self.keep:
-            group = group * self._shape[f] + places[f]
-        return group * self.cells + points % self.cells
-
-
 class NodeRules(ABC):
-    """The rules that may hold for everybody at a node, each for a number of ``cells``."""
+    """The rules that may hold for everybody at a node, each on ``cells`` cells."""
 
     cells: int
 
@@ -371,10 +356,7 @@ class CoarseToFine(GibbsPolicy):
         groups, cells = points // self.rules.cells, points % self.rules.cells
         nodes, stops = self._tree.stops(groups)
         chances = stops * self._nodes.chances(nodes, cells[:, None])
-        total = np.zeros(len(points))
-        # One after the other: the same bits on every machine.
-        for column in chances.T:
-            total = total + column
+        total = reduce(np.add, chances.T)  # in this order: the same bits on every machine
         everybody, nobody, tree = (float(weight) for weight in self._top)
         return np.asarray((everybody + tree * total) / (everybody + nobody + tree))
 
@@ -414,16 +396,13 @@ class ContextTree:
 
     @cached_property
     def nodes(self) -> int:
-        return int(np.prod([n + 1 for n in self.levels], dtype=np.int64))
+        return math.prod(n + 1 for n in self.levels)
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
         """The distance between the nodes of neighbouring levels, for each feature."""
-        strides, step = [], 1
-        for n in reversed(self.levels):
-            strides.append(step)
-            step *= n + 1
-        return tuple(reversed(strides))
+        later = (self.levels[f + 1 :] for f in range(len(self.levels)))
+        return tuple(math.prod(n + 1 for n in levels) for levels in later)
 
     @cached_property
     def subsets(self) -> tuple[tuple[int, ...], ...]:
@@ -433,7 +412,7 @@ class ContextTree:
 
     @cached_property
     def splits(self) -> tuple[tuple[int, int, int], ...]:
-        """From each subset with one feature more to a larger one, by their places."""
+        """Subsets with one feature more: the place of a subset, the feature, the larger's place."""
         place = {subset: column for column, subset in enumerate(self.subsets)}
         return tuple(
             (column, f, place[tuple(sorted((*subset, f)))])
@@ -444,37 +423,28 @@ class ContextTree:
 
     @cached_property
     def leaves(self) -> IntArray:
-        """The nodes that have fixed everything, in the order of their groups."""
+        """The nodes that leave nothing open, in the order of their groups."""
         grid = np.arange(self.nodes).reshape([n + 1 for n in self.levels])
         return grid[tuple(slice(0, n) for n in self.levels)].reshape(-1)
 
     @cached_property
     def _depths(self) -> tuple[_Depth, ...]:
-        """From the nodes that have left one feature open up to the root."""
+        """The nodes from those that leave one feature open up to the root, which leaves all."""
         if not self.levels:
             return ()
-        shape = [n + 1 for n in self.levels]
-        places = np.stack(np.unravel_index(np.arange(self.nodes), shape))
+        places = np.stack(np.unravel_index(np.arange(self.nodes), [n + 1 for n in self.levels]))
         left_open = places == np.array(self.levels)[:, None]
-        counts = left_open.sum(axis=0)
-        return tuple(
-            self._depth(np.flatnonzero(counts == count), left_open)
-            for count in range(1, len(self.levels) + 1)
-        )
-
-    def _depth(self, nodes: IntArray, left_open: npt.NDArray[np.bool_]) -> _Depth:
-        features = np.nonzero(left_open[:, nodes].T)[1].reshape(len(nodes), -1).T
-        levels, strides = np.array(self.levels)[features], np.array(self.strides)[features]
-        children = np.stack(
-            [
-                np.where(level < levels, nodes + (level - levels) * strides, self.nodes)
-                for level in range(max(self.levels))
-            ]
-        )
-        return _Depth(nodes, features, children)
+        level, depths = np.arange(max(self.levels))[:, None, None], []
+        for count in range(1, len(self.levels) + 1):
+            nodes = np.flatnonzero(left_open.sum(axis=0) == count)
+            features = np.nonzero(left_open[:, nodes].T)[1].reshape(-1, count).T
+            levels, strides = np.array(self.levels)[features], np.array(self.strides)[features]
+            children = np.where(level < levels, nodes + (level - levels) * strides, self.nodes)
+            depths.append(_Depth(nodes, features, children))
+        return tuple(depths)
 
     def gather(self, cells: IntArray, join: np.ufunc = np.add) -> IntArray:
-        """Integers of every node, from those of the groups, (groups, n), joined over levels."""
+        """Integers of every node: those of the groups, (groups, n), joined over levels."""
         cube = cells.reshape(*self.levels, cells.shape[-1])
         for axis in range(len(self.levels)):
             cube = np.concatenate([cube, join.reduce(cube, axis=axis, keepdims=True)], axis=axis)
@@ -504,7 +474,9 @@ class ContextTree:
             count = len(depth.features)
             terms = np.empty((1 + count, len(depth.nodes)))
             terms[0] = log_stop[depth.nodes] - LN2
-            terms[1:] = _summed(log_z, depth.children) - (LN2 + log(count))
+            # Children are added up in their order: the same bits on every machine.
+            children = reduce(np.add, (log_z[level] for level in depth.children))
+            terms[1:] = children - (LN2 + log(count))
             weights, log_z[depth.nodes] = base.integer_weights(terms)
             choices[depth.nodes, 0] = weights[0]
             choices[depth.nodes, 1 + depth.features] = weights[1:]
@@ -521,11 +493,10 @@ class ContextTree:
         return self.weigh(log_stop, np.zeros(self.nodes, dtype=np.int64), 1.0).log_total
 
     def log_inverse_prior(self, log_rules: float) -> float:
-        """ln(1/prior) of a hypothesis that has to split everywhere, with rules of such a prior.
+        """ln(1/prior) of a hypothesis that splits everywhere, with rules of such a prior.
 
-        No hypothesis has more, if no rule of a group has: whatever the rules below a node are, a
-        split has them, and stopping can only add to it. With two rules or more there is such a
-        hypothesis: give two neighbouring levels different ones, as on a chessboard.
+        No hypothesis has more if no rule of a group has, since stopping only adds to a prior. With
+        two rules or more there is such a hypothesis: neighbours differ, as on a chessboard.
         """
         never = np.full(self.nodes, -np.inf)
         never[self.leaves] = -log_rules
@@ -545,14 +516,6 @@ class _Depth:
     children: IntArray
 
 
-def _summed(values: FloatArray, children: IntArray) -> FloatArray:
-    """The sum over the children, one after the other: the same bits on every machine."""
-    total: FloatArray = values[children[0]]
-    for level in children[1:]:
-        total = total + values[level]
-    return total
-
-
 @dataclass(frozen=True, eq=False)
 class TreeWeights:
     """The posterior of a tree: at every node, integer weights of stopping and of each split.
@@ -570,7 +533,7 @@ class TreeWeights:
         return np.asarray(self.choices / self.choices.sum(axis=1)[:, None])
 
     def stops(self, groups: IntArray) -> tuple[IntArray, FloatArray]:
-        """For every subset of features the node above each group, and the chance to stop there."""
+        """The nodes above each group, (groups, subsets), and the chances to stop there."""
         paths = self.tree.paths(groups)
         shares = self._shares[paths]
         reach = np.zeros(paths.shape)
@@ -586,24 +549,22 @@ class TreeWeights:
         that share a node share its choice.
         """
         tree = self.tree
-        places = np.array(tree.places(groups), dtype=np.int64)
-        chosen: dict[int, int] = {}
-        stops = np.empty(len(groups), dtype=np.int64)
-        for person, levels in enumerate(places.reshape(len(tree.levels), len(groups)).T.tolist()):
-            node = tree.nodes - 1
-            while choice := self._choice(node, stream, draw, first, chosen):
-                f = choice - 1
-                node -= (tree.levels[f] - levels[f]) * tree.strides[f]
-            stops[person] = node
-        return stops
 
-    def _choice(
-        self, node: int, stream: Stream, draw: int, first: int, chosen: dict[int, int]
-    ) -> int:
-        """0 to stop at a node, or 1 more than the feature that it splits on."""
-        if node not in chosen:
+        @cache
+        def choice(node: int) -> int:
+            """0 to stop at a node, or 1 more than the feature that it splits on."""
             weights = self.choices[node]
-            total = int(weights.sum())
-            number = stream.numbers_below([total], draw, np.array([first + node]))[0]
-            chosen[node] = base.pick(weights, number)
-        return chosen[node]
+            total = [int(weights.sum())]
+            return base.pick(
+                weights, stream.numbers_below(total, draw, np.array([first + node]))[0]
+            )
+
+        places = np.array(tree.places(groups), dtype=np.int64)
+        stops = []
+        for levels in places.reshape(len(tree.levels), len(groups)).T.tolist():
+            node = tree.nodes - 1
+            while split := choice(node):
+                f = split - 1
+                node -= (tree.levels[f] - levels[f]) * tree.strides[f]
+            stops.append(node)
+        return np.array(stops, dtype=np.int64)

@@ -1,7 +1,7 @@
 """Classes whose hypotheses can be listed, with one cost for every hypothesis.
 
-The oracle of such a class is exact, whatever the sign of the costs, and so are its exponential
-weights. Up to a few hundred thousand hypotheses nothing cleverer is needed.
+The oracle and the exponential weights of such a class are exact, whatever the sign of the costs. Up
+to a few hundred thousand hypotheses nothing cleverer is needed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from likewise.numerics.randomness import Stream
 from likewise.people.features import Kind
 from likewise.people.schema import FeatureSchema, People
 from likewise.validation import as_array, instance, names, require
+
+_DUPLICATES = (
+    "Two rows of the table are the same, so no set of columns separates them. Merge duplicates "
+    "first."
+)
 
 
 def greedy_separating_set(bits: Bits) -> IntArray:
@@ -51,17 +56,10 @@ def greedy_separating_set(bits: Bits) -> IntArray:
         separated = (ones * (sizes[:, None] - ones)).sum(axis=0)
         best = int(np.argmax(separated))
         if separated[best] == 0:
-            raise _duplicate_rows()
+            raise HypothesisError(_DUPLICATES)
         chosen.append(best)
         group = np.unique(np.stack([group, candidates[:, best]]), axis=1, return_inverse=True)[1]
     return np.array(chosen, dtype=np.int64)
-
-
-def _duplicate_rows() -> HypothesisError:
-    return HypothesisError(
-        "Two rows of the table are the same, so no set of columns separates them. Merge "
-        "duplicates first."
-    )
 
 
 def trie_separating_set(bits: Bits) -> IntArray:
@@ -86,7 +84,7 @@ def trie_separating_set(bits: Bits) -> IntArray:
     byte = np.argmax(apart != 0, axis=1)
     value = apart[np.arange(rows - 1), byte]
     if (value == 0).any():
-        raise _duplicate_rows()
+        raise HypothesisError(_DUPLICATES)
     first = 8 * byte + np.argmax(np.unpackbits(value[:, None], axis=1), axis=1)
     return np.sort(order[np.unique(first)])
 
@@ -114,12 +112,11 @@ LARGEST_LIST = 1 << (63 - base.WEIGHT_BITS)
 class Listed(HypothesisClass, ExactWeights):
     """A class whose hypotheses are listed; a point is the column of their predictions.
 
-    A subclass sets its parameters first, then calls ``super().__init__`` with people on whom the
-    hypotheses differ: ``separating``, a separating set (whom the schema need not admit), or
-    ``reference``, any people, among whom a greedy search finds one. It implements
-    :meth:`predictions` and :meth:`describe`, and names its ``kind`` and ``parameters``. Hypotheses
-    that agree on all those people are refused (leave one out), and so is a class without a constant
-    (put one in).
+    A subclass names its ``kind`` and ``parameters`` and implements :meth:`predictions` and
+    :meth:`describe`. It sets its parameters, then calls ``super().__init__`` with people on whom
+    the hypotheses differ: ``separating``, a separating set (whom the schema need not admit), or
+    ``reference``, any people, among whom a greedy search finds one. Hypotheses that agree on all of
+    these are refused (leave one out), and so is a class without a constant (put one in).
 
     >>> from likewise.people import Feature
     >>> class Ages(Listed):
@@ -235,7 +232,7 @@ class Listed(HypothesisClass, ExactWeights):
         return np.arange(self.size)[:, None]
 
     def grades(self) -> IntArray:
-        """The grade of each hypothesis, for the prior from coarse to fine; here all are alike."""
+        """The grade of each hypothesis, for the prior from coarse to fine; by default the same."""
         return np.zeros(self.size, dtype=np.int64)
 
     def constant_members(self) -> npt.NDArray[np.bool_]:
@@ -244,7 +241,7 @@ class Listed(HypothesisClass, ExactWeights):
 
     @cached_property
     def log_inverse(self) -> FloatArray | None:
-        """ln(1/prior(h)) of every hypothesis; None for a flat prior, which needs no numbers."""
+        """ln(1/prior(h)) of every hypothesis; None for a flat prior."""
         if self.prior == base.FLAT:
             return None
         if not isinstance(self.prior, str):

@@ -1,7 +1,7 @@
 """A pool: a list of predictors to choose among, as a 0/1 table or as score columns with cuts.
 
-Users bring their own models as columns of scores (or of decisions) that the client computes; a
-member of the pool is such a column with a cut.
+Users bring their own models as columns of scores or decisions; a member of the pool is a column
+with a cut.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from likewise.people.schema import FeatureSchema, People
 
 @dataclass(frozen=True)
 class Cut:
-    """Approve whoever has at least ``at`` in a column. At −inf everybody, at +inf nobody."""
+    """Approve people with at least ``at`` in a column: everybody at −inf, nobody at +inf."""
 
     column: str
     at: float
@@ -45,8 +45,8 @@ class Cut:
         return f"approve if {self.column} ≥ {self.at:.6g}"
 
 
-# A small separating set is searched for up to this many members, or predictions; beyond, one that
-# takes near-linear time.
+# Up to this many members or predictions the search is for a small separating set; beyond, for one
+# in near-linear time.
 FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
 # Members whose predictions are compared with levels at once, for memory.
 _AT_ONCE = 4096
@@ -55,10 +55,10 @@ _AT_ONCE = 4096
 class Pool(lists.Listed):
     """A finite list of predictors: cuts on columns, which differ on reference data.
 
-    Members that agree on all ``reference`` data (people, or an array of their encoded features)
-    are merged into the first of them, with a warning
-    (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
-    remain. One member must be constant: the same for everybody whom the schema admits.
+    Members that agree on all ``reference`` data (people, or an array of their encoded features) are
+    merged into the first of them, with a warning (:class:`~likewise.errors.MergedHypotheses`), and
+    guarantees are against those that remain. One member must be constant: the same for everybody
+    whom the schema admits.
 
     >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
     >>> pool.size, pool.separators
@@ -202,10 +202,10 @@ class Pool(lists.Listed):
         """A pool from fitted models: each is a column of scores, computed on a data frame.
 
         ``models`` have ``predict_proba``, or are functions of a frame; a model that was fitted on
-        named columns is given these. The features of the schema (proposed where none is given) are
-        what a panel sees; scores are hidden from it. ``pool.people(frame)`` scores other people.
-        Of a model whose classes are not 0 and 1, ``favourable`` says which one is approval.
-        Models are not part of the JSON: a pool that was read from it takes people with scores.
+        named columns gets these. A panel sees the features of the schema (proposed where none is
+        given), and no scores. ``pool.people(frame)`` scores other people. ``favourable`` is the
+        class that means approval, if the classes of a model are not 0 and 1. The JSON holds no
+        models: a pool that was read from it takes people with scores.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"income": [20.0, 40.0, 60.0, 90.0]})
@@ -216,7 +216,7 @@ class Pool(lists.Listed):
         """
         schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
         check.instance("Pool.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
-        scored = ScoredFrames.of(models, schema, favourable)
+        scored = ScoredFrames(named_models(models), schema, favourable)
         people = scored.people(frame, ids)
         pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
         pool._scored = scored
@@ -283,7 +283,7 @@ def rows_to_json(rows: FloatArray) -> list[list[float | None]]:
 
 
 def rows_from_json(rows: Any) -> Any:
-    """The inverse of :func:`rows_to_json`; anything else is returned as it is, to be refused."""
+    """The inverse of :func:`rows_to_json`; returns anything else unchanged, to be refused."""
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
         return rows
     return [[math.nan if x is None else x for x in row] for row in rows]
@@ -319,7 +319,7 @@ def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatAr
 
 
 def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
-    """Of members that agree on all reference data the first, or a constant if one is among them."""
+    """The first member of those that agree on all reference data, or a constant among them."""
     first: dict[bytes, int] = {}
     for member, key in enumerate(lists.rows_as_bytes(packed)):
         earlier = first.setdefault(key, member)
@@ -337,7 +337,7 @@ def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
 
 
 def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cut]:
-    """Cuts at the same levels in every column, or into so many equal parts of the people."""
+    """Cuts at the same levels in every column, or into a number of equal parts of the people."""
     if isinstance(cuts, bool) or not isinstance(cuts, int):
         levels = check.reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
         return all_cuts([(name, levels) for name in columns])
@@ -346,7 +346,7 @@ def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cu
 
 
 def quantiles(values: FloatArray, parts: int) -> list[float]:
-    """Values that divide all of them into equal parts, each once; the least divides nothing.
+    """The different values that divide all of them into equal parts, without the least.
 
     >>> quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
     [0.25, 0.5, 0.75]
@@ -367,27 +367,24 @@ class ScoredFrames:
 
     models: Mapping[str, Any]
     features: FeatureSchema
-    schema: FeatureSchema
     favourable: Any = None
 
-    @classmethod
-    def of(cls, models: Any, features: FeatureSchema, favourable: Any = None) -> ScoredFrames:
-        """From models by name, and the schema of the features."""
-        named = named_models(models)
+    @cached_property
+    def schema(self) -> FeatureSchema:
         rule, remedy = "must not be called as a feature is", "Rename the model."
-        for name in named:
-            check.require(name not in features.names, "models", rule, name, remedy)
-        added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
-        return cls(named, features, FeatureSchema((*features.features, *added)), favourable)
+        for name in self.models:
+            check.require(name not in self.features.names, "models", rule, name, remedy)
+        added = (Feature(name, low=0, high=1, visible=False) for name in self.models)
+        return FeatureSchema((*self.features.features, *added))
 
     def people(self, frame: Any, ids: Any = None) -> People:
         """People from a frame, with the models' scores; other columns are for the models."""
-        people = self.features.people(frame, ids=ids, others="ignore")
+        schema, people = self.schema, self.features.people(frame, ids=ids, others="ignore")
         scores = [
             scores_of(name, model, frame, people, self.favourable)
             for name, model in self.models.items()
         ]
-        return People(people.ids, np.column_stack([people.x, *scores]), self.schema, people.origin)
+        return People(people.ids, np.column_stack([people.x, *scores]), schema, people.origin)
 
 
 def named_models(models: Any) -> dict[str, Any]:
@@ -399,12 +396,9 @@ def named_models(models: Any) -> dict[str, Any]:
     named: dict[str, Any] = dict(models) if isinstance(models, Mapping) else {}
     if isinstance(models, Sequence) and not isinstance(models, str | bytes):
         for model in models:
-            name = base = type(model).__name__.lower()
-            number = 1
-            while name in named:
-                number += 1
-                name = f"{base}_{number}"
-            named[name] = model
+            base = type(model).__name__.lower()
+            names = (base, *(f"{base}_{number}" for number in range(2, len(models) + 1)))
+            named[next(name for name in names if name not in named)] = model
     fits = bool(named) and all(isinstance(name, str) and name for name in named)
     rule = "must be models by name, or a list of them, at least one"
     check.require(fits, "models", rule, models, "Write {'forest': forest, 'logistic': logistic}.")
@@ -463,7 +457,7 @@ def _favourable_place(name: str, model: Any, favourable: Any) -> int:
 
 
 def cuts_by_column(owner: str, schema: FeatureSchema, cuts: Any) -> dict[str, tuple[float, ...]]:
-    """Cuts by column, which increase, from a mapping or from pairs, as JSON has them.
+    """Increasing cuts by column, from a mapping or from pairs as in JSON.
 
     >>> schema = FeatureSchema((Feature("income"),))
     >>> cuts_by_column("Stumps", schema, [["income", [20, 40]]])

@@ -23,7 +23,7 @@ LARGEST = 1 << 24
 
 
 class Segments(grids.OverCells):
-    """Approve whoever scores at least the threshold of their segment.
+    """Approve people who score at least the threshold of their segment.
 
     The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
     into B bins, so that each segment has B + 1 thresholds: |H| = (B + 1)^segments. A point is a

@@ -1,4 +1,4 @@
-"""Staircases: on a grid of two ordered features, whoever is at least as good is approved too.
+"""Staircases: monotone rules on a grid of two ordered features.
 
 With 20 bands of income and 20 of a score there are C(40, 20) = 1.4·10^11 staircases, too many to
 list: the oracle is a dynamic program over the rows, and the exponential weights are those of a walk
@@ -29,15 +29,14 @@ LARGEST_GRID = 1000
 class Staircases(OverCells):
     """Approve a cell only together with all that are at least as high in both features.
 
-    The cuts divide two numbers into A and B bands, so that each grid has C(A + B, A) staircases;
-    there is a grid for every combination of levels of the features ``by``. A code is, for every
-    row a of every grid, the first column approved; it never rises with a. A feature of which less
-    is better enters as its negative.
+    The cuts divide two numbers into A and B bands, so each grid has C(A + B, A) staircases; there
+    is a grid for every combination of levels of the features ``by``. A code is, for every row a of
+    every grid, the first column approved; it never rises with a. If less of a feature is better,
+    use its negative.
 
     A point is a cell (grid, row, column). The separating set is every cell, and none can be left
-    out. The cells that are at least (a, b) in both features make a staircase; without (a, b) they
-    still do, since no cell that is left lies below it; and the two differ on (a, b) alone. Both
-    constants are inside.
+    out: the cells that are at least (a, b) in both features make a staircase, also without (a, b),
+    and the two differ on (a, b) alone. Both constants are inside.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("income", low=0), Feature("score", low=0, high=100)))
@@ -118,7 +117,7 @@ class Staircases(OverCells):
         return codes.reshape(self.size, -1)
 
     def describe(self, code: IntArray) -> str:
-        """The least second feature for every run of bands of the first that have the same."""
+        """The least second feature, for runs of bands of the first with the same."""
         lines, stairs = [], code.reshape(self.grids, self.rows).tolist()
         for names, steps in zip(self.groups.names, stairs, strict=True):
             parts = []
@@ -222,19 +221,19 @@ def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
     """Exponential weights over the staircases of one grid, (A, B), as a walk along the stair.
 
     The walk starts at row 0 and threshold B. At (a, m) it stops, which makes m the threshold of
-    row a, and goes on from (a + 1, m); or it goes on from (a, m − 1). Every staircase is one such
-    walk. Z_a(m), the sum of exp(−cost/temperature) over the thresholds of rows a, a + 1, … that
-    never rise and start at m or below, is that of those that stop and of those that do not:
+    row a, and continues from (a + 1, m); or it continues from (a, m − 1). Every staircase is one
+    such walk. Let Z_a(m) be the sum of exp(−cost/temperature) over the thresholds of rows
+    a, a + 1, … that never rise and start at m or below; some stop and some do not:
 
         Z_a(m) = exp(−c_a(m)/temperature)·Z_{a+1}(m) + Z_a(m − 1),
 
-    and stopping has the first summand's share in it: returned as an integer of 2^-40. Those
-    numbers *are* the policy: everything else is computed from them without rounding.
+    The chance to stop is the first summand's share, returned as an integer of 2^-40. These integers
+    *are* the policy: everything else is computed from them without rounding.
 
     A Z may be beyond any float, so it is stored as n·exp(−least/temperature), with the least cost
     of :func:`costs_of_rows` as an integer and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
-    matters underflows, at any temperature. A walk has A + B steps, and each is off by 2^-41 and a
-    rounding error: no probability is off by more than (A + B)·2^-40.
+    matters underflows, at any temperature. A walk has A + B steps, each off by 2^-41 and a rounding
+    error: no probability is off by more than (A + B)·2^-40.
 
     >>> half, third = 2**39, round(2**40 / 3)
     >>> walk_of(np.zeros((1, 2), dtype=np.int64), 1.0) == [[2**40, half, third]]
@@ -406,7 +405,7 @@ class _Grid:
                 arrive[m] = reach * shares[a, m]
                 onward = reach - arrive[m]
                 approved[m - 1] = approved[m - 1] + onward
-            # Whoever is left at threshold 0 stops there.
+            # A walk that reaches threshold 0 stops there.
             arrive[0] = arrive[0] + onward
             table[:, a] = approved.T
         return np.minimum(table, 1.0)

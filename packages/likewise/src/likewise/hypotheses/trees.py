@@ -27,11 +27,10 @@ class Trees(Listed):
     """Trees of depth 2 on questions "is x_c at least v?": listed, so that the oracle is exact.
 
     With M questions a side is nobody, everybody, or one of M questions either way, 2·M + 2 in all,
-    and a tree is a question and two sides: M·(2·M + 2)² of them. Many are the same function, and
-    more agree on all ``reference`` data (people, or an array of their encoded features); of these
-    the one with the fewest questions is kept, and as with a pool the guarantee is against the trees
-    that remain. Constants come first, then trees of one, two and three questions. ``cuts`` are
-    lists by column, at most 32 in all.
+    and a tree is a question and two sides: M·(2·M + 2)² of them. Of trees that agree on all
+    ``reference`` data (people, or an array of their encoded features) the one with the fewest
+    questions remains, and as with a pool guarantees are against those that remain. Constants come
+    first, then trees of one, two and three questions. ``cuts`` are lists by column, at most 32.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", low=0, high=1), Feature("b", low=0, high=1)))
@@ -52,7 +51,7 @@ class Trees(Listed):
         self._set_up(schema, cuts, reference, separating=False)
 
     def _set_up(self, schema: FeatureSchema, cuts: Any, reference: Any, separating: bool) -> None:
-        """List the trees; ``separating`` says that the rows are the separating set as they are."""
+        """List the trees; ``separating`` if the rows are the separating set itself."""
         levels_of = pool.cuts_by_column("Trees", schema, cuts)
         self.schema, self.columns, self.cuts = schema, tuple(levels_of), tuple(levels_of.values())
         sizes = [len(levels) for levels in self.cuts]
@@ -94,7 +93,7 @@ class Trees(Listed):
         return np.array(list(simplest.values()), dtype=np.int64), count - len(simplest), bits
 
     def _by_questions(self) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """All trees, those of few questions first; a constant has the same on both sides."""
+        """All trees, those of few questions first; the sides of a constant are the same."""
         m = len(self._levels)
         constant, question = np.array([0, 1]), np.arange(2, 2 * m + 2)
         yield 0, np.array([0, 1]), np.array([0, 1])
@@ -151,25 +150,23 @@ class Trees(Listed):
 
 
 class Stumps(OverColumns):
-    """Approve whoever has at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
+    """Approve people with at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
 
     With M cuts in all, m_c of them in column c, and both constants, |H| = 2·M + 2. The class is
     listed, so M is below 2^16, and a single column can have 4,095 cuts.
 
-    Q: a point has a value in every column, so one point tells stumps on all columns apart. Take
-    the point that is below every cut, and p more. On these p, 1[x_c ≥ v] is a set of points, and
-    as v grows these sets shrink: the cuts of a column are a chain of sets, and any chains can be
-    had by giving each point the right value in each column. If all M sets are different and none
-    is empty, Q separates: the first point tells flips (and the constant 1) from the rest, the
-    others tell which set it is. Such chains are cut out of a partition of all sets of p points
-    into symmetric chains, the longest columns first. p is the smallest number for which this
-    fits, at least max(max_c m_c, log₂(M + 1)); a single column needs m + 1 points, n ≤ m + 1
-    columns of m cuts need m + 2, n columns of one cut need about log₂ n. (A point for every cut
-    would be M + 1.)
+    Q: take the point that is below every cut, and p more. On these p, 1[x_c ≥ v] is a set of
+    points, and as v grows these sets shrink: the cuts of a column are a chain of sets. Any chains
+    are possible, as each point has a value in each column. If all M sets are different and none is
+    empty, Q separates: the first point tells flips (and the constant 1) from the rest, the others
+    tell the set. The chains are cut out of a partition of all sets of p points into symmetric
+    chains, the longest columns first. p is the smallest number for which this fits, at least
+    max(max_c m_c, log₂(M + 1)); a single column needs m + 1 points, n ≤ m + 1 columns of m cuts
+    need m + 2, n columns of one cut need about log₂ n.
 
-    No set is smaller than max_c m_c + 1, as every bin of a column is the only place where some
-    two hypotheses differ, or than log₂|H|: this Q is the smallest for one column and for columns
-    of one cut, and at most one point more for n ≤ m + 1 columns of m cuts.
+    No set is smaller than max_c m_c + 1, as every bin of a column is the only place where some two
+    hypotheses differ, or than log₂|H|: this Q is the smallest for one column and for columns of
+    one cut, and at most one point larger for n ≤ m + 1 columns of m cuts.
 
     *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
 
@@ -269,9 +266,9 @@ def _chains(points: int) -> Iterator[_Chain]:
     """All sets of points, each in one chain; the longest chains first.
 
     Read a set as brackets, a point outside as "(" and one inside as ")". Sets whose matched
-    brackets are the same are a chain: their unmatched ")" stand before their unmatched "(". It
-    begins with a set of which every point is matched, and takes in the unmatched places from the
-    left. (De Bruijn, Tengbergen and Kruyswijk; Greene and Kleitman.)
+    brackets are the same are a chain, since unmatched ")" precede unmatched "(". It begins with a
+    set of which every point is matched, and adds the unmatched points from the left. (De Bruijn,
+    Tengbergen and Kruyswijk; Greene and Kleitman.)
     """
     for size in range(points // 2 + 1):
         for least in combinations(range(points), size):
@@ -291,7 +288,7 @@ def _pack(sizes: Sequence[int], points: int) -> IntArray | None:
     """The bins of a chain of sets for every column, no set twice; None if points are too few."""
     chains = _chains(points)
     bins = np.zeros((points, len(sizes)), dtype=np.int64)
-    # What is left of chains begun, the longest first; the number makes ties definite.
+    # The rests of chains in use, the longest first; the number breaks ties.
     begun: list[tuple[int, int, _Chain]] = []
     for number, column in enumerate(sorted(range(len(sizes)), key=lambda c: -sizes[c])):
         size = sizes[column]
@@ -315,23 +312,21 @@ def _separating_bins(sizes: Sequence[int]) -> IntArray:
 class LinearByIntercepts(OverColumns):
     """Approve if Σ_i x_i/a_i ≥ 1, where each a_i is one of V or none; with ``flips`` also if < 1.
 
-    a_i is where the boundary meets axis i, and none is a column that is not used; values of V may
-    have either sign. No column at all is the constant 0. |H| = 2·(|V| + 1)^n with flips; without
-    them the constant 1 is added and |H| = (|V| + 1)^n + 1.
+    The boundary meets axis i at a_i; a column without one is not used. Values of V may have either
+    sign. No column at all is the constant 0. |H| = 2·(|V| + 1)^n with flips; without them the
+    constant 1 is added and |H| = (|V| + 1)^n + 1.
 
     Q = the origin, and v on each axis for each v in V: n·|V| + 1 points. *Proof:* at the origin
     the sum is 0, which tells flips (and the constant 1) from the rest. At v on axis i the sum is
     v/a_i, which is at least 1 if and only if a_i has the sign of v and |a_i| ≤ |v|. So the
     predictions on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: that
-    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So
-    no two hypotheses are the same function. For one column no smaller set exists, as each point is
-    the only place where some two differ; nor for |V| = 1, by counting. Elsewhere points off the
-    axes may save a little: 6 points do where this set has 7 at n = 2, V = {−1, 1, 2}.
+    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) For
+    one column, or |V| = 1, no smaller set exists; elsewhere points off the axes may save a few.
 
     The class is listed, so |H| is at most 2^17: 16 columns with one intercept, 10 with 2, 5 with
-    8. Values of V that are given twice are merged, with a warning
-    (:class:`~likewise.errors.MergedHypotheses`). The sum is taken column after column, so that
-    it rounds the same way on every machine; scale columns so that V suits them all.
+    8. Repeated values of V are merged, with a warning
+    (:class:`~likewise.errors.MergedHypotheses`). The sum is taken column after column, so it
+    rounds the same way on every machine; scale columns so that V suits them all.
 
     *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
 
@@ -361,19 +356,17 @@ class LinearByIntercepts(OverColumns):
         require(fits, parameter, "must be at least one, finite and not 0", values.tolist(), remedy)
         self.intercepts = tuple(np.unique(values).tolist())
         self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
-        n, per_column = len(self.columns), len(self.intercepts) + 1
-        self._half = per_column**n
-        size = 2 * self._half if flips else self._half + 1
+        n = len(self.columns)
+        self._half, half = ((len(v) + 1) ** n for v in (self.intercepts, values))
+        self._size, doubled = (2 * h if flips else h + 1 for h in (self._half, half))
         points = n * len(self.intercepts) + 1
-        check_size("LinearByIntercepts", size, points, "Use fewer columns or intercepts.")
-        self._size = size
+        check_size("LinearByIntercepts", self._size, points, "Use fewer columns or intercepts.")
         axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
         super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
         if len(self.intercepts) < len(values):
-            doubled = 2 * (len(values) + 1) ** n if flips else (len(values) + 1) ** n + 1
             warn(
                 f"{len(values) - len(self.intercepts)} of {len(values)} intercepts are given twice "
-                f"and were merged; {size} of {doubled} hypotheses remain.",
+                f"and were merged; {self._size} of {doubled} hypotheses remain.",
                 MergedHypotheses,
             )
 
@@ -395,11 +388,8 @@ class LinearByIntercepts(OverColumns):
     def grades(self) -> IntArray:
         """The number of columns in the inequality."""
         place = np.arange(self.size) % self._half
-        grades = np.zeros(self.size, dtype=np.int64)
-        for _ in self.columns:
-            place, digit = np.divmod(place, len(self.intercepts) + 1)
-            grades += digit > 0
-        return grades
+        digits = np.unravel_index(place, [len(self.intercepts) + 1] * len(self.columns))
+        return np.asarray(np.count_nonzero(digits, axis=0))
 
     def describe(self, code: IntArray) -> str:
         flip, place = divmod(int(code[0]), self._half)

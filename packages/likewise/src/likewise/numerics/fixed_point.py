@@ -1,7 +1,7 @@
 """The dyadic grid: costs, noise, distances and scores are integers of 2^-20.
 
-Integers add up to the same sum in any order, on any machine. That is what lets two engines,
-two BLAS kernels or two computers take the same decisions. One unit is about one in a million.
+Integers add up to the same sum in any order, on any machine, so that two engines, two BLAS kernels
+or two computers take the same decisions. One unit is about one in a million.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
 
 
 class HoldsArrays:
-    """A dataclass with fields that are arrays: equal where their contents are, and not hashable."""
+    """A dataclass with arrays as fields: equal if their contents are, and not hashable."""
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -97,7 +97,7 @@ def log_array(x: FloatArray) -> FloatArray:
 def log(x: float) -> float:
     """Natural logarithm of one positive number, also of integers too large for a float.
 
-    The steps of :func:`log_array`, one by one, hence the same bits; of one number that is quicker.
+    It takes the steps of :func:`log_array`, hence gives the same bits; one number is quicker.
 
     >>> round(log(21**50), 6)
     152.226122

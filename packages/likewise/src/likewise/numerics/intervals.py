@@ -11,7 +11,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with a confidence interval; all three are the same where it was counted.
+    """A number with a confidence interval; all three are the same if it was counted.
 
     >>> print(Interval.exactly(3), Interval(3, 1, 5), sep="; ")
     3; about 3 (1 to 5)
@@ -55,7 +55,7 @@ def share(successes: float, trials: int, confidence: float = CONFIDENCE) -> Inte
     """The interval of Clopper and Pearson (1934) for a share.
 
     With x of n, its ends are the quantiles of Beta(x, n − x + 1) and Beta(x + 1, n − x) at
-    (1 − confidence)/2 and (1 + confidence)/2. It covers any share at least as often as it claims.
+    (1 − confidence)/2 and (1 + confidence)/2. It covers any share at least that often.
     ``successes`` may be a sum of numbers within [0, 1], whose mean varies less than a share.
 
     >>> some, none = share(5, 10), share(0, 100)

@@ -1,6 +1,6 @@
 """Logistic regression, learnt a Newton step a row (an extended Kalman filter).
 
-Only + − · / and our own exp are used, in a fixed order, so that the same rows give the same bits
+It uses only + − · / and our own exp, in a fixed order, so that the same rows give the same bits
 everywhere.
 """
 
@@ -34,13 +34,13 @@ class Logistic:
 
     @classmethod
     def of(cls, numbers: Sequence[float]) -> Logistic:
-        """Read the d + d² numbers back that :attr:`numbers` gives."""
+        """Read the d + d² numbers that :attr:`numbers` returns."""
         d = (math.isqrt(4 * len(numbers) + 1) - 1) // 2
         return cls(np.array(numbers[:d]), np.array(numbers[d:]).reshape(d, d))
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """Mean and covariance, to be kept."""
+        """Mean and covariance as plain numbers, to be stored."""
         return (*self.mean.tolist(), *self.covariance.ravel().tolist())
 
     def estimates(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -146,7 +146,7 @@ class Stream:
         return words[positions % 4, :, block_of].T.astype(np.uint32)
 
     def uniforms_of_rounds(self, rounds: int, draws: int, positions: int) -> FloatArray:
-        """Those of :meth:`uniforms` in this round and the next ones, made at once: faster.
+        """The :meth:`uniforms` of this round and the next ones, faster.
 
         >>> stream, after = (Stream(7, Purpose.WORLD, t) for t in (1, 2))
         >>> uniforms = stream.uniforms_of_rounds(2, draws=3, positions=5)
@@ -162,7 +162,7 @@ class Stream:
         return (words[..., :positions].astype(np.float64) + 0.5) / 4294967296.0
 
     def words_of(self, draw: int, positions: Sequence[int]) -> list[int]:
-        """Raw words of one draw at some positions, as plain integers: for a few this is faster.
+        """Raw words of one draw at some positions, as plain integers, which is faster for a few.
 
         >>> stream = Stream(7, Purpose.ELICIT, 1)
         >>> stream.words_of(3, [5, 0]) == stream.words(3, 1, 6)[0, [5, 0]].tolist()

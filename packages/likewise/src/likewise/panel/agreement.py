@@ -26,8 +26,8 @@ def krippendorff_alpha(ratings: Iterable[Unit]) -> float | None:
 
     A row is a unit: its values, in any order, or by rater. None and NaN are missing, and rows may
     differ in length. Units with fewer than two values are left out. Where D_e = 0, because the
-    remaining units hold no value or a single one, alpha is undefined: None. Rational arithmetic,
-    rounded once.
+    remaining units hold no value or a single one, alpha is undefined: None. The arithmetic is
+    rational, rounded once.
 
     Two raters, (a, a), (a, b), (b, b): o_ab = o_ba = 1 and n_a = n_b = 3, so D_o = 2/6,
     D_e = 18/30, and α = 1 − 5/9.
@@ -58,9 +58,6 @@ def alpha_from_counts(disagreements: Mapping[int, int], margins: Mapping[Any, in
 
     ``disagreements`` is Σ_(c≠d) n_uc n_ud, summed over the units with m_u values, by m_u;
     ``margins`` is n_c by value.
-
-    >>> alpha_from_counts({2: 2}, {"a": 3, "b": 3})
-    0.4444444444444444
     """
     n, by_chance = sum(margins.values()), _unequal(margins)
     if not by_chance:
@@ -108,15 +105,15 @@ class MemberAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far a panel agrees: sums over rounds, which add up without the rounds being stored.
+    """How far a panel agrees: sums over rounds, which need not be stored.
 
     A unit is a pair shown in a round, and the value of a member is whether they object; absent
     members are missing. ``units`` counts all pairs shown. The other sums are over the pairs that
     at least two members judged: ``judgements_by_size`` and ``disagreements`` (Σ 2·n_u1·n_u0) by
     the number m of members present, and ``objections``, Σ n_u1.
 
-    Only pairs that could be reported should be shown: what nobody need look at is no agreement.
-    Leave out a member who may stop after one pair (a veto), as the pairs they skip are not judged.
+    Show only pairs that could be reported: agreement on the others means nothing. Leave out a
+    member who may stop after one pair (a veto), as they do not judge the pairs that they skip.
 
     Here the values are (1, 1), (0, 1) and (0, 0): the example of ``krippendorff_alpha``.
 
@@ -192,7 +189,7 @@ def _pairs(shown_pairs: Iterable[Pair | Iterable[str]]) -> set[Pair]:
 
 
 def _compared(own_pairs: set[Pair], votes: Counter[Pair], m: int, pairs: int) -> MemberAgreement:
-    """A member's agreement: with n − 1 others on a pair they object to, with m − n − 1 else."""
+    """A member agrees with n − 1 others on a pair that they object to, else with m − n − 1."""
     disagreements = sum(m - n if pair in own_pairs else n for pair, n in votes.items())
     compared = (m - 1) * pairs
     return MemberAgreement(compared, compared - disagreements)
@@ -200,11 +197,10 @@ def _compared(own_pairs: set[Pair], votes: Counter[Pair], m: int, pairs: int) ->
 
 @dataclass(frozen=True)
 class Consistency:
-    """Intra-rater reliability: how far a member judges alike when shown the same pairs again.
+    """Intra-rater reliability: how far a member judges the same pairs alike again.
 
     In ``repeats`` rounds reviewed twice, ``pairs`` were judged twice, ``same`` of them the same
-    both times, and ``both`` of these objected to both times. Sums add up, every pair counting the
-    same.
+    both times, and ``both`` of these objected to both times. Sums add up.
 
     >>> (Consistency(1, 4, 3, 1) + Consistency(1, 2, 0, 0)).share
     0.5
@@ -226,9 +222,9 @@ class Consistency:
 
     @property
     def noise(self) -> float | None:
-        """The chance v that a judgement is turned round, if each is by itself: ½ for coins.
+        """The chance v that a judgement flips, independently of others: ½ for coins.
 
-        Two judgements are then the same with chance 1 − 2v(1 − v).
+        Two judgements are the same with chance 1 − 2v(1 − v).
         """
         if self.share is None:
             return None
@@ -240,8 +236,8 @@ def consistency(
 ) -> Consistency:
     """Intra-rater reliability of a member who reviewed the same pairs of a round twice.
 
-    share = |{p shown: p objected to both times, or neither time}| / |shown|. A review that the
-    member was absent from makes no repeat.
+    share = |{p shown: p objected to both times, or neither time}| / |shown|. If the member was
+    absent from a review, there is no repeat.
 
     Of three pairs one is objected to both times, one only once, and one never:
 

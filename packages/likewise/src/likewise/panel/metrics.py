@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from likewise import validation
+from likewise import validation as check
 from likewise.errors import AuditError, foreign_code, shown
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature, Value
@@ -31,7 +31,7 @@ _FEW_PAIRS = 1 << 12
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Everybody on the left with everybody on the right; or, ``paired``, the first with the first.
+    """Pairs of everybody on the left with everybody on the right; ``paired``, row by row.
 
     >>> from likewise.people import Feature, FeatureSchema
     >>> people = FeatureSchema((Feature("age"),)).people([[20], [30], [50]])
@@ -47,13 +47,13 @@ class Sides:
 
     @classmethod
     def at(cls, people: People, left: Any, right: Any, paired: bool = True) -> Sides:
-        """The people at some places, who may be there several times."""
+        """The people at some places, who may be repeated."""
         first, second = (people.take(places, repeated=True) for places in (left, right))
         return cls(first, second, paired)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the distances."""
+        """The shape of the distances."""
         return (len(self.left),) if self.paired else (len(self.left), len(self.right))
 
     def spread(self, left: Any, right: Any) -> tuple[Any, Any]:
@@ -65,14 +65,14 @@ class Sides:
         return self.spread(self.left.column(name), self.right.column(name))
 
     def complete(self, name: str) -> bool:
-        """Test whether nobody lacks a feature, nor has a value beyond the floats."""
+        """Test whether everybody has a finite value of a feature."""
         sides = (self.left,) if self.right is self.left else (self.left, self.right)
         return all(finite(side.column(name)) for side in sides)
 
     def once(self, key: Any, make: Callable[[], FloatArray]) -> FloatArray:
-        """An array that several auditors need, made once where there are few pairs; read-only.
+        """A read-only array that several auditors need, made once if there are few pairs.
 
-        Where there are many, memory is slower than making it again.
+        If there are many, making it again is faster than memory.
         """
         if math.prod(self.shape) > _FEW_PAIRS:
             return make()
@@ -84,16 +84,16 @@ class Sides:
 
 
 def finite(column: FloatArray) -> bool:
-    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one."""
+    """Test whether every value is a finite number."""
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum that is finite has no term that is not.
         return math.isfinite(column.sum()) or bool(np.isfinite(column).all())
 
 
 def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.NDArray[Any]:
-    """Distances of a function that measures only all pairs of one list of people.
+    """Distances of a function that measures all pairs of one list of people.
 
-    It is called with everybody on both sides, which measures more pairs than needed.
+    It is called with everybody from both sides, and so measures more pairs than needed.
     """
     if not sides.paired:
         alike = sides.right is sides.left
@@ -109,18 +109,15 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
 def _of_all(
     distance: Callable[[People], npt.NDArray[Any]], left: People, right: People
 ) -> npt.NDArray[Any]:
-    """The part of a table of everybody that has the left as rows and the right as columns.
+    """The distances of the left (rows) to the right (columns), from a table of everybody.
 
-    Everybody is there once: a distance may look people up by their ids.
+    Everybody is in it once: a distance may look people up by their ids.
     """
-    first: dict[str, int] = {}
-    for name in (*left.ids, *right.ids):
-        first.setdefault(name, len(first))
-    x = np.empty((len(first), left.x.shape[1]))
-    for side in (left, right):
-        x[[first[name] for name in side.ids]] = side.x
-    everybody = People(tuple(first), x, left.schema)
-    rows, columns = ([first[name] for name in side.ids] for side in (left, right))
+    places = {name: n for n, name in enumerate(dict.fromkeys((*left.ids, *right.ids)))}
+    rows, columns = ([places[name] for name in side.ids] for side in (left, right))
+    x = np.empty((len(places), left.x.shape[1]))
+    x[rows], x[columns] = left.x, right.x
+    everybody = People(tuple(places), x, left.schema)
     return np.asarray(distance(everybody))[np.ix_(rows, columns)]
 
 
@@ -130,11 +127,10 @@ Distance = Callable[[People], FloatArray]
 class Metric(Specified, ABC):
     """A distance between people that can be written down: a symmetric array (k, k) within [0, 1].
 
-    A subclass is a frozen dataclass of its parameters, which it checks when it is made, and is
-    registered under its ``name`` (:data:`likewise.registry.METRICS`), with which its :meth:`spec`
-    begins, so that panels can be files. It is a function of the people's features alone; people in
-    another order have the same distances. A plain function of people is a distance too, but cannot
-    be written down. ``likewise.testing.check_metric`` checks all of that.
+    A subclass is a frozen dataclass that checks its parameters when it is made, and is registered
+    under its ``name`` (:data:`likewise.registry.METRICS`), so that panels can be files. It is a
+    function of the people's features alone, whatever their order. A plain function of people is a
+    distance too, but cannot be written down. ``likewise.testing.check_metric`` checks all of this.
 
     >>> import numpy as np
     >>> from dataclasses import dataclass
@@ -160,17 +156,16 @@ class Metric(Specified, ABC):
         """The distances of all pairs; the diagonal plays no part."""
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right: a block of pairs, where there are many people.
+        """The distances of the left to the right: a block of pairs.
 
-        The same numbers as those of a call with everybody, which is the default. Override it in a
-        metric that is to measure many pairs, or that can reuse what other auditors have computed
-        of these sides (:meth:`Sides.once`).
+        They are the same as in a call with everybody, which is the default. Override it to measure
+        many pairs, or to reuse what other auditors computed of these sides (:meth:`Sides.once`).
         """
         return joined(self, sides)
 
 
-class BySides(Metric):
-    """A metric that is made of :meth:`between`, which a subclass gives."""
+class _Sided(ABC):
+    """A distance that a subclass defines by :meth:`between`."""
 
     def __call__(self, people: People, /) -> FloatArray:
         return self.between(Sides(people, people))
@@ -180,21 +175,23 @@ class BySides(Metric):
         """The distances of the left to the right."""
 
 
-def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
+class BySides(_Sided, Metric):
+    """A metric that a subclass defines by :meth:`between`."""
+
+
+# Numbers by name, or pairs of a name and a number.
+ByName = Mapping[str, float] | Sequence[Sequence[Any]]
+
+
+def by_name(where: str, numbers: ByName) -> dict[str, Any]:
     """Numbers by name, from a mapping or from pairs, in their order."""
     remedy = "Write {'income': 0.5}."
-    listed = (
-        numbers.items()
-        if isinstance(numbers, Mapping)
-        else validation.items(where, numbers, remedy)
-    )
-    pairs = [validation.items(where, pair, remedy) for pair in listed]
+    listed = list(numbers.items()) if isinstance(numbers, Mapping) else numbers
+    pairs = [check.items(where, pair, remedy) for pair in check.items(where, listed, remedy)]
     fits, rule = all(len(pair) == 2 for pair in pairs), "must be pairs of a name and a number"
-    validation.require(fits, where, rule, numbers, remedy)
-    named = {validation.text(where, name, remedy): number for name, number in pairs}
-    validation.require(
-        len(named) == len(pairs), where, "must have every name once", numbers, remedy
-    )
+    check.require(fits, where, rule, numbers, remedy)
+    named = {check.text(where, name, remedy): number for name, number in pairs}
+    check.require(len(named) == len(pairs), where, "must have every name once", numbers, remedy)
     return named
 
 
@@ -228,14 +225,14 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     if feature.kind == "category":
         rule = "must not be given for a category"
         remedy = "Two levels are either equal (0) or not (1)."
-        validation.require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
+        check.require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
         apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
         return full_where_one_is_missing(apart, left, right)
     if scale is None:
         scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
     fits, rule = math.isfinite(scale), "must be given for a feature without bounds"
     remedy = f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature."
-    validation.require(fits, f"scales[{name!r}]", rule, None, remedy)
+    check.require(fits, f"scales[{name!r}]", rule, None, remedy)
     complete = sides.complete(name)
     with np.errstate(over="ignore"):  # in place, since tables of pairs are large
         apart = left - right if complete else signed_difference(left, right)
@@ -269,36 +266,24 @@ class WeightedL1(BySides):
     weights: tuple[tuple[str, float], ...]  # pairs, as the order of a sum is part of its rounding
     scales: tuple[tuple[str, float], ...]
 
-    def __init__(
-        self,
-        weights: Mapping[str, float] | Sequence[Sequence[Any]],
-        scales: Mapping[str, float] | Sequence[Sequence[Any]] | None = None,
-    ) -> None:
+    def __init__(self, weights: ByName, scales: ByName | None = None) -> None:
         weight_by_name = by_name("WeightedL1.weights", weights)
         scale_by_name = by_name("WeightedL1.scales", {} if scales is None else scales)
         remedy, rule = "Weigh a feature.", "must be of features with a weight"
-        validation.require(
-            bool(weight_by_name), "WeightedL1.weights", "must not be empty", {}, remedy
-        )
+        check.require(bool(weight_by_name), "WeightedL1.weights", "must not be empty", {}, remedy)
         for name in scale_by_name:
-            validation.require(
-                name in weight_by_name, "WeightedL1.scales", rule, name, "Weigh it too."
-            )
-        remedy = "Correct the number."
-        for part, numbers, ends in (
-            ("weights", weight_by_name, "[)"),
-            ("scales", scale_by_name, "()"),
-        ):
-            checked = tuple(
-                (
-                    f,
-                    validation.within(
-                        f"WeightedL1.{part}[{f!r}]", number, 0, math.inf, remedy, ends
-                    ),
-                )
-                for f, number in numbers.items()
-            )
-            validation.assign(self, **{part: checked})
+            check.require(name in weight_by_name, "WeightedL1.scales", rule, name, "Weigh it too.")
+        self._set("weights", weight_by_name, "[)")
+        self._set("scales", scale_by_name, "()")
+
+    def _set(self, part: str, numbers: Mapping[str, Any], ends: str) -> None:
+        """Set a field to numbers from 0 to infinity by name; ``ends`` says if 0 is one."""
+        owner, remedy = f"WeightedL1.{part}", "Correct the number."
+        pairs = [
+            (name, check.within(f"{owner}[{name!r}]", number, 0, math.inf, remedy, ends))
+            for name, number in numbers.items()
+        ]
+        check.assign(self, **{part: tuple(pairs)})
 
     def between(self, sides: Sides) -> FloatArray:
         scales = dict(self.scales)
@@ -309,7 +294,7 @@ class WeightedL1(BySides):
         return np.minimum(1.0, total, out=total)
 
     def seeing(self, features: Sequence[str]) -> WeightedL1 | None:
-        """The same where everybody lacks all other features, which then add nothing; or none."""
+        """The same metric without the other features; None if it has no weight then."""
         weights = {name: weight for name, weight in self.weights if name in features}
         scales = {name: scale for name, scale in self.scales if name in features}
         return WeightedL1(weights, scales) if weights else None
@@ -337,36 +322,35 @@ class Mahalanobis(BySides):
     def __init__(
         self, features: Iterable[str], matrix: Sequence[Sequence[float]] | FloatArray, scale: float
     ) -> None:
-        listed_names = validation.names("Mahalanobis.features", features, "Write ['income'].")
+        listed_names = check.names("Mahalanobis.features", features, "Write ['income'].")
         n, remedy = len(listed_names), "Order rows and columns as the features."
-        listed = validation.items("Mahalanobis.matrix", matrix, remedy)
+        listed = check.items("Mahalanobis.matrix", matrix, remedy)
         rows = tuple(
-            validation.reals(f"Mahalanobis.matrix[{i}]", row, remedy)
-            for i, row in enumerate(listed)
+            check.reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed)
         )
         fits = [len(row) for row in rows] == [n] * n
         rule = f"must be {n} by {n}, a row and a column for each feature"
-        validation.require(fits, "Mahalanobis.matrix", rule, matrix, remedy)
-        number = validation.positive("Mahalanobis.scale", scale, "Correct the number.")
-        validation.assign(self, features=listed_names, matrix=rows, scale=number)
+        check.require(fits, "Mahalanobis.matrix", rule, matrix, remedy)
+        number = check.positive("Mahalanobis.scale", scale, "Correct the number.")
+        check.assign(self, features=listed_names, matrix=rows, scale=number)
         self._check_matrix()
 
     def _check_matrix(self) -> None:
-        """Symmetric, and every pivot of an elimination at least 0, up to rounding."""
+        """Check that it is symmetric, with pivots of at least 0 up to rounding in elimination."""
         n, a = len(self.features), [list(row) for row in self.matrix]
         for i in range(n):
             for j in range(n):
                 fits = math.isfinite(a[i][j]) and a[i][j] == a[j][i]
                 rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
                 remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
-                validation.require(fits, f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
+                check.require(fits, f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
         slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
         for i in range(n):
             pivot = a[i][i] + slack
             fits = not (pivot < 0 or (pivot == 0 and any(a[i])))
             rule = f"must be positive semidefinite, and is not in {self.features[i]!r}"
             remedy = "A squared distance below 0 has no root; use AᵀA, or an inverse covariance."
-            validation.require(fits, "Mahalanobis.matrix", rule, self.matrix, remedy)
+            check.require(fits, "Mahalanobis.matrix", rule, self.matrix, remedy)
             for j in range(i + 1, n):
                 factor = a[j][i] / pivot if pivot else 0.0
                 for c in range(i + 1, n):
@@ -375,7 +359,7 @@ class Mahalanobis(BySides):
     def between(self, sides: Sides) -> FloatArray:
         for name in self.features:
             fits, rule = sides.left.schema[name].kind != "category", "must not be categories"
-            validation.require(fits, "Mahalanobis.features", rule, name, "Use WeightedL1.")
+            check.require(fits, "Mahalanobis.features", rule, name, "Use WeightedL1.")
         columns = [sides.columns(name) for name in self.features]
         complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
@@ -398,10 +382,10 @@ class Mahalanobis(BySides):
 
 @dataclass(frozen=True, init=False)
 class Masked(BySides):
-    """A distance that sees some features only; to it, everybody lacks the others.
+    """A distance that sees only some features, as if everybody lacked the others.
 
-    As two missing values do not differ, a hidden feature adds nothing to any distance; a function
-    of two people sees ``None``.
+    As two missing values do not differ, a hidden feature adds nothing; a function of two people
+    gets ``None``.
 
     >>> from likewise.people import Feature, FeatureSchema
     >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
@@ -417,13 +401,13 @@ class Masked(BySides):
 
     def __init__(self, base: Distance, features: Iterable[str]) -> None:
         remedy = "Such as WeightedL1({'income': 0.5})."
-        validation.require(callable(base), "Masked.base", "must be a distance", base, remedy)
-        seen = validation.names("Masked.features", features, "Write ['income'].")
-        validation.assign(self, base=base, features=seen)
+        check.require(callable(base), "Masked.base", "must be a distance", base, remedy)
+        seen = check.names("Masked.features", features, "Write ['income'].")
+        check.assign(self, base=base, features=seen)
 
     @cached_property
     def _bare(self) -> WeightedL1 | None:
-        """The metric behind without the hidden features, if it can do without them."""
+        """The base without the hidden features, if a metric can do without them."""
         return self.base.seeing(self.features) if type(self.base) is WeightedL1 else None
 
     def between(self, sides: Sides) -> FloatArray:
@@ -445,7 +429,7 @@ class Masked(BySides):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        fields = validation.members(cls.name, spec, (cls.kind, "base", "features"))
+        fields = check.members(cls.name, spec, (cls.kind, "base", "features"))
         return cls(METRICS.read(fields["base"]), fields["features"])
 
 
@@ -467,28 +451,23 @@ class Ratings(BySides):
     low: float
     high: float
 
-    def __init__(
-        self,
-        ratings: Mapping[str, float] | Sequence[Sequence[Any]] | str,
-        low: float = 0.0,
-        high: float = 1.0,
-    ) -> None:
-        for name, bound in (("low", low), ("high", high)):
-            number = validation.real(
-                f"Ratings.{name}", bound, "It is the least or the best rating."
-            )
-            validation.assign(self, **{name: number})
-        fits = -math.inf < self.low < self.high < math.inf
+    def __init__(self, ratings: ByName | str, low: float = 0.0, high: float = 1.0) -> None:
+        least, best = (
+            check.real(f"Ratings.{name}", bound, "It is the least or the best rating.")
+            for name, bound in (("low", low), ("high", high))
+        )
+        check.assign(self, low=least, high=best)
+        fits = -math.inf < least < best < math.inf
         rule = f"must be below high = {high!r}, both finite"
-        validation.require(fits, "Ratings.low", rule, low, "Swap them?")
+        check.require(fits, "Ratings.low", rule, low, "Swap them?")
         if not isinstance(ratings, str):
             named = by_name("Ratings.ratings", ratings)
             ratings = tuple((p, self._checked(r, p)) for p, r in named.items())
-        validation.assign(self, ratings=ratings)
+        check.assign(self, ratings=ratings)
 
     def _checked(self, rating: object, person: str) -> float:
         remedy = "Correct the rating, or low and high."
-        return validation.within(f"Ratings of {person!r}", rating, self.low, self.high, remedy)
+        return check.within(f"Ratings of {person!r}", rating, self.low, self.high, remedy)
 
     def between(self, sides: Sides) -> FloatArray:
         column = self._column(sides.left)
@@ -514,7 +493,7 @@ class Ratings(BySides):
 
 
 def _value(feature: Feature, number: float) -> Value:
-    """A value as the person would say it: a level's name, a flag, a number, or None if missing."""
+    """A decoded value: the text of a level, a flag, a number, or None if missing."""
     if math.isnan(number):
         return None
     if feature.kind == "category":
@@ -532,7 +511,7 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 
 @dataclass(frozen=True)
-class _OfTwo(ABC):
+class _OfTwo(_Sided):
     """A function of two people or sets of columns; subclasses define how it is called."""
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
@@ -541,14 +520,7 @@ class _OfTwo(ABC):
     def __post_init__(self) -> None:
         where, rule = f"{type(self).__name__}.function", f"must be a function of {self.two}"
         fits = callable(self.function)
-        validation.require(fits, where, rule, self.function, "Write lambda one, other: ….")
-
-    def __call__(self, people: People) -> FloatArray:
-        return self.between(Sides(people, people))
-
-    @abstractmethod
-    def between(self, sides: Sides) -> FloatArray:
-        """The distances of the left to the right."""
+        check.require(fits, where, rule, self.function, "Write lambda one, other: ….")
 
 
 def _larger(forward: FloatArray, backward: FloatArray, sides: Sides) -> FloatArray:
@@ -566,11 +538,11 @@ def _larger(forward: FloatArray, backward: FloatArray, sides: Sides) -> FloatArr
 
 @dataclass(frozen=True)
 class FromFunction(_OfTwo):
-    """Any function of two people, each a mapping from feature to value; asked in both orders.
+    """Any function of two people, each a mapping from feature to value.
 
-    Every value is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
-    larger counts). A person is never compared with themselves: d(x, x) plays no part. Missing
-    values are ``None``. For the same bits everywhere the function should keep to + − · / and roots.
+    It is called in both orders; results must be within [0, 1] and the same up to 1e-9 (the larger
+    counts). Nobody is compared with themselves. Missing values are ``None``. To give the same bits
+    everywhere the function should use only + − · / and roots.
 
     >>> from likewise.people import Feature, FeatureSchema
     >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70]])
@@ -609,12 +581,12 @@ class FromFunction(_OfTwo):
 
 @dataclass(frozen=True)
 class FromColumns(_OfTwo):
-    """Any function of two sets of columns, which is asked for blocks of pairs at once.
+    """Any function of two sets of columns, called with a block of pairs at a time.
 
-    Each set is a mapping from feature to an array: numbers, the texts of levels, or truth values.
-    The arrays broadcast, so that ``one["age"] - other["age"]`` is the difference of every pair of
-    the block. The result must be within [0, 1] and the same in both orders, up to 1e-9 (the larger
-    counts). A missing value is NaN, or the text ``""`` for a category.
+    Each set is a mapping from feature to an array of numbers, texts of levels, or truth values. The
+    arrays broadcast: ``one["age"] - other["age"]`` is the difference of every pair of the block.
+    Results must be within [0, 1] and the same in both orders up to 1e-9 (the larger counts). A
+    missing value is NaN, or ``""`` for a category.
 
     >>> from likewise.people import Feature, FeatureSchema
     >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70]])
@@ -644,7 +616,7 @@ class FromColumns(_OfTwo):
 
 
 def _texts(people: People, name: str) -> Any:
-    """A column as people would write it: texts of levels, truth values, numbers."""
+    """A decoded column: texts of levels, truth values or numbers."""
     feature, column = people.schema[name], people.column(name)
     if feature.kind == "category":
         levels = np.array([*feature.levels, ""])

@@ -45,13 +45,13 @@ class Pair:
     def of(cls, two: Pair | Iterable[str]) -> Pair:
         """A pair from anything with two names in it."""
         names = as_list(two) or []
-        if len(names) != 2 or not all(isinstance(name, str) for name in names):
+        if len(names) != 2:
             raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")
         return cls(*names)
 
 
 def check_among(pairs: Iterable[Iterable[str]], people: Collection[str], where: str) -> None:
-    """Refuse pairs of anybody who is not among the people; ``where`` says who names them."""
+    """Refuse pairs of anybody who is not among the people; ``where`` begins the error."""
     for pair in pairs:
         for person in pair:
             if person not in people:
@@ -63,9 +63,9 @@ def check_among(pairs: Iterable[Iterable[str]], people: Collection[str], where: 
 
 @dataclass(frozen=True, init=False)
 class MemberObjections:
-    """The objections of one member: whether present, the pairs, and the reasons that they gave.
+    """One member's presence, the pairs they object to, and their reasons.
 
-    The nonzero entries of the auditor's matrix in definition "Auditor".
+    The pairs are the nonzero entries of the auditor's matrix in definition "Auditor".
 
     >>> objections = MemberObjections(pairs=[("bo", "ann")], reasons={("ann", "bo"): "same income"})
     >>> objections.reasons[Pair("ann", "bo")]
@@ -171,7 +171,7 @@ class Objections:
     def votes(self, members: Sequence[str] | None = None) -> BoolArray:
         """The objections as an array of shape (m, k, k), symmetric, in the order of the members.
 
-        Without ``members``, everybody in the order given. Who is absent does not object.
+        By default everybody, in the order given. An absent member does not object.
         """
         order = tuple(self.members) if members is None else names("members", members, MEMBERS)
         k = len(self.people)

@@ -94,7 +94,7 @@ class MetricAuditor:
         return self._checked(people, self.measured(Sides(people, people)))
 
     def measured(self, sides: Sides) -> FloatArray:
-        """The distances of people among each other, both sides being the same, unchecked."""
+        """The unchecked distances of people among each other: both sides are the same."""
         distance = self.distance
         # A subclass may have a call of its own.
         if isinstance(distance, BySides) and type(distance).__call__ is BySides.__call__:
@@ -149,7 +149,7 @@ class MetricAuditor:
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
-    """Identify a panel by its members and the text of its rule; for people as for metrics.
+    """The members and the text of the rule, which identify a panel of people or metrics.
 
     >>> panel_name(["j1", "j2"], "veto( j2 )")
     'j1, j2: veto(j2)'
@@ -161,10 +161,10 @@ def panel_name(members: Sequence[str], rule: Rule | str) -> str:
 
 @dataclass(frozen=True, init=False)
 class Panel:
-    """Auditors with distances, and the rule that joins them; another one may sit every round.
+    """Auditors with distances, and the rule that joins them; panels may differ between rounds.
 
-    Definition "Monotone auditing scheme". Scores and the sensitivity alpha are integers of
-    2^-20, so that every comparison is exact.
+    Definition "Monotone auditing scheme". Scores and the sensitivity alpha are integers of 2^-20,
+    so every comparison is exact.
 
     >>> from likewise.panel import Ratings
     >>> from likewise.people import Feature, FeatureSchema
@@ -256,11 +256,10 @@ class Panel:
         selection: Selection | None = None,
         round: int | None = None,
     ) -> Report:
-        """The panel's report: of its violations, those that are selected."""
-        violations = self.violations(people, scores, sensitivity)
-        return reports.choose_report(
-            violations, _scores(people, scores), people.ids, selection, round
-        )
+        """The panel's report of the selected violations."""
+        units = _scores(people, scores)
+        violations = self.violations(people, units, sensitivity)
+        return reports.choose_report(violations, units, people.ids, selection, round)
 
     def _repr_html_(self) -> str:
         return table(f"Panel: {self.rule}", ("member", "distance"), [
@@ -274,9 +273,9 @@ class Panel:
     def to_toml(
         self, heading: Iterable[str] = (), notes: Mapping[str, Iterable[str]] | None = None
     ) -> str:
-        """The panel as a TOML file, which :meth:`from_file` reads, with comments.
+        """The panel as a TOML file, which :meth:`from_file` reads.
 
-        They are a ``heading``, and ``notes`` on auditors by name.
+        Its comments are the ``heading``, and ``notes`` on auditors by name.
 
         >>> from likewise.panel import Ratings
         >>> print(Panel([MetricAuditor("j1", Ratings("r", 0, 8))], "any").to_toml(["Mine."]))
@@ -323,12 +322,12 @@ _BARE = re.compile("[A-Za-z0-9_-]+")
 
 
 def _comments(lines: Iterable[str]) -> list[str]:
-    """Lines as comments; what a comment may not hold, such as a line's end, is a space."""
+    """Lines as comments; spaces replace what a comment may not hold, such as a line's end."""
     return ["# " + "".join(c if c.isprintable() else " " for c in line) for line in lines]
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML; pairs of a name and a number become a table, and what is empty is left out.
+    """A value as TOML; pairs of a name and a number become a table, without empty values.
 
     >>> _toml({"weights": [["a b", 1.0]], "scales": []})
     '{ weights = { "a b" = 1.0 } }'
@@ -345,7 +344,7 @@ def _toml(value: Any) -> str:
 
 
 def _read_auditor(number: int, spec: Any) -> MetricAuditor:
-    """The auditor; an error says which of them it is."""
+    """Read an auditor; errors name the auditor."""
     try:
         return MetricAuditor.from_spec(spec)
     except LikewiseError as error:

@@ -1,4 +1,4 @@
-"""From objections to a report, and who was decisive for it. This is the way for human auditors."""
+"""Reports from objections, of people or metrics, and who was decisive for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from likewise.panel.objections import Objections, Pair, check_among
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule
 from likewise.registry import Specified
-from likewise.validation import as_array, instance, integer, items
+from likewise.validation import as_array, assign, instance, integer, items
 
 
 class Selection(Specified, ABC):
@@ -82,7 +82,7 @@ class RandomPair(Selection):
 
     def __post_init__(self) -> None:
         # A stream refuses a seed out of range.
-        object.__setattr__(self, "seed", Stream(self.seed, Purpose.REPORT, 0).seed)
+        assign(self, seed=Stream(self.seed, Purpose.REPORT, 0).seed)
 
     @classmethod
     def make(cls, seed: int) -> Self:
@@ -122,7 +122,7 @@ class Report:
                 f"A report must have no pair twice, in either direction; got {self.pairs}. "
                 f"One of the two scores is higher: keep that direction."
             )
-        object.__setattr__(self, "pairs", tuple((over, under) for over, under in self.pairs))
+        assign(self, pairs=tuple((over, under) for over, under in self.pairs))
 
     @property
     def quiet(self) -> bool:
@@ -166,7 +166,7 @@ def choose_report(
 
 
 def _chosen(selection: Selection, gaps: IntArray, round: int | None) -> list[int]:
-    """The places that a selection chooses, checked: some of those that there are, each once."""
+    """The places that a selection chooses, checked."""
     chosen = instance("selection", selection, Selection, "Such as FirstPair().").choose(gaps, round)
     places = range(len(gaps))
     fits = isinstance(chosen, list) and all(isinstance(n, int) and n in places for n in chosen)
@@ -192,10 +192,10 @@ def report(
     panel is the members of the objections; scores are in the order of their people.
 
     >>> from likewise.panel import MemberObjections
-    >>> said = Objections(("ann", "bo"), {"j1": MemberObjections(pairs=[("ann", "bo")]),
-    ...                                   "j2": MemberObjections()})
-    >>> report("any", said, [100, 900]).pairs, report("all", said, [100, 900]).pairs
-    ((('bo', 'ann'),), ())
+    >>> objections = Objections(("ann", "bo"), {"j1": MemberObjections(pairs=[("ann", "bo")]),
+    ...                                         "j2": MemberObjections()})
+    >>> report("any", objections, [100, 900]), report("all", objections, [100, 900])
+    (Report(pairs=(('bo', 'ann'),)), Report(pairs=()))
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
     s = checked_scores(scores, objections.people)
@@ -209,13 +209,13 @@ def decisive(
 ) -> tuple[str, ...]:
     """The members whose withdrawal alone would take the report of a pair back.
 
-    Members i with f(v) = 1 and f(v without i) = 0; nobody where the rule does not fire. For
-    people, who have no distance, this is what can be known of the pivot.
+    Members i with f(v) = 1 and f(v without i) = 0; nobody if the rule does not fire. People have no
+    distances, so no more can be known of their pivot.
 
     >>> from likewise.panel import MemberObjections
     >>> both = MemberObjections(pairs=[("ann", "bo")])
-    >>> said = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
-    >>> decisive("at_least(2)", said, ("bo", "ann")), decisive("any", said, ("bo", "ann"))
+    >>> panel = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
+    >>> decisive("at_least(2)", panel, ("bo", "ann")), decisive("any", panel, ("bo", "ann"))
     (('j1', 'j2'), ())
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
@@ -252,7 +252,7 @@ def exceeds(gap: npt.ArrayLike, distance: npt.ArrayLike, sensitivity: int) -> Bo
 
 
 def _integers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = value if isinstance(value, np.ndarray) else as_array(value)
+    array = as_array(value)
     if array.dtype.kind not in "iu":
         raise AuditError(
             f"A {name} must be an integer of 2^-20; got {shown(value)}. Use "

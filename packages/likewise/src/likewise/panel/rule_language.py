@@ -18,13 +18,12 @@ from itertools import product
 
 import numpy as np
 
+from likewise import validation as check
 from likewise.errors import ParameterError, RuleError, foreign_code
 from likewise.panel import rules
 from likewise.panel.rules import And, BoolArray, Never, Or, Rule
-from likewise.validation import names as listed_names
-from likewise.validation import require
 
-_SPACE = re.compile(r"\s*")
+_SPACE, _OPEN, _COMMA = re.compile(r"\s*"), re.compile(r"\("), re.compile(",")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:\s*/\s*[0-9]+(?:\.[0-9]+)?)?")
 _QUANTITY = re.compile(_NUMBER.pattern + r"\s*%?")
@@ -44,16 +43,12 @@ def parse_rule(text: str) -> Rule:
                            ^
     """
     remedy = "Such as 'veto(j3) or at_least(80%)'."
-    require(isinstance(text, str), "rule", "must be a text", text, remedy)
+    check.require(isinstance(text, str), "rule", "must be a text", text, remedy)
     return _Reader(text).complete()
 
 
 def as_rule(rule: Rule | str) -> Rule:
-    """A rule, or the rule that a text says.
-
-    >>> print(as_rule("any"))
-    any
-    """
+    """The rule itself, or the rule that a text describes."""
     return rule if isinstance(rule, Rule) else parse_rule(rule)
 
 
@@ -95,7 +90,7 @@ class _Reader:
         return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
     def part(self) -> Rule:
-        if self.match(re.compile(r"\(")):
+        if self.match(_OPEN):
             self.depth += 1
             if self.depth > _DEEPEST:
                 raise self.error(f"at most {_DEEPEST} parentheses in each other")
@@ -131,7 +126,7 @@ class _Reader:
         return build(quantity, names)
 
     def listed(self, names: bool = True) -> list[str]:
-        if not self.match(re.compile(r"\(")) or self.match(re.compile(r"\)")):
+        if not self.match(_OPEN) or self.match(re.compile(r"\)")):
             return []
         if not names:
             raise self.error("')'")
@@ -142,14 +137,12 @@ class _Reader:
     def weighted(self) -> Rule:
         self.sign("(")
         weights: dict[str, str] = {}
-        while True:
+        while not weights or self.match(_COMMA):
             name = self.name()
             if name in weights:
                 raise self.error(f"everybody once ({name} has a weight already)")
             self.sign(":")
             weights[name] = self.number()
-            if not self.match(re.compile(",")):
-                break
         self.sign(";", "',' and another member, or ';' and the threshold")
         threshold = self.number()
         self.sign(")")
@@ -157,7 +150,7 @@ class _Reader:
 
     def some_names(self) -> list[str]:
         names = [self.name()]
-        while self.match(re.compile(",")):
+        while self.match(_COMMA):
             names.append(self.name())
         return names
 
@@ -188,7 +181,7 @@ class _Reader:
             raise self.error(expected or f"'{sign}'")
 
     def match(self, pattern: re.Pattern[str]) -> str:
-        """The text that matches here, which is then behind us; empty where none does."""
+        """Consume and return the text that matches here; empty if none does."""
         token = pattern.match(self.text, self.skip())
         if not token:
             return ""
@@ -221,8 +214,8 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """A rule from a function of the votes, called once for each of the 2^m profiles.
 
     It must be monotone (definition "Monotone aggregation functions") and must not report when
-    nobody objects. At most 16 members, as every profile is evaluated: 2^16 = 65,536. Larger panels
-    need a rule written as an expression, which is monotone by construction.
+    nobody objects. There may be 16 members, with 65,536 profiles. Larger panels need a rule written
+    as an expression, which is monotone by construction.
 
     >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))
     veto(a) or all(b, c)
@@ -234,11 +227,12 @@ reports when b objects, profile (0, 1), \
 but not when a, b object, profile (1, 1) ≽ (0, 1). One more objection, of a, must not take a \
 report back: report (1, 1) too, or do not report (0, 1).
     """
-    names = listed_names("members", members, rules.MEMBERS)
+    names = check.names("members", members, rules.MEMBERS)
     m, limit = len(names), f"must be at most {_MOST_MEMBERS} for a function"
     remedy = "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &."
-    require(m <= _MOST_MEMBERS, "members", limit, m, remedy)
-    require(callable(f), "f", "must be a function of the votes", f, "Write lambda v: v[0].")
+    check.require(m <= _MOST_MEMBERS, "members", limit, m, remedy)
+    fits, remedy = callable(f), "Write lambda v: v[0]."
+    check.require(fits, "f", "must be a function of the votes", f, remedy)
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
         failure = f"The function failed on the profile {_bits(bits)}"
@@ -270,7 +264,7 @@ def _truth(value: object, profile: Profile) -> bool:
 
 
 def _check_monotone(values: BoolArray, names: tuple[str, ...]) -> None:
-    """Only profiles that differ in one vote need comparing: ≼ is a chain of such steps."""
+    """Compare profiles that differ in one vote, which suffices: ≼ is a chain of such steps."""
     for i, name in enumerate(names):
         taken_back = np.take(values, 0, axis=i) & ~np.take(values, 1, axis=i)
         if not taken_back.any():
@@ -292,11 +286,7 @@ def _minimal(values: BoolArray) -> BoolArray:
     """The profiles that fire, and would not with any one objection fewer."""
     minimal = values.copy()
     for i in range(values.ndim):
-        above = [slice(None)] * values.ndim
-        above[i] = slice(1, 2)
-        below = list(above)
-        below[i] = slice(0, 1)
-        minimal[tuple(above)] &= ~values[tuple(below)]
+        np.moveaxis(minimal, i, 0)[1] &= ~np.take(values, 0, axis=i)
     return minimal
 
 

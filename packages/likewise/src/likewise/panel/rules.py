@@ -26,7 +26,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from likewise import validation
+from likewise import validation as check
 from likewise.errors import AuditError, ParameterError, RuleError
 from likewise.html import described
 from likewise.numerics.fixed_point import ONE, IntArray
@@ -36,15 +36,15 @@ BARE_NAME = re.compile(r"[\w.\-]+")
 
 
 def checked_name(name: object, where: str) -> str:
-    """The name itself, if it is a text that is not empty."""
+    """Return a name; refuse anything but text that is not blank."""
     fits, rule = isinstance(name, str) and name.strip(), "must be a name, a text that is not blank"
-    validation.require(bool(fits), where, rule, name, "Write one such as 'j3'.")
+    check.require(bool(fits), where, rule, name, "Write one such as 'j3'.")
     return str(name)
 
 
 def _listed(members: object) -> object:
-    """Names in order, also of a set, whose own order differs from process to process."""
-    listed = validation.as_list(members)
+    """Names in order; those of a set are sorted, as its own order differs between processes."""
+    listed = check.as_list(members)
     return sorted(listed, key=str) if listed and isinstance(members, Set) else listed or members
 
 
@@ -76,7 +76,7 @@ class Rule(ABC):
     """
 
     def fires(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
-        """Report or not, by this rule, for votes of shape (m, …) in the order of the members."""
+        """Test whether votes of shape (m, …), in the order of the members, make a report."""
         seats = self._seats(members)
         return np.asarray(self._fires(_checked_votes(votes, seats), seats))
 
@@ -117,7 +117,7 @@ class Rule(ABC):
         (0.53, 'j1')
         """
         seats = self._seats(members)
-        d = validation.as_array(distances)
+        d = check.as_array(distances)
         m = len(seats)
         kind = d.dtype.kind
         odd = kind not in "iuf" or (kind == "f" and bool(np.isnan(d).any()))
@@ -138,7 +138,7 @@ class Rule(ABC):
         return np.where(dummy, largest, distance), np.where(dummy, -1, place)
 
     def _pivot_by_keys(self, d: Any, seats: Seats) -> tuple[Any, IntArray]:
-        """The same without sorting: distance·m + place is a number of its own for each member."""
+        """The same without sorting: distance·m + place differs between members."""
         m = len(seats)
         places = np.arange(m).reshape(-1, *[1] * (d.ndim - 1))
         key = self._rank(d.astype(np.int64) * m + places, seats, _LARGEST_KEY * m)
@@ -147,11 +147,11 @@ class Rule(ABC):
         return distance.astype(d.dtype), np.where(dummy, -1, key % m)
 
     def pivot_keys(self, keys: Any, members: Sequence[str], top: int) -> npt.NDArray[Any]:
-        """The pivots of pairs whose distances come as keys: integers in their order that differ.
+        """The pivots of pairs whose distances are keys: different integers in the same order.
 
-        That is :meth:`pivot` for many pairs, where sorting would take long: a key may hold the
-        distance in its high bits and the member's place in its low ones. ``keys`` is an array a
-        member, and ``top``, above all keys, comes out where the rule cannot fire.
+        This is :meth:`pivot` without sorting, for many pairs: a key may hold the distance in its
+        high bits and the member's place in its low ones. ``keys`` has an array for each member, and
+        ``top``, above all keys, is the result where the rule cannot fire.
         """
         return np.asarray(self._rank(np.asarray(keys), self._seats(members), top))
 
@@ -160,13 +160,13 @@ class Rule(ABC):
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Test if it reports when everybody objects: being monotone, else it never does."""
+        """Test whether it ever reports: a monotone rule does so if it does when all object."""
         votes = np.ones(len(self._seats(members)), dtype=np.bool_)
         return bool(self.fires(votes, members))
 
     def _seats(self, members: Sequence[str]) -> Seats:
         """The place of every member of a panel that the rule can be used on."""
-        panel = validation.items("members", members, "List their names: ['j1', 'j2'].")
+        panel = check.items("members", members, "List their names: ['j1', 'j2'].")
         seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
         if not seats:
             raise AuditError(
@@ -218,11 +218,11 @@ class Rule(ABC):
 
     @abstractmethod
     def _text(self, alone: bool) -> str:
-        """The text; ``alone`` where this part suffices for a report, so that no "and" is above."""
+        """The text; ``alone`` if this part suffices for a report, under no "and"."""
 
 
 def _checked_votes(votes: npt.ArrayLike, seats: Seats) -> BoolArray:
-    cast = validation.as_array(votes)
+    cast = check.as_array(votes)
     if cast.dtype != np.bool_ or cast.ndim == 0 or len(cast) != len(seats):
         raise AuditError(
             f"votes must be True or False, one row for each of the {len(seats)} members; "
@@ -233,7 +233,7 @@ def _checked_votes(votes: npt.ArrayLike, seats: Seats) -> BoolArray:
 
 @dataclass(frozen=True, repr=False)
 class _Joined(Rule):
-    """Several rules under one word; parts of the same kind are taken in, so a|(b|c) = (a|b)|c."""
+    """Several rules under one word; parts of the same kind merge, so a|(b|c) = (a|b)|c."""
 
     parts: tuple[Rule, ...]
     join_votes: ClassVar[np.ufunc]
@@ -241,15 +241,15 @@ class _Joined(Rule):
 
     def __post_init__(self) -> None:
         kind = type(self)
-        listed = validation.items(f"{kind.__name__}.parts", self.parts, "List rules.")
+        listed = check.items(f"{kind.__name__}.parts", self.parts, "List rules.")
         flat: list[Any] = [q for p in listed for q in (p.parts if isinstance(p, kind) else (p,))]
         for part in flat:
             fits, remedy = isinstance(part, Rule), "Read a text with parse_rule."
-            validation.require(fits, f"{kind.__name__}.parts", "must be rules", part, remedy)
+            check.require(fits, f"{kind.__name__}.parts", "must be rules", part, remedy)
         remedy = "An empty 'and' would fire with no objection; an empty 'or' is never()."
         rule = "must be at least two rules"
-        validation.require(len(flat) > 1, f"{kind.__name__}.parts", rule, self.parts, remedy)
-        validation.assign(self, parts=tuple(flat))
+        check.require(len(flat) > 1, f"{kind.__name__}.parts", rule, self.parts, remedy)
+        check.assign(self, parts=tuple(flat))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -343,7 +343,6 @@ class Never(Rule):
         return "never"
 
 
-# One rule has two names: "objects" reads better with "and".
 #: A rule: this member objects. It reads better than ``veto`` with ``&``.
 objects = Objects
 #: A rule: this member's objection suffices.
@@ -357,7 +356,7 @@ _SHARE = re.compile(r"\s*([0-9.]+(?:\s*/\s*[0-9.]+)?)\s*(%?)\s*")
 
 
 def exact(value: Number, where: str) -> Fraction:
-    """A number as the fraction that its decimal digits say: 0.1 is 1/10.
+    """The fraction of a number's decimal digits: 0.1 is 1/10.
 
     >>> exact(0.1, "weight"), exact("2/3", "weight")
     (Fraction(1, 10), Fraction(2, 3))
@@ -375,7 +374,7 @@ def exact(value: Number, where: str) -> Fraction:
 class Share:
     """A share of the votes: ⌈p·n⌉ of n; ``strict``, more than it: ⌊p·n⌋ + 1 of n.
 
-    Everybody on the panel counts, also who is absent: staying away is no way to win a vote.
+    Absent members count too: nobody wins a vote by staying away.
 
     >>> Share(Fraction(7, 100)).votes(100), Share(Fraction(1, 2), strict=True).votes(4)
     (7, 3)
@@ -385,18 +384,18 @@ class Share:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        validation.instance("Share.fraction", self.fraction, Fraction, "Write Fraction(4, 5).")
-        validation.assign(self, strict=validation.flag("Share.strict", self.strict, "Say which."))
+        check.instance("Share.fraction", self.fraction, Fraction, "Write Fraction(4, 5).")
+        check.assign(self, strict=check.flag("Share.strict", self.strict, "Say which."))
         fits = 0 < self.fraction < 1 or (self.fraction == 1 and not self.strict)
         rule = f"must be above 0{' and below' if self.strict else ', at most'} 100%"
         remedy = (
             "With a share of 0 a pair nobody objected to would be reported; more than everybody "
             "can never object."
         )
-        validation.require(fits, "Share.fraction", rule, str(self), remedy)
+        check.require(fits, "Share.fraction", rule, str(self), remedy)
 
     def votes(self, n: int) -> int:
-        n = validation.integer("n", n, 0, None, "It is the size of a panel.")
+        n = check.integer("n", n, 0, None, "It is the size of a panel.")
         return math.floor(self.fraction * n) + 1 if self.strict else math.ceil(self.fraction * n)
 
     def __str__(self) -> str:
@@ -405,7 +404,7 @@ class Share:
 
 
 def read_share(value: str | Fraction, where: str) -> tuple[Fraction, bool]:
-    """The number of votes or the share, and whether it was written as a share: with % or a stroke.
+    """The number of votes or the share, and whether it is a share: written with % or a slash.
 
     >>> read_share("80%", "votes"), read_share("3", "votes")
     ((Fraction(4, 5), True), (Fraction(3, 1), False))
@@ -441,14 +440,12 @@ class AtLeast(Rule):
     def __post_init__(self) -> None:
         fits = isinstance(self.votes, int | Share) and not isinstance(self.votes, bool)
         remedy = 'Write a share as text, at_least("80%") or at_least("4/5"): a float is not exact.'
-        validation.require(
-            fits, "AtLeast.votes", "must be an integer or a share", self.votes, remedy
-        )
+        check.require(fits, "AtLeast.votes", "must be an integer or a share", self.votes, remedy)
         fits = isinstance(self.votes, Share) or self.votes >= 1
         remedy = "With 0 votes a pair nobody objected to would be reported."
-        validation.require(fits, "AtLeast.votes", "must be at least 1", self.votes, remedy)
+        check.require(fits, "AtLeast.votes", "must be at least 1", self.votes, remedy)
         if self.of is not None:
-            validation.assign(self, of=validation.names("AtLeast.of", _listed(self.of), MEMBERS))
+            check.assign(self, of=check.names("AtLeast.of", _listed(self.of), MEMBERS))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -502,17 +499,15 @@ class Weighted(Rule):
 
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
         fits, remedy = isinstance(weights, Mapping), "Write {'j1': 2, 'j2': 1}."
-        validation.require(fits, "Weighted.weights", "must be weights by name", weights, remedy)
-        members = validation.names("Weighted.weights", list(weights), MEMBERS)
+        check.require(fits, "Weighted.weights", "must be weights by name", weights, remedy)
+        members = check.names("Weighted.weights", list(weights), MEMBERS)
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in members)
         rule, remedy = "must not be negative", "An objection must never speak against a report."
         for name, weight in exactly:
-            validation.require(
-                weight >= 0, f"Weighted.weights[{name!r}]", rule, weights[name], remedy
-            )
-        validation.assign(self, weights=exactly, threshold=exact(threshold, "Weighted.threshold"))
+            check.require(weight >= 0, f"Weighted.weights[{name!r}]", rule, weights[name], remedy)
+        check.assign(self, weights=exactly, threshold=exact(threshold, "Weighted.threshold"))
         remedy = "With a threshold of 0 a pair nobody objected to would be reported."
-        validation.require(
+        check.require(
             self.threshold > 0, "Weighted.threshold", "must be above 0", threshold, remedy
         )
 
@@ -551,11 +546,7 @@ class Weighted(Rule):
 
 
 def _nth_smallest(ranks: list[IntArray], n: int) -> IntArray:
-    """The n-th smallest of some arrays, elementwise; with few of them faster than sorting.
-
-    >>> _nth_smallest([np.array([3, 1]), np.array([1, 2]), np.array([2, 3])], 2).tolist()
-    [2, 2]
-    """
+    """The n-th smallest of some arrays, elementwise; faster than sorting a few of them."""
     if len(ranks) > _FEW:
         return np.partition(np.stack(ranks), n - 1, axis=0)[n - 1, ...]
     fold, end = (np.minimum, n) if n <= len(ranks) / 2 else (np.maximum, len(ranks) - n + 1)
@@ -573,14 +564,14 @@ def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> At
     >>> print(at_least(3), at_least("80%"), at_least(2, of=["a", "b", "c"]), sep=" | ")
     at_least(3) | at_least(80%) | at_least(2 of a, b, c)
     """
-    named = None if of is None else validation.names("at_least(of=…)", _listed(of), MEMBERS)
+    named = None if of is None else check.names("at_least(of=…)", _listed(of), MEMBERS)
     if not isinstance(votes, str | Fraction):
         return AtLeast(votes, named)
     number, share = read_share(votes, "at_least(votes)")
     if share:
         return AtLeast(Share(number), named)
     fits, rule = number.denominator == 1, "must be an integer or a share"
-    validation.require(fits, "at_least(votes)", rule, votes, "Write 4 or 80%.")
+    check.require(fits, "at_least(votes)", rule, votes, "Write 4 or 80%.")
     return AtLeast(int(number), named)
 
 
@@ -592,8 +583,8 @@ def more_than(share: str | Fraction, of: Iterable[str] | None = None) -> AtLeast
     """
     number, is_share = read_share(share, "more_than(share)")
     remedy = "For votes write at_least, with one more."
-    validation.require(is_share, "more_than(share)", "must be a share", share, remedy)
-    named = None if of is None else validation.names("more_than(of=…)", _listed(of), MEMBERS)
+    check.require(is_share, "more_than(share)", "must be a share", share, remedy)
+    named = None if of is None else check.names("more_than(of=…)", _listed(of), MEMBERS)
     return AtLeast(Share(number, strict=True), named)
 
 

@@ -1,10 +1,10 @@
-"""Members one after another: a pair is settled as soon as no further word can change its outcome.
+"""Members one after another: a pair is settled as soon as no further vote can change its outcome.
 
-Of a monotone rule f, with what is unknown as 0 and as 1: if f fires on the first, the pair is
-reported whatever the others say; if it does not fire on the second, it is not. So the outcome is
-that of the whole panel, exactly, for every monotone rule; a further member sees only the pairs
-that are still in dispute, and nobody else is asked once there are none. In which order they are
-asked changes how many are, and nothing else: a model of each member says who is likely to agree.
+Take a monotone rule f. If it fires with every unknown vote as 0, the pair is reported whatever the
+others say; if it does not fire with every unknown vote as 1, it is not. So the outcome is exactly
+that of the whole panel. A further member sees only the pairs still in dispute, and nobody is asked
+once there are none. The order changes only how many are asked; a model of each member predicts who
+will agree.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from likewise.validation import as_array, instance, names, require
 
 # Nobody is asked more often than this many times the mean, as long as somebody else can be.
 MOST_ASKED = 1.27
-# Of the weights of a member's model, before they have said anything.
+# The variance of the weights of a member's model before their first vote.
 VARIANCE = 4.0
-# A vote that was foreseen with a chance this near teaches nothing, which spares most of the time.
+# A model does not learn from a vote this near to the predicted chance; that saves most time.
 FORESEEN = 0.02
-# The least chance that anybody is said to have of agreeing on a pair: one pair is not all.
+# The least chance of agreeing on a pair, so that one pair does not decide everything.
 LEAST = 0.001
-# Doubts are counted in this part of a natural logarithm: they are kept, and should tell little.
+# Doubts are counted in this part of a natural logarithm: they are kept, and should reveal little.
 GRAIN = 16
 # Of a normal variable z with variance v, E[1/(1 + e^−z)] is about that at mean/√(1 + v·π/8).
 _PROBIT = 0.39269908169872414
@@ -54,10 +54,10 @@ def settled(
 def doubts_of(
     rule: Rule, members: Sequence[str], chances: FloatArray, votes: BoolArray, heard: BoolArray
 ) -> tuple[int, ...]:
-    """How doubtful it is, of every member, that they say what the panel will.
+    """How doubtful it is of each member that they vote as the panel will.
 
-    It is −ln of the chance that they do so on all pairs in dispute, in parts of ``GRAIN``; what the
-    panel will say is the rule on votes that were cast and those that are likely.
+    It is −ln of the chance that they do on all pairs in dispute, in parts of ``GRAIN``; the panel's
+    vote is predicted by the rule on the votes cast and the likely ones.
     """
     disputed = ~settled(rule, votes, heard, members)[0]
     fires = rule.fires(np.where(heard, votes, chances > 0.5), members)
@@ -70,8 +70,8 @@ def doubts_of(
 class Turns:
     """How often members were asked, and how they judge: these decide whom to ask next.
 
-    ``asked`` counts rounds by member. ``views`` are the numbers of a :class:`Logistic` each: how
-    likely a member objects to a pair, learnt from what they said. Pairs come as ``inputs``, (n, d).
+    ``asked`` counts rounds by member. ``views`` are the numbers of a :class:`Logistic` for each
+    member: how likely they object to a pair. Pairs come as ``inputs``, (n, d).
     """
 
     asked: Mapping[str, int] = field(default_factory=dict)
@@ -89,8 +89,8 @@ class Turns:
     def order(self, members: Sequence[str], doubts: Sequence[int]) -> list[str]:
         """Members in the order in which they should be asked.
 
-        Those of whom it is least doubtful that they agree with the panel come first, and those who
-        were asked rarely; but those who have been asked more than their part come last.
+        First come those who most certainly agree with the panel or were rarely asked; last come
+        those who were asked more than their share.
         """
         mean = sum(self.asked.get(name, 0) for name in members) / len(members)
         doubt = dict(zip(members, doubts, strict=True))
@@ -121,7 +121,7 @@ class Turns:
     def learnt(
         self, members: Sequence[str], inputs: FloatArray, votes: BoolArray, heard: BoolArray
     ) -> Turns:
-        """The same after what members said of some pairs, where it was not foreseen."""
+        """The same after the members' votes on some pairs, as far as they were not foreseen."""
         views = dict(self.views)
         unforeseen = heard & (np.abs(votes - self.chances(members, inputs)) > FORESEEN)
         for name, row, new in zip(members, votes, unforeseen, strict=True):
@@ -137,7 +137,7 @@ class Turns:
         return replace(self, asked={**self.asked, member: self.asked.get(member, 0) + 1})
 
     def joined(self, member: str, members: Sequence[str]) -> Turns:
-        """Somebody joins members: as if asked as often as they, who need not be caught up with.
+        """The same after somebody joined, as if asked as often as the other members.
 
         >>> Turns({"a": 10, "b": 14}).joined("c", ["a", "b"]).asked["c"]
         12
@@ -150,7 +150,7 @@ class Turns:
 class Heard:
     """The outcome of asking in turn: reported pairs, who was asked in order, and the turns since.
 
-    ``heard`` is (m, n): what was not asked is not known, and never counts as quiet.
+    ``heard`` is (m, n): a vote that was not asked for is unknown, and never counts as quiet.
     """
 
     reported: BoolArray
@@ -165,9 +165,9 @@ def ask_in_turn(
 ) -> Heard:  # fmt: skip
     """Ask members one after another about n pairs until each is settled.
 
-    ``votes`` is (m, n), what each would say of each pair. The reported pairs are those of the
-    whole panel. ``inputs``, (n, d), are what the members' models are told of the pairs; without
-    them, they learn how often each member objects.
+    ``votes``, (m, n), are all members' votes on the pairs. The reported pairs are those of the
+    whole panel. ``inputs``, (n, d), describe the pairs to the members' models, which otherwise
+    learn how often each member objects.
 
     >>> from likewise.panel import at_least
     >>> votes = np.array([[False], [True], [False]])

@@ -1,4 +1,4 @@
-"""Cells of text: the numbers, flags and levels that they stand for, and marks of missing values."""
+"""Cells of text, read as numbers, flags, levels or missing values."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ MARKS = frozenset(
     {"", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "NAN", "null", "NULL", "Null",
      "?"}
 )  # fmt: skip
-"""Texts that stand for a missing value in any column, unless they are levels of the schema."""
+"""Texts that mark a missing value in any column, unless they are levels of the schema."""
 AMONG_NUMBERS = frozenset(
     {"na", "none", "nil", "missing", "unknown", "n.a.", "-", "--", "---", "–", "—", ".", "..", "…"}
 )
-"""Texts that stand for a missing value in a column of numbers, where they can mean nothing else."""
+"""Texts that mark a missing value in a column of numbers, where they can mean nothing else."""
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_LEADING_ZERO = re.compile(r"0\d+", re.ASCII)
 _CURRENCY = r"(?:[$€£¥₹₽₩¢]|USD|EUR|GBP|CHF|JPY|INR|SEK|NOK|DKK|PLN|kr|zł)"
 _DIGITS = r"(?:\d{1,3}(?:[,.'’_\s]\d{3})+|\d+)(?:[.,]\d+)?"
 _AMOUNT = re.compile(
@@ -46,8 +45,6 @@ _LOCAL_DATE = re.compile(
     r"|\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]\.?m\.?)?",
     re.ASCII | re.IGNORECASE,
 )
-_MEASURE = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\W\d]+)")
-
 RowName = Callable[[int], str]
 
 
@@ -57,7 +54,7 @@ def row_of_frame(place: int) -> str:
 
 
 def is_mark(text: str, *, among_numbers: bool = False) -> bool:
-    """Test for a text that stands for a missing value.
+    """Test for a text that marks a missing value.
 
     >>> is_mark("N/A"), is_mark("None"), is_mark("None", among_numbers=True)
     (True, False, True)
@@ -66,7 +63,7 @@ def is_mark(text: str, *, among_numbers: bool = False) -> bool:
 
 
 def parse_number(text: str) -> int | float | None:
-    """A number as programs write it, with a decimal point and no other sign; else None.
+    """A number as programs write it, with a decimal point and no separators; else None.
 
     >>> parse_number("12"), parse_number("-1.5e3"), parse_number("10,500"), parse_number("1_000")
     (12, -1500.0, None, None)
@@ -86,7 +83,7 @@ def is_amount(text: str) -> bool:
 
 
 def alike(texts: Iterable[str]) -> list[str]:
-    """Texts that differ in nothing but case, spaces or signs that nobody sees; none if all differ.
+    """The first texts that differ only in case, spaces or invisible characters.
 
     >>> alike(["car", "Home", "home ", "boat"])
     ['Home', 'home ']
@@ -99,13 +96,13 @@ def alike(texts: Iterable[str]) -> list[str]:
 
 
 def warn_of_alike(members: Iterable[str]) -> None:
-    """Warn of names of members that may be one's."""
+    """Warn of names that may be one member's."""
     if same := alike(members):
         warn(f"Members may be one: {', '.join(map(repr, same))}. Write them alike.", SchemaAdvice)
 
 
 def is_any_date(cell: Any) -> bool:
-    """Test for a date, also for one that is written as some country does: 31.01.2026, 1/31/26.
+    """Test for a date, also in the format of a country: 31.01.2026, 1/31/26.
 
     >>> [is_any_date(text) for text in ("3 March 2026", "Jan-26", "2026 Q1", "9:30", "18-24")]
     [True, True, True, True, False]
@@ -113,29 +110,19 @@ def is_any_date(cell: Any) -> bool:
     return is_date(cell) or (isinstance(cell, str) and bool(_LOCAL_DATE.fullmatch(cell)))
 
 
-def unit_of(text: str) -> str | None:
-    """The unit of a measure such as 5 kg; None where it is none."""
-    match = _MEASURE.fullmatch(text)
-    return match[1] if match else None
+def read_cells(
+    feature: Feature, cells: Sequence[Any], row_name: RowName = row_of_frame
+) -> list[Any] | FloatArray:
+    """The values of a column of text, None or NaN where missing; a warning names marks of these.
 
+    Cells that are not text stay as they are.
 
-def has_leading_zero(text: str) -> bool:
-    """Test for digits after a zero, as a code has them and no number: 007."""
-    return bool(_LEADING_ZERO.fullmatch(text))
-
-
-def read_cells(feature: Feature, cells: Sequence[Any], row_name: RowName) -> list[Any] | FloatArray:
-    """The values of a column of text, None or NaN for missing ones; marks of these are said.
-
-    What is no text stays as it is.
-
-    >>> read_cells(Feature("income"), ["10", "2.5", 3], row_of_frame)
+    >>> read_cells(Feature("income"), ["10", "2.5", 3])
     [10, 2.5, 3]
     """
     texts = dict.fromkeys(cell for cell in cells if isinstance(cell, str))
     values = {cell: _value(feature, cell, cells, row_name) for cell in texts}
-    marks = {cell.strip() for cell, value in values.items() if value is None} - {""}
-    if marks:
+    if marks := {cell.strip() for cell, value in values.items() if value is None} - {""}:
         listed = ", ".join(map(repr, sorted(marks)))
         read = "is read as a missing value" if len(marks) == 1 else "are read as missing values"
         warn(f"Column {feature.name!r}: {listed} {read}.", SchemaAdvice)

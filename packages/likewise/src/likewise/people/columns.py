@@ -1,9 +1,8 @@
-"""A value for each of some people: a list, an array or a Series, read in their order or refused.
+"""A value for each of some people, from a list, an array or a Series, in the order of the people.
 
-Scores, labels, groups and ids all come through :func:`ordered_values`, so that a Series means the
-same everywhere. It is matched by its index, which must hold the people's ids or the rows of the
-frame that they came from; the index 0, 1, 2, … says no more than the order. Where an index can be
-read in two ways, or in none, the Series is refused.
+Scores, labels, groups and ids all go through :func:`ordered_values`. A Series is matched by its
+index, which must hold the people's ids or the rows of the frame that they came from; the index
+0, 1, 2, … is the order itself. A Series whose index has two readings, or none, is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from likewise.people.schema import People
 
 # The most frequent types, which are never tables.
-_PLAIN = (list, tuple, dict, str, int, float)
+_PLAIN = (list, tuple, dict, str, int, float, np.ndarray)
 # Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
 _PROTOCOLS = (
     "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
@@ -43,11 +42,10 @@ def is_missing(value: Any) -> bool:
 
 def is_table(value: object) -> bool:
     """Test for a frame or a Series, by the protocols it offers."""
-    if type(value) in _PLAIN or type(value) is np.ndarray:
-        return False
     kind = type(value)
-    return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
-        hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER
+    return kind not in _PLAIN and (
+        any(hasattr(kind, name) for name in _PROTOCOLS)
+        or any(hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER)
     )
 
 
@@ -72,10 +70,10 @@ def column_values(title: str, values: Any, people: People) -> Values:
 def ordered_values(
     title: str, values: Any, count: int, ids: Sequence[str] = (), index: Any = None
 ) -> Values:
-    """A value for each of ``count`` people: numbers or truth values as they are, else objects.
+    """A value for each of ``count`` people, as an array of numbers, truth values or objects.
 
-    Where a value is missing, or not all are of one kind, the array holds Python objects, and None
-    for what is missing. ``index`` is that of the frame that the people came from.
+    It holds objects where values are missing, which are None, or of several kinds. ``index`` is
+    that of the frame that the people came from.
     """
     if isinstance(values, Mapping):
         values = _by_id(title, values, ids)
@@ -104,7 +102,7 @@ def _by_id(title: str, values: Mapping[Any, Any], ids: Sequence[str]) -> list[An
 
 
 def _array(title: str, values: Any, count: int) -> Values:
-    """The values as an array, whatever they come in."""
+    """The values as an array, from any container."""
     if isinstance(values, np.ndarray):
         if values.dtype.names is not None:
             raise PeopleError(f"{title} is an array with field names. Take one: array['name'].")
@@ -123,7 +121,7 @@ def _array(title: str, values: Any, count: int) -> Values:
             )
         plain = isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind in "biuf"
         return np.asarray(values.to_numpy()) if plain else _typed(_listed(values))
-    if hasattr(values, "__array__"):  # a tensor, and whatever else numpy reads
+    if hasattr(values, "__array__"):  # such as a tensor
         return _array(title, np.asarray(values), count)
     if isinstance(values, str | bytes | bytearray) or not isinstance(values, Sequence):
         raise PeopleError(f"{_rule(title, count)}; got {shown(values)}.")
@@ -139,7 +137,7 @@ def _listed(series: Any) -> list[Any]:
 
 
 def _typed(values: list[Any]) -> Values:
-    """An array of numbers or of truth values where all are such; else of objects."""
+    """An array of numbers or of truth values if there is nothing else; otherwise of objects."""
     kinds = set(map(type, values))
     if kinds and (kinds <= {bool, np.bool_} or kinds <= {int} or kinds <= {int, float, np.float64}):
         array = np.array(values)
@@ -154,7 +152,7 @@ def _typed(values: list[Any]) -> Values:
 
 
 def _order(title: str, keys: Any, count: int, ids: Sequence[str], index: Any) -> Any:
-    """The places of a Series in the order of the people, where its index is certain."""
+    """The places of a Series in the order of the people; an uncertain index is refused."""
     counted = list(keys) == list(range(count))
     same = counted if index is None else index.equals(keys)
     readings = []
@@ -162,7 +160,7 @@ def _order(title: str, keys: Any, count: int, ids: Sequence[str], index: Any) ->
         readings.append(_places([id_text(key) for key in keys], ids))
     if keys.name is None and same:
         readings.append(np.arange(count))
-    elif keys.name is None and index is not None:  # a name says that these are no rows
+    elif keys.name is None and index is not None:  # an index with a name does not hold rows
         readings.append(_places(list(keys), list(index)))
     orders = [order for order in readings if order is not None]
     uncertain = counted and not same
@@ -176,7 +174,7 @@ def _order(title: str, keys: Any, count: int, ids: Sequence[str], index: Any) ->
 
 
 def _places(keys: list[Any], names: Sequence[Any]) -> Any:
-    """The place of each name among the keys; None where they are not the same, each once."""
+    """The place of each name among the keys; None unless both are the same, each once."""
     places = {key: place for place, key in enumerate(keys)}
     if len(places) != len(keys) or len(keys) != len(names) or places.keys() != set(names):
         return None
@@ -223,10 +221,8 @@ def refuse_repeated(ids: Sequence[str]) -> None:
     repeated = []
     for name in twice[:_NAMED]:
         rows = [str(row) for row, other_id in enumerate(ids, start=1) if other_id == name]
-        last = rows[-1] if len(rows) <= _NAMED else "others"
-        repeated.append(
-            f"{name!r} (rows {', '.join(rows[: _NAMED - 1][: len(rows) - 1])} and {last})"
-        )
+        rows[_NAMED - 1 :] = ["others"] if len(rows) > _NAMED else rows[_NAMED - 1 :]
+        repeated.append(f"{name!r} (rows {', '.join(rows[:-1])} and {rows[-1]})")
     more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
     raise PeopleError(
         f"Everybody must have an id of their own; more than one person is called "

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import Any, Literal, TypeGuard, cast
+from typing import Any, Literal, TypeGuard, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from likewise.validation import assign, choice, flag, items, members, real, requ
 Kind = Literal["number", "integer", "category", "flag"]
 Value = float | int | str | bool | None
 
-_KINDS = ("number", "integer", "category", "flag")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,30}\s*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 # From here on a float does not hold every integer.
@@ -59,7 +58,7 @@ class Feature:
         name = text("Feature.name", self.name, remedy)
         require(bool(name), "Feature.name", "must not be empty", name, remedy)
         owner = f"Feature({self.name!r})"
-        choice(f"{owner}.kind", self.kind, _KINDS, "A category lists its levels.")
+        choice(f"{owner}.kind", self.kind, get_args(Kind), "A category lists its levels.")
         assign(self, low=_bound(f"{owner}.low", self.low), high=_bound(f"{owner}.high", self.high))
         remedy = "Bounds say what values are believable; leave them out for none."
         rule = f"must be below high = {self.high!r}"
@@ -72,14 +71,15 @@ class Feature:
         self._check_levels(owner)
 
     def _check_levels(self, owner: str) -> None:
-        remedy = "List every level that may occur."
-        levels = items(f"{owner}.levels", self.levels, remedy)
-        named = tuple(text(f"{owner}.levels", level, "Levels are text.") for level in levels)
-        assign(self, levels=named)
-        fits, rule = (self.kind == "category") == bool(named), "must be given for a category alone"
-        require(fits, f"{owner}.levels", rule, named, remedy)
-        fits, rule = len(set(named)) == len(named), "must not repeat a level"
-        require(fits, f"{owner}.levels", rule, named, "Drop one of them.")
+        owner, remedy = f"{owner}.levels", "List every level that may occur."
+        levels = tuple(
+            text(owner, level, "Levels are text.") for level in items(owner, self.levels, remedy)
+        )
+        assign(self, levels=levels)
+        fits = (self.kind == "category") == bool(levels)
+        require(fits, owner, "must be given for a category alone", levels, remedy)
+        different = len(set(levels)) == len(levels)
+        require(different, owner, "must not repeat a level", levels, "Drop one of them.")
 
     @property
     def title(self) -> str:
@@ -87,10 +87,9 @@ class Feature:
         return self.label or self.name.replace("_", " ").capitalize()
 
     def encode(self, value: Any, person: str) -> float:
-        """Encode a value as people write it: a number, or the place of a category's level.
+        """Encode a value as people write it: a number, or the text of a category's level.
 
-        An integer for a category is matched to the one level that reads so, and never taken as the
-        place of a level.
+        An integer for a category means the one level whose text is that integer, never its place.
         """
         if self.kind == "category" and not is_missing(value):
             return float(self._level(value, person))
@@ -101,7 +100,7 @@ class Feature:
     ) -> FloatArray:
         """Encode a value for each person; an array of numbers is checked at once.
 
-        Numbers that are ``encoded`` stand for values already, those of a category for its levels.
+        Numbers that are ``encoded`` already are the places of a category's levels.
         """
         if isinstance(values, np.ndarray):
             for place in np.flatnonzero(~self._admits(values)).tolist():
@@ -110,7 +109,8 @@ class Feature:
         if self.kind != "category" or encoded:
             return np.array([self.checked(v, p) for v, p in zip(values, people, strict=True)])
         codes: dict[Any, float] = {level: float(i) for i, level in enumerate(self.levels)}
-        codes |= {} if self.missing is None else {None: math.nan}
+        if self.missing is not None:
+            codes[None] = math.nan
         try:
             return np.array([codes[value] for value in values])
         except (KeyError, TypeError):  # not all of them are texts of levels
@@ -125,7 +125,7 @@ class Feature:
         return fits if self.missing is None else fits | np.isnan(x)
 
     def checked(self, value: Any, person: str) -> float:
-        """Check a number that stands for a value, encoded already; NaN and None are missing."""
+        """Check an encoded value; NaN and None are missing."""
         if is_missing(value):
             if self.missing is None:
                 raise PeopleError(
@@ -135,8 +135,9 @@ class Feature:
                 )
             return math.nan
         number = as_number(value)
-        truth = isinstance(value, bool | np.bool_) and self.kind in ("number", "integer")
-        if number is None or truth:
+        if isinstance(value, bool | np.bool_) and self.kind in ("number", "integer"):
+            number = None
+        if number is None:
             raise self._misfit(person, f"of the kind {self.kind!r}", value, _remedy(value))
         if not is_exact(value, number):
             remedy = "Give it in thousands, or as a category."
@@ -158,24 +159,24 @@ class Feature:
     def _level(self, value: Any, person: str) -> int:
         if isinstance(value, str) and value in self.levels:
             return self.levels.index(value)
-        remedy = "Add the level to the schema if it is real."
-        if not isinstance(value, str) and (digits := id_text(value)) is not None:
+        remedy = (
+            "Give the level's own text: a number is not taken as the place of a level. An array "
+            "that holds places is for FeatureSchema.encoded."
+        )
+        if isinstance(value, str):
+            remedy = "Add the level to the schema if it is real."
+        elif isinstance(value, _DATES):
+            remedy = _remedy(value)
+        elif (digits := id_text(value)) is not None:
             levels = enumerate(self.levels)
             same = [n for n, v in levels if _INTEGER.fullmatch(v) and int(v) == int(digits)]
             if len(same) == 1:
                 return same[0]
-        if isinstance(value, _DATES):
-            remedy = _remedy(value)
-        elif not isinstance(value, str):
-            remedy = (
-                "Give the level's own text: a number is not taken as the place of a level. An "
-                "array that holds places is for FeatureSchema.encoded."
-            )
         raise self._misfit(person, f"one of {', '.join(self.levels)}", value, remedy)
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest number that may stand for a value."""
+        """The least and the largest encoded value."""
         if self.kind == "category":
             return 0.0, len(self.levels) - 1.0
         return (0.0, 1.0) if self.kind == "flag" else (self.low, self.high)
@@ -194,23 +195,19 @@ class Feature:
         return f"{amount} {self.unit}" if self.unit else amount
 
     def say_apart(self, first: float, second: float) -> tuple[str, str]:
-        """Two values in words, with as many digits as it takes to tell them apart.
+        """Two values in words, with enough digits to tell them apart.
 
         >>> Feature("pay").say_apart(123456.0, 123456.5)
         ('123,456', '123,456.5')
         """
         same = first == second or (math.isnan(first) and math.isnan(second))
-        words = ("", "")
+        a = b = ""
         for digits in (4, 6, 9, 12, 17):
-            words = self.say(first, digits), self.say(second, digits)
-            if same or words[0] != words[1]:
-                return words
-        # A level may be called as a missing value is.
-        marked = [
-            f"{word} (no value)" if math.isnan(number) else word
-            for word, number in zip(words, (first, second), strict=True)
-        ]
-        return marked[0], marked[1]
+            a, b = self.say(first, digits), self.say(second, digits)
+            if same or a != b:
+                return a, b
+        # A level may have the name of a missing value.
+        return (f"{a} (no value)", b) if math.isnan(first) else (a, f"{b} (no value)")
 
     def say_difference(self, first: float, second: float) -> str:
         """How far two values differ, in words: 579 against 581 is not 579 against 200.
@@ -243,21 +240,15 @@ class Feature:
 
     def code(self) -> str:
         """The feature as Python code."""
-        arguments = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
-        bounds = {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
-        if len(bounds) == 2:
-            arguments += map(repr, bounds.values())
-        else:
-            arguments += [f"{name}={bound!r}" for name, bound in bounds.items()]
-        if self.levels:
-            levels = ", ".join(json.dumps(level, ensure_ascii=False) for level in self.levels)
-            arguments.append(f"levels=({levels}{',' if len(self.levels) == 1 else ''})")
         spec = self.spec()
-        for name in ("label", "unit", "visible", "missing"):
-            if name in spec:
-                value = spec[name]
-                code = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value
-                arguments.append(f"{name}={code}")
+        arguments = [_code(spec.pop("name")), _code(spec.pop("kind"))]
+        if "low" in spec and "high" in spec:
+            arguments += [repr(spec.pop("low")), repr(spec.pop("high"))]
+        if self.levels:
+            comma = "," if len(self.levels) == 1 else ""
+            spec["levels"] = f"({', '.join(map(_code, self.levels))}{comma})"
+        codes = ((n, v if n == "levels" else _code(v)) for n, v in spec.items())
+        arguments += [f"{name}={code}" for name, code in codes]
         return f"Feature({', '.join(arguments)})"
 
     def spec(self) -> dict[str, Any]:
@@ -291,14 +282,18 @@ def plain_number(number: float, digits: int = 4) -> str:
     return format(Decimal(rounded), ",f" if size >= 9999.5 else "f")
 
 
+def _code(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
 def _bound(name: str, value: Any) -> float:
-    """A bound as it was given, since 0 and 0.0 make different hashes of the schema."""
+    """A bound, unchanged: 0 and 0.0 make different hashes of the schema."""
     number = real(name, value, "Leave it out for none.")
     return cast(float, value) if type(value) in (int, float) else number
 
 
 def as_number(value: Any) -> float | None:
-    """A number or truth value as a float; None for anything else, text that reads so included."""
+    """A number or truth value as a float; None for anything else, such as the text of a number."""
     if isinstance(value, np.timedelta64) or not isinstance(value, Real | Decimal | np.bool_):
         return None
     try:
@@ -308,14 +303,14 @@ def as_number(value: Any) -> float | None:
 
 
 def is_exact(value: Any, number: float) -> bool:
-    """Test whether a finite float is the integer that it was made of; fractions are rounded."""
+    """Test whether a float is equal to the integer that it was made from; a fraction may round."""
     if abs(number) < EXACT or not math.isfinite(number):
         return True
     return not isinstance(value, int | np.integer | Decimal) or int(number) == value
 
 
 def is_date(value: Any) -> bool:
-    """Test for dates, times and spans of time, also for text that reads so (2026-01-31)."""
+    """Test for dates, times and spans of time, also for their text (2026-01-31)."""
     if isinstance(value, _DATES):
         return True
     if not isinstance(value, str) or not _DATE.fullmatch(value):
@@ -337,15 +332,11 @@ def _remedy(value: Any) -> str:
     return f"Correct the value{hint}."
 
 
-# Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
-_NUMERIC = "fiub"
-
-
 def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
-    """Test for a plain array of numbers; what can be read in two ways is refused."""
+    """Test for a plain array of numbers or truth values; refuse an ambiguous table."""
     if type(rows) is not np.ndarray or rows.dtype.names is not None:
         refuse_table(rows)
-    return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
+    return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in "fiub"
 
 
 def refuse_table(value: object) -> None:
@@ -380,32 +371,32 @@ def listed_rows(rows: Any) -> list[Any]:
 def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
     """The values of one row in the order of ``names``; by name where the row is a mapping."""
     refuse_table(row)
+    listed = ", ".join(names)
     if isinstance(row, Mapping):
         if unknown := [str(key) for key in row if key not in names]:
             raise PeopleError(
                 f"Person {person!r}: unknown features {', '.join(unknown)}. The schema has "
-                f"{', '.join(names)}."
+                f"{listed}."
             )
         return [row.get(name) for name in names]
     keys = _own_names(row)
     if keys is not None and keys != tuple(names):
         raise PeopleError(
             f"Person {person!r}: the row has names of its own ({', '.join(map(str, keys))}), which "
-            f"are not those of the schema in its order ({', '.join(names)}). Give a mapping: "
-            f"row._asdict(), or dict(row)."
+            f"are not those of the schema in its order ({listed}). Give a mapping: row._asdict(), "
+            f"or dict(row)."
         )
     values = None if keys is None and not _is_sequence(row) else list(row)
     if values is None or len(values) != len(names):
         actual = f"shape {row.shape}" if isinstance(row, np.ndarray) else shown(row)
         raise PeopleError(
-            f"Person {person!r}: a row must have {len(names)} values ({', '.join(names)}); got "
-            f"{actual}."
+            f"Person {person!r}: a row must have {len(names)} values ({listed}); got {actual}."
         )
     return values
 
 
 def _own_names(row: Any) -> tuple[Any, ...] | None:
-    """The names that a row brings: of a named tuple, or of a database row that has keys."""
+    """The names that a named tuple or a database row has itself."""
     if isinstance(row, tuple) and hasattr(row, "_fields"):
         return tuple(row._fields)
     return tuple(row.keys()) if callable(getattr(row, "keys", None)) else None

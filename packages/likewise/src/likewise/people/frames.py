@@ -1,4 +1,4 @@
-"""Columns of a data frame as :meth:`likewise.FeatureSchema.from_columns` takes them."""
+"""Data frames of any library, column by column."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from likewise.errors import PeopleError, missing, shown
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.cells import read_cells
 from likewise.people.columns import checked_ids
 from likewise.people.features import EXACT, Feature, is_date
 from likewise.validation import choice
 
 
 class _Narwhals:
-    """narwhals, which is optional, imported when the first frame comes: here alone."""
+    """narwhals, which is optional; imported only here, when the first frame comes."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -36,19 +36,18 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The library of the frame that people were read from; for pandas its index too."""
+    """The library of the frame that people were read from, and for pandas its index."""
 
     backend: str
     index: Any = None
 
 
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
-    """A frame of some columns: of the library named, else of the first that is installed."""
+    """A frame of some columns, of the library named or the first that is installed."""
     if backend is None:
-        installed = [name for name in BACKENDS if find_spec(name) is not None]
-        if not installed:
+        backend = next((name for name in BACKENDS if find_spec(name) is not None), None)
+        if backend is None:
             raise missing("A frame", "pandas", "audit")
-        backend = installed[0]
     choice("backend", backend, BACKENDS, "It is a library of frames.")
     listed = {name: list(values) for name, values in columns.items()}
     try:
@@ -82,7 +81,7 @@ def as_frame(table: Any) -> Frame | None:
 
 
 def check_frame(frame: Frame) -> None:
-    """Refuse a frame without rows, with an index that hides a column, or without names as text."""
+    """Refuse a frame without rows, with an index that may be a column, or with odd names."""
     native = frame.to_native()
     if nw.dependencies.is_pandas_like_dataframe(native):
         _check_index(native)
@@ -114,7 +113,7 @@ def _check_index(native: Any) -> None:
 
 
 def origin_of(frame: Frame) -> Origin:
-    """The library, and for pandas the index, with which other columns are compared."""
+    """The library of a frame, and for pandas the index by which a Series is matched."""
     native = frame.to_native()
     index = native.index if nw.dependencies.is_pandas_like_dataframe(native) else None
     return Origin(frame.implementation.name.lower(), index)
@@ -122,13 +121,13 @@ def origin_of(frame: Frame) -> Origin:
 
 def frame_ids(frame: Frame, ids: Any, origin: Origin) -> tuple[str, ...]:
     """An id for everybody: from the column named, from a list, or p1, p2, …."""
-    if not isinstance(ids, str):
-        return checked_ids(len(frame), ids, origin.index)
-    if ids not in frame.columns:
-        raise PeopleError(
-            f"There is no column {ids!r} for the ids; the frame has {', '.join(frame.columns)}."
-        )
-    return checked_ids(len(frame), frame[ids].to_native(), origin.index)
+    if isinstance(ids, str):
+        if ids not in frame.columns:
+            raise PeopleError(
+                f"There is no column {ids!r} for the ids; the frame has {', '.join(frame.columns)}."
+            )
+        ids = frame[ids].to_native()
+    return checked_ids(len(frame), ids, origin.index)
 
 
 def frame_columns(
@@ -149,10 +148,10 @@ def frame_columns(
             f"The frame has columns that the schema does not: {', '.join(map(repr, extra))}. Leave "
             f"them out with others='ignore', or add them to the schema."
         )
-    return [_values(frame[feature.name], feature) for feature in features]
+    return [feature_values(frame[feature.name], feature) for feature in features]
 
 
-def _values(column: Any, feature: Feature) -> list[Any] | FloatArray:
+def feature_values(column: Any, feature: Feature) -> list[Any] | FloatArray:
     """Numbers as an array, anything else as a list; a missing value is NaN or None."""
     fits = column.dtype.is_numeric() or (column.dtype == nw.Boolean and feature.kind == "flag")
     if fits and feature.kind != "category" and (numbers := floats(column)) is not None:
@@ -162,11 +161,11 @@ def _values(column: Any, feature: Feature) -> list[Any] | FloatArray:
     nulls = column.is_null()
     if nulls.any():
         values = [None if null else v for v, null in zip(values, nulls.to_list(), strict=True)]
-    return read_cells(feature, values, row_of_frame)
+    return read_cells(feature, values)
 
 
 def floats(column: Any) -> FloatArray | None:
-    """The numbers of a column; None where they are integers that a float may not hold."""
+    """The numbers of a column; None for integers that a float may not hold."""
     if column.dtype.is_integer() and not column.is_null().all():
         largest = max(abs(int(column.min())), abs(int(column.max())))
         if largest >= EXACT:
@@ -175,7 +174,7 @@ def floats(column: Any) -> FloatArray | None:
 
 
 def holds_dates(column: Any) -> bool:
-    """Test for dates and times, also for text that reads so everywhere (2026-01-31)."""
+    """Test for dates and times, also for text of nothing but these (2026-01-31)."""
     if column.dtype != nw.String:
         return bool(column.dtype.is_temporal())
     values = column.drop_nulls().to_list()

@@ -16,18 +16,7 @@ import numpy as np
 
 from likewise.errors import PeopleError, SchemaAdvice, shown, warn
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.cells import (
-    RowName,
-    alike,
-    has_leading_zero,
-    is_amount,
-    is_any_date,
-    is_mark,
-    number_remedy,
-    parse_number,
-    row_of_frame,
-    unit_of,
-)
+from likewise.people import cells as reading
 from likewise.people.columns import is_missing, is_table
 from likewise.people.features import Feature, is_date, plain_number
 from likewise.people.frames import as_frame, check_frame, floats, holds_dates, nw, only_flags
@@ -37,11 +26,13 @@ MOST_LEVELS = 50
 """Text with more different values than this is no category."""
 NOT_STATED = "not stated"
 STRETCH, FEWEST_VALUES = 3, 10
-"""A range this many times that of the inner 98 % deserves a word, where there are some values."""
+"""Of this many values, a range this many times that of the inner 98 % deserves advice."""
 MOST_CODES, PEOPLE_A_CODE = 12, 5
-"""So few different integers, each of so many people, may be codes."""
+"""Up to this many different integers, each of this many people on average, may be codes."""
 LARGE = "integers that no float holds"
 _NINES = re.compile("9{2,}")
+_LEADING_ZERO = re.compile(r"0\d+", re.ASCII)
+_MEASURE = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\W\d]+)")  # such as 5 kg
 _DAY = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 
 _IS_IDENTITY = "looks like an identity, and was left out. Name it with ids=… or --ids, or add it."
@@ -62,10 +53,10 @@ _OUTCOME = re.compile(
 
 @dataclass(frozen=True)
 class Column:
-    """The values of one column, missing ones apart, and what they are.
+    """The values of one column without the missing ones, and their kind.
 
-    ``kind`` is flag, integer, number, text or date, or the name of another type; ``levels`` are
-    those of a column whose type has them in order, or that was said to be a category.
+    ``kind`` is flag, integer, number, text, date, or the name of another type; ``levels`` are those
+    of a type that orders them, or of a column that is named as a category.
     """
 
     name: str
@@ -82,15 +73,14 @@ def propose(
     label: str | None,
     categories: Sequence[str],
 ) -> list[Feature]:
-    """A feature for every column that can be one, but for the ids, the label and those named."""
+    """A feature for every column that can be one, except ids, label and those left out."""
     if not is_table(frame) or (table := as_frame(frame)) is None:
         raise PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
     for noun, name in (("ids", ids), ("label", label)):
         if name is not None and not isinstance(name, str):
             raise PeopleError(f"{noun} must be the name of a column; got {shown(name)}.")
-    left = _names("from_frame.leave_out", leave_out)
+    left, codes = _names("leave_out", leave_out), _names("categories", categories)
     left += [name for name in (ids, label) if name is not None]
-    codes = _names("from_frame.categories", categories)
     check_frame(table)
     for name in (*left, *codes):
         if name not in table.columns:
@@ -100,9 +90,9 @@ def propose(
     return features_of([_of_frame(table[n], n, n in codes) for n in table.columns if n not in left])
 
 
-def _names(parameter: str, names: Sequence[str]) -> list[str]:
-    remedy = "List columns: ['name']."
-    return [text(parameter, name, remedy) for name in items(parameter, names, remedy)]
+def _names(parameter: str, columns: Sequence[str]) -> list[str]:
+    name, remedy = f"from_frame.{parameter}", "List columns: ['name']."
+    return [text(name, column, remedy) for column in items(name, columns, remedy)]
 
 
 def features_of(columns: Sequence[Column]) -> list[Feature]:
@@ -119,11 +109,15 @@ def features_of(columns: Sequence[Column]) -> list[Feature]:
 
 
 def column_of_cells(
-    name: str, cells: Sequence[Any], row_name: RowName = row_of_frame, *, category: bool = False
+    name: str,
+    cells: Sequence[Any],
+    row_name: reading.RowName = reading.row_of_frame,
+    *,
+    category: bool = False,
 ) -> Column:
-    """A column of text: numbers where all cells are written so; empty ones and marks are missing.
+    """A column of text: numbers if all cells are; empty cells and marks are missing.
 
-    Text that is mostly numbers is refused, unless it is said to be a ``category``.
+    Text that is mostly numbers is refused, unless it is a ``category``.
 
     >>> column_of_cells("income", ["10", "NA", "40"])
     Column(name='income', kind='integer', values=[10, 40], missing=True, levels=())
@@ -135,29 +129,30 @@ def column_of_cells(
         if not _is_mark(cell, among_numbers=not category)
     }
     numbers: dict[Any, Any] = {} if category else {
-        cell: parse_number(value) if isinstance(value, str) else value
+        cell: reading.parse_number(value) if isinstance(value, str) else value
         for cell, value in present.items()
     }  # fmt: skip
     if numbers and None not in numbers.values():
-        if not any(has_leading_zero(cell) for cell in present.values() if isinstance(cell, str)):
+        texts = [value for value in present.values() if isinstance(value, str)]
+        if not any(map(_LEADING_ZERO.fullmatch, texts)):
             values = [numbers[cell] for cell in cells if cell in numbers]
             integral = all(isinstance(number, int | np.integer) for number in numbers.values())
             kind = "integer" if integral else "number"
             return Column(name, kind, values, len(values) < len(cells))
         _advise(name, "has leading zeros, as codes have them: it is read as text.")
-    elif present and all(map(is_any_date, present.values())):
+    elif present and all(map(reading.is_any_date, present.values())):
         return Column(name, "date", [], True)
     elif numbers:
         _refuse_numbers_in_text(name, cells, counts, numbers, row_name)
-    texts = {cell: str(cell).strip() for cell in counts if not _is_mark(cell)}
-    values = [texts[cell] for cell in cells if cell in texts]
+    words = {cell: str(cell).strip() for cell in counts if not _is_mark(cell)}
+    values = [words[cell] for cell in cells if cell in words]
     levels = _sorted_levels(values) if category else ()
     return Column(name, "text", values, len(values) < len(cells), levels)
 
 
 def _sorted_levels(values: Iterable[str]) -> tuple[str, ...]:
-    """Levels in the order of the alphabet; of numbers where all are such."""
-    numbers = {value: parse_number(value) for value in values}
+    """Levels in the order of numbers if all of them are, else in that of the alphabet."""
+    numbers = {value: reading.parse_number(value) for value in values}
     if None in numbers.values():
         return tuple(sorted(numbers))
     return tuple(sorted(numbers, key=lambda value: (numbers[value], value)))
@@ -165,7 +160,7 @@ def _sorted_levels(values: Iterable[str]) -> tuple[str, ...]:
 
 def _is_mark(cell: Any, *, among_numbers: bool = False) -> bool:
     if isinstance(cell, str):
-        return is_mark(cell.strip(), among_numbers=among_numbers)
+        return reading.is_mark(cell.strip(), among_numbers=among_numbers)
     return is_missing(cell)
 
 
@@ -174,21 +169,23 @@ def _refuse_numbers_in_text(
     cells: Sequence[Any],
     counts: Mapping[Any, int],
     numbers: Mapping[Any, Any],
-    row_name: RowName,
+    row_name: reading.RowName,
 ) -> None:
-    """Refuse a column of which at least half of the cells are numbers, or would be if mended."""
+    """Refuse a column if at least half of its cells are numbers, or would be without signs."""
     odd = [cell for cell, number in numbers.items() if number is None]
-    others = sum(counts[cell] for cell in odd if not is_amount(cell.strip()))
+    others = sum(counts[cell] for cell in odd if not reading.is_amount(cell.strip()))
     if 2 * others > sum(counts[cell] for cell in numbers):
         return
     named = ", ".join(f"{cell!r} ({row_name(cells.index(cell))})" for cell in odd[:3])
     more = f" and {len(odd) - 3:,} others" if len(odd) > 3 else ""
-    some = len(odd) < len(numbers)
-    what = "is mostly numbers, but for" if some else "holds numbers that are not written plainly:"
+    what = "holds numbers that are not written plainly:"
+    if len(odd) < len(numbers):
+        what = "is mostly numbers, but for"
+    remedy = reading.number_remedy(odd[0].strip())
     raise PeopleError(
-        f"Column {name!r} {what} {named}{more}. {number_remedy(odd[0].strip())} Where it holds "
-        f"levels, say so: categories=[{name!r}], or --category {name} on the command line; to do "
-        f"without it, leave_out=[{name!r}] or --leave-out {name}."
+        f"Column {name!r} {what} {named}{more}. {remedy} Where it holds levels, say so: "
+        f"categories=[{name!r}], or --category {name} on the command line; to do without it, "
+        f"leave_out=[{name!r}] or --leave-out {name}."
     )
 
 
@@ -233,15 +230,15 @@ def _of_frame(column: Any, name: str, category: bool) -> Column:
 
 
 def _is_cell(value: Any) -> bool:
-    """Test for text, a number or nothing, which a column of objects may hold; no truth value."""
+    """Test for text, a number (no truth value) or nothing, which a column of objects may hold."""
     plain = isinstance(value, str | Real | Decimal) and not isinstance(value, bool | np.bool_)
     return (plain or is_missing(value)) and not isinstance(value, np.timedelta64)
 
 
 def _levels(column: Any) -> tuple[str, ...]:
-    """Levels in the order that the column's type says, those that nobody has included; or none.
+    """All levels of the column's type in its order; none if the type has no order.
 
-    Arrow and polars have categories in the order of appearance, which says nothing.
+    Categories of Arrow and polars are in the order of appearance, which means nothing.
     """
     if column.dtype == nw.Enum:
         return tuple(map(str, column.dtype.categories))
@@ -287,7 +284,7 @@ def _feature(column: Column) -> Feature | None:
 
 
 def _left_out(column: Column, words: str) -> str | None:
-    """Why a column can be no feature, whatever its values; None where it can."""
+    """The reason why a column can be no feature, or None."""
     if column.kind == "date" or _are_days(column):
         return "holds dates, and was left out. Give a number: days or years since one."
     if (clock := _clock(column, words)) is not None:
@@ -304,7 +301,7 @@ def _left_out(column: Column, words: str) -> str | None:
 
 
 def _are_days(column: Column) -> bool:
-    """Test for integers that all write a day: 20260131."""
+    """Test for integers that are all days: 20260131."""
     days = set(column.values) if column.kind == "integer" else set()
     return len(days) > 1 and all(_DAY.fullmatch(f"{day:.0f}") for day in days)
 
@@ -328,20 +325,19 @@ def _seconds(value: float, clock: str) -> float:
 
 
 def _clock(column: Column, words: str) -> str | None:
-    """The clock that numbers are of: all within a lifetime, as hardly any amounts are.
+    """The clock whose times the numbers are: all within a lifetime, as hardly any amounts are.
 
-    Days of a spreadsheet (45,000) may well be amounts, so that the name has to say so too; so have
-    seconds unless all are large.
+    Days of a spreadsheet (45,000) may well be amounts, so the name of the column must mention a
+    time too; so it must for seconds before 2000.
     """
     if column.kind not in ("integer", "number") or not column.values:
         return None
-    least, most = min(column.values), max(column.values)
-    if least == most and not _TIME.search(words):
+    least, most, named = min(column.values), max(column.values), _TIME.search(words) is not None
+    if least == most and not named:
         return None
     for clock in _CLOCKS:
         low, high = (_seconds(v, clock) / (365.2425 * 86400) + 1970 for v in (least, most))
         spreadsheet = clock == "days of a spreadsheet"
-        named = _TIME.search(words) is not None
         first = 1920 if spreadsheet else 1971 if named else 2000
         if (named or not spreadsheet) and first <= low and high < LAST_YEAR:
             return clock
@@ -369,7 +365,7 @@ def _numeric(column: Column, words: str, missing: str | None) -> Feature | None:
 
 
 def _advise_on_numbers(name: str, values: FloatArray, integral: bool) -> None:
-    """Advise on sorted numbers that may be marks or typing errors, or codes of something."""
+    """Advise on sorted numbers that may be marks, typing errors or codes."""
     different = np.unique(values)
     if len(different) < 3:
         return
@@ -403,7 +399,7 @@ def _advise_on_numbers(name: str, values: FloatArray, integral: bool) -> None:
 
 
 def _mark(different: FloatArray) -> float | None:
-    """A value that marks missing ones, written as a number: −1 or nines, far from the others."""
+    """A number that may mark missing values: −1 or nines, far from the others."""
     least, most = float(different[0]), float(different[-1])
     if _NINES.fullmatch(f"{most:.0f}") and most - different[-2] > different[-2] - least:
         return most
@@ -432,14 +428,14 @@ def _bounds(values: Any) -> tuple[float, float]:
 
 
 def _category(column: Column, words: str, missing: str | None) -> Feature | None:
-    name, values = column.name, column.values
+    name, values, different = column.name, column.values, len(set(column.values))
     if column.kind != "text":
         _advise(name, f"holds {column.kind}, and was left out: it is neither numbers nor text.")
         return None
     levels = column.levels or tuple(sorted(set(values)))
-    alone = len(values) > 2 and len(set(values)) == len(values) and not column.levels
-    named = _IDENTITY.search(words) and len(set(values)) > len(values) / 2 and not column.levels
-    if alone or named:
+    alone = len(values) > 2 and different == len(values)
+    named = _IDENTITY.search(words) and different > len(values) / 2
+    if not column.levels and (alone or named):
         _advise(name, _IS_IDENTITY)
         return None
     if len(levels) > MOST_LEVELS:
@@ -456,16 +452,17 @@ def _category(column: Column, words: str, missing: str | None) -> Feature | None
 
 def _advise_on_levels(name: str, values: Sequence[str], levels: Sequence[str]) -> None:
     """Advise on levels that look alike, that mark missing values, or that are measures."""
-    if same := alike(levels):
+    if same := reading.alike(levels):
         _advise(
             name, f"has levels that may be one: {', '.join(map(repr, same))}. Write them alike."
         )
-    if marks := [level for level in levels if is_mark(level.strip())]:
+    if marks := [level for level in levels if reading.is_mark(level.strip())]:
         _advise(
             name, f"has the level {marks[0]!r}, which mostly marks a missing value. If it does, "
             f"leave these cells empty.",
         )  # fmt: skip
-    units = {unit_of(value) for value in values}
+    measures = [_MEASURE.fullmatch(value) for value in values]
+    units = {measure and measure[1] for measure in measures}
     if len(units) == 1 and None not in units and len(levels) > 2:
         _advise(
             name, f"holds measures such as {values[0]!r}, which are read as levels. If they are "

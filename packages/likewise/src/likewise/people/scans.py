@@ -4,9 +4,8 @@ A frame of DuckDB, Polars, Spark, Dask or Ibis counts its distinct rows itself. 
 the rows take a block at a time as Arrow, on the cluster where the frame has one. pyarrow is
 imported here alone.
 
-No hash is the same in every engine, so that ids are hashed here (:func:`hashes`), block by block:
-people whose hash is below a bound are a sample that does not depend on the engine, on the order of
-rows, or on how they are cut into blocks.
+Engines hash differently, so ids are hashed here (:func:`hashes`): the people whose hash is below a
+bound are a sample that does not depend on the engine, on the order of rows, or on the blocks.
 """
 
 from __future__ import annotations
@@ -19,33 +18,23 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import (
-    LikewiseError,
-    ParameterError,
-    PeopleError,
-    SchemaAdvice,
-    foreign_code,
-    missing,
-    shown,
-    warn,
-)
+from likewise import errors
+from likewise.errors import LikewiseError, ParameterError, PeopleError, foreign_code, shown
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people import frames
-from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.cells import read_cells
 from likewise.people.columns import is_missing
 from likewise.people.features import Feature
-
-if TYPE_CHECKING:
-    from likewise.people.schema import FeatureSchema, People
+from likewise.people.schema import FeatureSchema, People
 
 
 class _Arrow:
-    """pyarrow, which is optional, imported when the first source is opened: here alone."""
+    """pyarrow, which is optional; imported only here, when the first source is opened."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -55,7 +44,7 @@ class _Arrow:
             import pyarrow.ipc
             import pyarrow.parquet
         except ImportError as error:
-            raise missing("A source of people", "pyarrow", "scan", error) from error
+            raise errors.missing("A source of people", "pyarrow", "scan", error) from error
         return getattr(pyarrow, name)
 
 
@@ -69,7 +58,7 @@ COUNT, FIRST, NUMBER, HASH = (f"likewise: {name}" for name in ("count", "first",
 
 
 class Stream:
-    """Arrow data in one piece after the other, from a function that opens some columns, or all."""
+    """Arrow data piece by piece, from a function that opens some columns."""
 
     on_cluster = False
 
@@ -128,7 +117,7 @@ class Lazy:
 
     @property
     def on_cluster(self) -> bool:
-        """Test whether functions go to the rows, and not the rows to the functions."""
+        """Test whether functions are sent to the rows of a cluster."""
         native = self.frame.to_native()
         return hasattr(native, "mapInArrow") or hasattr(native, "map_partitions")
 
@@ -184,7 +173,7 @@ def collected(frame: Any) -> Table:
 
 
 def rechunked(pieces: Iterable[Any]) -> Iterator[Table]:
-    """The rows of tables, batches or frames in blocks, which small ones share."""
+    """The rows of tables, batches or frames in blocks; small pieces share a block."""
     waiting: list[Table] = []
     for piece in pieces:
         table = _table(piece)
@@ -199,13 +188,13 @@ def rechunked(pieces: Iterable[Any]) -> Iterator[Table]:
 
 
 def joined(tables: Iterable[Table]) -> Table:
-    """Tables in one, whose columns may hold integers here and floats there, or nothing."""
+    """Tables in one; a column may hold integers in some of them, and floats in others."""
     with foreign_code(PeopleError, "Rows could not be joined", "A column is of one type."):
         return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _table(piece: Any) -> Table:
-    """A table in which text is of one type, since Arrow does not sort or group all of them."""
+    """A table with one type of text: Arrow does not sort or group all types."""
     if isinstance(piece, pa.RecordBatch):
         table = pa.Table.from_batches([piece])
     elif hasattr(piece, "iloc"):  # the index of a partition says nothing
@@ -223,6 +212,7 @@ def _codes(dtype: Any) -> Any:
 
 
 def _type(dtype: Any) -> Any:
+    """The type of a column that holds its values themselves, all text as ``large_string``."""
     if pa.types.is_dictionary(dtype):
         return _type(dtype.value_type)
     text = pa.types.is_string(dtype) or pa.types.is_string_view(dtype)
@@ -231,23 +221,23 @@ def _type(dtype: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Parts:
-    """A function of blocks, for the parts that a cluster keeps a frame in."""
+    """A function of blocks, applied to the parts of a frame on a cluster."""
 
     function: Callable[[Table], Any]
 
     def _results(self, pieces: Iterable[Any]) -> bytes:
-        """The results of all blocks, or why there are none: an error of a cluster is not ours."""
+        """The results of all blocks, or our error, which the cluster would wrap in its own."""
         try:
             return pickle.dumps(list(map(self.function, rechunked(pieces))))
         except LikewiseError as error:
             return pickle.dumps(error)
 
     def of_batches(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """As Spark wants it: from batches to batches."""
+        """A function of batches, for Spark."""
         yield pa.record_batch({"results": pa.array([self._results(batches)], pa.binary())})
 
     def of_frame(self, frame: Any) -> bytes:
-        """As Dask wants it: from a frame of pandas."""
+        """A function of a pandas frame, for Dask."""
         return self._results([frame])
 
 
@@ -265,7 +255,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def _mixed(x: Hashes) -> Hashes:
-    """The finaliser of SplitMix64 (Steele et al. 2014), in which every bit changes every other."""
+    """The finaliser of SplitMix64 (Steele et al. 2014), where every bit affects every other."""
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))
@@ -281,16 +271,12 @@ def id_texts(ids: Any) -> Any:
 
 
 def hashes(ids: Any, seed: int) -> Hashes:
-    """A number of 64 bits for every id: of the seed and of the bytes of its text.
+    """A number of 64 bits for every id: a function of the seed and the bytes of its text.
 
-    >>> hashes(pa.array(["ann", "bo", "17"]), 1).tolist() == hashes(pa.array(["ann", "bo", "17"]),
-    ...                                                             1).tolist()
-    True
     >>> hashes(pa.array([17]), 1) == hashes(pa.array(["17"]), 1)
     array([ True])
     """
-    texts = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids
-    texts = id_texts(texts)
+    texts = id_texts(ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else ids)
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     letters = np.frombuffer(data or b"", dtype=np.uint8)
@@ -347,21 +333,20 @@ class Encoder:
     ) -> People:
         """Some rows as people; each once, unless they may be ``repeated``."""
         ids = tuple(self.names(table) if names is None else names)
-        x = self.encoded(table, ids)
-        return self.schema.of_values(ids, x, repeated=repeated)
+        people = People.unchecked if repeated else People
+        return people(ids, self.encoded(table, ids), self.schema)
 
     def unnamed(self, table: Table) -> People:
-        """Some rows as people who are numbered: nobody else is called so."""
-        x = self.encoded(table)
-        return self.schema.of_values(_numbers(len(table)), x, repeated=True)
+        """Some rows as people named by their number, as nobody else is."""
+        return People.unchecked(_numbers(len(table)), self.encoded(table), self.schema)
 
     def encoded(self, table: Table, ids: Sequence[str] = ()) -> FloatArray:
-        """The features of some rows, checked; a text that many have is read once."""
+        """The checked features of some rows; every different text is read once."""
         x = np.empty((len(table), len(self.schema)))
         try:
             for place, feature in enumerate(self.schema.features):
                 x[:, place] = _column(feature, table[feature.name])
-        except PeopleError:  # who it is, and why, is said by the way that people come in one by one
+        except PeopleError:  # checking people one by one names the person and the reason
             self.schema.people(table.select(list(self.schema.names)), ids or self.names(table))
             raise
         return x
@@ -369,7 +354,7 @@ class Encoder:
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """People whom an audit reads block by block. Made by :meth:`FeatureSchema.scan`."""
+    """People whom an audit reads block by block; :meth:`FeatureSchema.scan` makes it."""
 
     encoder: Encoder
     source: Stream | Lazy
@@ -399,7 +384,7 @@ class Scan:
 
     @cached_property
     def count(self) -> int | None:
-        """The number of rows; None where counting them would be the only time they can be read."""
+        """The number of rows; None where they can be read only once."""
         return None if self.source.once else self.source.count()
 
     def kinds(self, most: int, *others: str) -> Table | None:
@@ -418,9 +403,9 @@ class Scan:
         numbers = pa.array(np.arange(1, len(table) + 1))
         return table if NUMBER in table.column_names else table.append_column(NUMBER, numbers)
 
-    def sample(self, wanted: int, seed: int, *others: str) -> Table:
-        """About so many rows, drawn at random and in a random order: those of the least hashes."""
-        bound = min((1 << 64) - 1, (wanted << 64) // max(1, self.count or 1))
+    def sample(self, count: int, seed: int, *others: str) -> Table:
+        """About that many rows in a random order: those of the least hashes."""
+        bound = min((1 << 64) - 1, (count << 64) // max(1, self.count or 1))
         draw = Draw(self.encoder.ids, seed, bound)
         table = joined(self.source.map(draw, self.columns(*others)))
         return table.sort_by([(HASH, "ascending"), (self.encoder.ids or NUMBER, "ascending")])
@@ -432,14 +417,13 @@ def _numbers(count: int) -> tuple[str, ...]:
 
 
 def _column(feature: Feature, column: Any) -> FloatArray:
-    column = column.combine_chunks()
     if not pa.types.is_large_string(column.type):
+        column = column.combine_chunks()
         frame = frames.nw.from_native(pa.table({feature.name: column}))
-        values = frames.frame_columns(frame, [feature], "refuse", None)[0]
+        values = frames.feature_values(frame[feature.name], feature)
         return feature.encode_column(values, range(len(column)))  # type: ignore[arg-type]
     texts, places = distinct(feature.name, column)
-    values = read_cells(feature, texts, row_of_frame)
-    return np.asarray(feature.encode_column(values, texts)[places])
+    return np.asarray(feature.encode_column(read_cells(feature, texts), texts)[places])
 
 
 def distinct(name: str, column: Any) -> tuple[list[Any], IntArray]:
@@ -454,7 +438,8 @@ def open_source(source: Any) -> Stream | Lazy:
     """Rows of Parquet files, of a lazy frame, or of a function that opens a stream."""
     if isinstance(source, str | os.PathLike):
         return _files(source)
-    if callable(source) and not hasattr(type(source), "__arrow_c_stream__"):
+    stream = hasattr(type(source), "__arrow_c_stream__")
+    if callable(source) and not stream:
         return _opened(lambda: _reader(_called(source)))
     with foreign_code(PeopleError, "Rows could not be read", "Names of columns must differ."):
         frame = frames.nw.from_native(source, pass_through=True)
@@ -462,7 +447,7 @@ def open_source(source: Any) -> Stream | Lazy:
         return Lazy(frame)
     if isinstance(source, pa.RecordBatchReader):
         return _once(source)
-    if hasattr(type(source), "__arrow_c_stream__"):
+    if stream:
         return _opened(lambda: _reader(source))
     raise PeopleError(
         f"People are scanned in Parquet files (a path), a lazy frame (DuckDB, Polars, Spark, Dask, "
@@ -476,7 +461,7 @@ def _called(function: Callable[[], Any]) -> Any:
 
 
 def _once(reader: Any) -> Stream:
-    """A stream that cannot be opened again, unless it is no longer than a block."""
+    """A stream that cannot be opened again; a single block is stored instead."""
     blocks = rechunked(reader)
     first = list(islice(blocks, 2))
     if len(first) < 2:
@@ -489,10 +474,9 @@ def _opened(open_: Callable[[], Any]) -> Stream:
 
 
 def _reader(data: Any) -> Any:
-    opened = isinstance(data, pa.RecordBatchReader)
-    with foreign_code(
-        PeopleError, "Rows could not be read", "They must be a stream of Arrow data."
-    ):
+    rule = "They must be a stream of Arrow data."
+    with foreign_code(PeopleError, "Rows could not be read", rule):
+        opened = isinstance(data, pa.RecordBatchReader)
         return data if opened else pa.RecordBatchReader.from_stream(data)
 
 
@@ -546,9 +530,9 @@ _INDEX = re.compile(r"__index_level_\d+__")
 def read_cells_of_file(
     path: str | os.PathLike[str], most: int | None = None
 ) -> dict[str, list[str]]:
-    """The columns of a Parquet or Arrow file as a CSV file would have them: cells of text.
+    """The columns of a Parquet or Arrow file as cells of text, as a CSV file has them.
 
-    What is missing is empty. Columns that no CSV file could have are left out, and said.
+    Missing values are empty. Columns that no CSV file can hold are left out with a warning.
     """
     source = _files(path)
     for name in (name for name in source.columns if source.columns.count(name) > 1):
@@ -561,10 +545,10 @@ def read_cells_of_file(
     table, cells = joined(tables).slice(0, most), {}
     for name in names:
         if (texts := _texts(table[name])) is None:
-            warn(
+            errors.warn(
                 f"Column {name!r} holds {table[name].type}, and was left out: it is neither "
                 f"numbers nor text.",
-                SchemaAdvice,
+                errors.SchemaAdvice,
             )
         else:
             values, places = distinct(name, texts)

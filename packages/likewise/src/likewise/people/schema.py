@@ -32,8 +32,8 @@ BoolArray = npt.NDArray[np.bool_]
 class People:
     """Ids and rows of encoded features, made by :meth:`FeatureSchema.people`.
 
-    NaN in ``x`` stands for a value that is missing, where the schema allows that. ``origin`` is
-    the kind of frame that they came from, if any: results go back as such a frame.
+    NaN in ``x`` is a missing value, where the schema allows that. ``origin`` is the kind of frame
+    that they came from, if any: results are returned as such a frame.
     """
 
     ids: tuple[str, ...]
@@ -78,7 +78,7 @@ class People:
         return People.unchecked(ids, self.x[chosen], self.schema, origin)
 
     def with_more(self, others: People) -> People:
-        """These people followed by others of the same schema, who may be among them."""
+        """These people followed by others of the same schema, who may be the same."""
         x = np.concatenate([self.x, others.x])
         return People.unchecked((*self.ids, *others.ids), x, self.schema)
 
@@ -107,7 +107,7 @@ class People:
         }
 
     def say_apart(self, first: int, second: int) -> dict[str, tuple[str, str]]:
-        """Two people's visible features in words, which differ wherever the values do."""
+        """Two people's visible features in words, which differ if the values do."""
         a, b = self.x[first].tolist(), self.x[second].tolist()
         return {
             title: self.schema.features[n].say_apart(a[n], b[n])
@@ -160,7 +160,7 @@ class FeatureSchema:
         return self.features[self.place(name)]
 
     def place(self, name: str) -> int:
-        """Which column a feature is."""
+        """The column of a feature."""
         return self._places[choice("feature", name, self._places, "Check the spelling.")]
 
     def people(
@@ -177,14 +177,18 @@ class FeatureSchema:
 
         A frame (pandas, polars, Arrow) is read by column name; ``ids`` may name one of its columns.
         Columns that the schema does not have are refused, or left out with ``others="ignore"``. A
-        single row or column of one (a Series) is refused; see :mod:`likewise.people.features`.
+        single row or column (a Series) is refused.
         """
-        if isinstance(rows, People):
-            return self.encoded(rows, _listed_ids(ids))
         if columns.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
             return people
         features.refuse_table(rows)
-        ids = _listed_ids(ids)
+        if isinstance(ids, str):
+            raise PeopleError(
+                f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "
+                f"column is for frames."
+            )
+        if isinstance(rows, People):
+            return self.encoded(rows, ids)
         if features.is_numeric(rows):
             if categories := [f.name for f in self.features if f.kind == "category"]:
                 raise PeopleError(
@@ -205,15 +209,11 @@ class FeatureSchema:
         *,
         encoded: bool = False,
     ) -> People:
-        """People from a column of values for each feature: what every other way in ends with."""
+        """People from a column of values for each feature; every other way in ends here."""
         x = np.empty((len(names), len(self)))
         for place, (feature, column) in enumerate(zip(self.features, values, strict=True)):
             x[:, place] = feature.encode_column(column, names, encoded=encoded)
         return People(names, x, self, origin)
-
-    def of_values(self, ids: tuple[str, ...], x: FloatArray, *, repeated: bool) -> People:
-        """People whose values are encoded and checked already; ids may be ``repeated``."""
-        return (People.unchecked if repeated else People)(ids, x, self)
 
     def scan(self, source: Any, ids: str | None = None) -> Scan:
         """People for an audit that never holds more than a block of them in memory.
@@ -238,14 +238,14 @@ class FeatureSchema:
 
     def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
         """People from a frame; None where it is a single column or row."""
-        from likewise.people import frames as reading
+        from likewise.people import frames
 
-        if (frame := reading.as_frame(rows)) is None:
+        if (frame := frames.as_frame(rows)) is None:
             return None
-        reading.check_frame(frame)
-        origin = reading.origin_of(frame)
-        names = reading.frame_ids(frame, ids, origin)
-        values = reading.frame_columns(frame, self.features, others, ids)
+        frames.check_frame(frame)
+        origin = frames.origin_of(frame)
+        names = frames.frame_ids(frame, ids, origin)
+        values = frames.frame_columns(frame, self.features, others, ids)
         return self.from_columns(values, names, origin)
 
     @classmethod
@@ -259,17 +259,17 @@ class FeatureSchema:
     ) -> FeatureSchema:
         """Propose a schema for a data frame: kinds, levels, bounds and missing values.
 
-        It is a draft. ``print`` shows it as code to be edited: bounds are those of the data rounded
-        outwards, and only those who know the data can say what else may come. Columns that look
-        like identities or hold dates are left out, what looks like a protected trait or an outcome
-        is named, each with a warning (:class:`~likewise.errors.SchemaAdvice`).
+        It is a draft, which ``print`` shows as code to be edited: its bounds are those of the data,
+        rounded outwards, and only you know which other values may come. Warnings
+        (:class:`~likewise.errors.SchemaAdvice`) name the columns that are left out, such as
+        identities and dates, and those that look like a protected trait or an outcome.
 
         Args:
             frame: of pandas, polars or Arrow.
             ids: the column of ids, which is no feature.
-            leave_out: columns that are no features either, such as scores.
-            label: the column of the outcome, which is what is predicted and so no feature.
-            categories: columns of text or integers that hold levels, though they look like numbers.
+            leave_out: other columns that are no features, such as scores.
+            label: the column of the outcome, which is predicted and so no feature.
+            categories: columns of levels that look like numbers, of text or integers.
 
         >>> import pandas as pd
         >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"],
@@ -331,11 +331,11 @@ class FeatureSchema:
             truths = rows.dtype.kind == "b" and any(f.kind != "flag" for f in self.features)
             x = rows.astype(np.float64)
             return None if truths or (rows.dtype.kind in "iu" and not _exact(x)) else x
-        # Exactly these: a subclass may have names of its own.
-        if not all(type(row) in (list, tuple) and len(row) == len(self) for row in rows):
-            return None
-        if any(type(value) not in (float, int) for row in rows for value in row):
-            return None
+        for row in rows:  # exactly these types: a subclass may have names of its own
+            if type(row) not in (list, tuple) or len(row) != len(self):
+                return None
+            if not {*map(type, row)} <= {float, int}:
+                return None
         try:
             x = np.array(rows, dtype=np.float64).reshape(len(rows), len(self))
         except OverflowError:
@@ -343,7 +343,7 @@ class FeatureSchema:
         return x if _exact(x) else None
 
     def admits(self, x: FloatArray) -> bool:
-        """Test whether everything is within its limits; NaN only where it may be missing."""
+        """Test whether all values are within their limits, or NaN where they may be missing."""
         low, high, real, optional = self._limits
         within = x >= low
         within &= x <= high
@@ -351,13 +351,12 @@ class FeatureSchema:
             within &= real | (np.floor(x) == x)
         if optional is not None:
             within |= optional & np.isnan(x)
-        return bool(
-            np.count_nonzero(within) == within.size
-        )  # faster than all() where people are few
+        # Faster than all() where people are few.
+        return bool(np.count_nonzero(within) == within.size)
 
     @cached_property
     def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray | None, BoolArray | None]:
-        """Least and largest values, which may be fractions (None if all may), which missing."""
+        """Limits, which features may be fractions (None: all), and which missing (None: none)."""
         finite = np.finfo(np.float64)
         real = np.array([f.kind == "number" for f in self.features])
         optional = np.array([f.missing is not None for f in self.features])
@@ -397,14 +396,5 @@ class FeatureSchema:
 
 
 def _exact(x: FloatArray) -> bool:
-    """Test whether integers of this size are floats; where not, each of them is looked at."""
-    return not x.size or not bool((np.abs(x) >= features.EXACT).any())
-
-
-def _listed_ids(ids: Any) -> Any:
-    if isinstance(ids, str):
-        raise PeopleError(
-            f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "
-            f"column is for frames."
-        )
-    return ids
+    """Test whether floats hold all integers of this size; if not, each number is checked alone."""
+    return not bool((np.abs(x) >= features.EXACT).any())

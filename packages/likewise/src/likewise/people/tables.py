@@ -12,14 +12,7 @@ import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
-from likewise.people.cells import (
-    RowName,
-    is_amount,
-    is_mark,
-    number_remedy,
-    parse_number,
-    read_cells,
-)
+from likewise.people import cells as reading
 from likewise.people.columns import checked_ids
 from likewise.people.schema import FeatureSchema, People
 
@@ -32,17 +25,15 @@ def read_table(
 ) -> list[Row]:
     """The rows of a CSV file by the names in its first line, or of a Parquet or Arrow file.
 
-    Every column ``needed`` must be there once; without any, no name may be there twice.
-    Names and cells are without the spaces around them. Empty cells stay empty: the caller decides
-    whether they may be. Of a Parquet file it may be the first rows alone, at ``most`` so many.
+    Every column ``needed`` must be there once; without any, all names must differ. Names and cells
+    lose the spaces around them; empty cells stay empty. ``most`` limits the rows of a Parquet file.
     """
     if is_typed(path):
         return _typed_rows(path, needed, most)
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(_text(file), strict=True)
-            header = [name.strip() for name in reader.fieldnames or []]
-            reader.fieldnames = header
+            reader.fieldnames = header = [name.strip() for name in reader.fieldnames or []]
             rows = [Row(_stripped(row), line) for line, row in enumerate(reader, start=2)]
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
@@ -88,12 +79,12 @@ def _typed_rows(path: str | os.PathLike[str], needed: Sequence[str], most: int |
     _check_header(path, header, needed)
     if "" in header:
         raise LikewiseError(f"{path} has a column without a name. Name it, or leave it out.")
-    lines = enumerate(zip(*columns.values(), strict=True), start=1)
-    return [Row(zip(header, cells, strict=True), number, "row") for number, cells in lines]
+    rows = enumerate(zip(*columns.values(), strict=True), start=1)
+    return [Row(zip(header, cells, strict=True), number, "row") for number, cells in rows]
 
 
 def _text(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a file; a sign that no text has is an error, as in a workbook or Parquet."""
+    """The lines of a file; a null character, as in a workbook or Parquet, is an error."""
     for line in lines:
         if "\0" in line:
             raise csv.Error("it has a null character, which no text has")
@@ -101,7 +92,7 @@ def _text(lines: Iterable[str]) -> Iterator[str]:
 
 
 class Row(dict[str, str]):
-    """The cells of a line of a file, by name; of a Parquet file they are rows."""
+    """The cells of a line of a file by name, or of a row of a Parquet file."""
 
     def __init__(self, cells: Any, line: int, noun: str = "line") -> None:
         super().__init__(cells)
@@ -109,19 +100,19 @@ class Row(dict[str, str]):
 
 
 def _stripped(row: dict[Any, Any]) -> dict[Any, Any]:
-    """The row without spaces around its cells; one of another length is refused later."""
+    """The row without spaces around its cells; a row of another length is refused later."""
     return {name: cell.strip() if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
 def _check_header(
     path: str | os.PathLike[str], header: Sequence[str], needed: Sequence[str]
 ) -> None:
-    separators = [sign for sign in _SEPARATORS if len(header) == 1 and sign in header[0]]
-    if separators:
-        raise LikewiseError(
-            f"{path} must be separated by commas; its first line is separated by "
-            f"{_SEPARATORS[separators[0]]}. Save it with commas, and numbers with a decimal point."
-        )
+    for sign, noun in _SEPARATORS.items():
+        if len(header) == 1 and sign in header[0]:
+            raise LikewiseError(
+                f"{path} must be separated by commas; its first line is separated by {noun}. Save "
+                f"it with commas, and numbers with a decimal point."
+            )
     for name in needed or header:
         if header.count(name) > 1:
             raise LikewiseError(f"{path} names the column {name!r} twice. Rename one of them.")
@@ -131,8 +122,8 @@ def _check_header(
             )
 
 
-def line_of(path: str | os.PathLike[str], rows: Sequence[Row]) -> RowName:
-    """The names of a file's rows: its lines, the first of them being the header."""
+def line_of(path: str | os.PathLike[str], rows: Sequence[Row]) -> reading.RowName:
+    """The names of a file's rows: their lines, of which the header is the first."""
     return lambda place: f"{path}, {rows[place].noun} {rows[place].line}"
 
 
@@ -144,13 +135,13 @@ def parse_people(
 ) -> People:
     """People from the cells of a table, by the names of the features.
 
-    An empty cell is a missing value, and so are the usual marks of one, with a warning. A flag is 1
-    or 0, true or false, yes or no.
+    Empty cells are missing values, and so are the usual marks, with a warning. A flag is 1 or 0,
+    true or false, yes or no.
     """
     if lacking := [name for name in schema.names if name not in rows[0]]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
     columns = [
-        read_cells(feature, [row[feature.name] for row in rows], line_of(path, rows))
+        reading.read_cells(feature, [row[feature.name] for row in rows], line_of(path, rows))
         for feature in schema.features
     ]
     return schema.from_columns(columns, checked_ids(len(rows), ids))
@@ -166,7 +157,7 @@ def parse_column(
     if all(cell.lower() in _TRUTH for cell in cells):
         return [_TRUTH[cell.lower()] for cell in cells]
     no_word = f"No cell is {' or '.join(favourable)}." if favourable else "Correct the cell."
-    numbers = [parse_number(cell) for cell in cells]
+    numbers = [reading.parse_number(cell) for cell in cells]
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
         if number is None:
             raise LikewiseError(
@@ -179,7 +170,7 @@ def parse_column(
 def parse_labels(
     path: Path, rows: Sequence[Row], column: str, favourable: Collection[str] = ()
 ) -> IntArray:
-    """The labels of a column, each 0 or 1: as digits, true or false, or by the favourable word."""
+    """The labels of a column, 0 or 1, from digits, true and false, or the favourable word."""
     cells = [row[column] for row in rows]
     words = set(favourable) & set(cells)
     if len(words) > 1:
@@ -187,12 +178,12 @@ def parse_labels(
             f"Of the values of {column} one is favourable; --favourable names "
             f"{' and '.join(map(repr, sorted(words)))}."
         )
-    labels = []
+    labels, count = [], len(set(cells))
     for place, cell in enumerate(cells):
-        value = _TRUTH.get(cell.lower(), parse_number(cell))
-        if words and not is_mark(cell) and len(set(cells)) == 2:
+        value = _TRUTH.get(cell.lower(), reading.parse_number(cell))
+        if words and not reading.is_mark(cell) and count == 2:
             value = int(cell in words)
-        if value not in (0, 1) or (words and len(set(cells)) > 2):
+        if value not in (0, 1) or (words and count > 2):
             remedy = _remedy(cell, cells) or (
                 "Write 1 for whom a favourable decision was right, 0 for the others."
             )
@@ -204,16 +195,17 @@ def parse_labels(
 
 
 def _remedy(cell: str, cells: Sequence[str]) -> str:
-    """Advice on a cell that is no score or label, by what the others are."""
+    """Advice on a cell that is no score or label; it depends on the other cells."""
     different = sorted(set(cells))
-    if is_mark(cell):
+    if reading.is_mark(cell):
         return "Leave out the lines of people without one."
     if len(different) == 2:
-        one, other = map(repr, different)
-        return f"Of its two values, {one} and {other}, say which is favourable: --favourable."
-    if is_amount(cell) and parse_number(cell) is None:
-        return number_remedy(cell)
-    words = [text for text in different if parse_number(text) is None and not is_mark(text)]
+        values = " and ".join(map(repr, different))
+        return f"Of its two values, {values}, say which is favourable: --favourable."
+    if reading.is_amount(cell) and reading.parse_number(cell) is None:
+        return reading.number_remedy(cell)
+    words = [text for text in different if not reading.is_mark(text)]
+    words = [text for text in words if reading.parse_number(text) is None]
     if len(words) > 1:
         return f"Words must be two, one of them favourable; these are {', '.join(different[:5])}."
     return ""
