@@ -157,7 +157,10 @@ def test_a_panel_with_a_misspelt_key_is_named_by_file_and_auditor(folder: Path) 
     (folder / "panel.toml").write_text(PANEL.replace("weights =", "wieghts ="))
     done = run(folder, "--panel", str(folder / "panel.toml"))
     assert done.exit_code == 1
-    assert "panel.toml is not a panel. Auditor 1 ('banker'): weighted-l1 must have" in done.output
+    assert (
+        "panel.toml is not a panel. Auditor 1 ('banker'): metric 'weighted-l1' must have"
+        in done.output
+    )
 
 
 def test_a_table_in_another_encoding_is_refused(folder: Path) -> None:

@@ -241,7 +241,10 @@ def test_a_panel_is_read_from_toml_or_json_and_errors_name_the_file(tmp_path: Pa
     assert Panel.from_file(str(tmp_path / "panel.toml")) == panel
     for text, says in (
         ("rule =", "panel.toml is not a TOML file"),
-        (toml.replace("ratings = ", "rating = "), r"panel.toml .*Auditor 1 \('j1'\): ratings must"),
+        (
+            toml.replace("ratings = ", "rating = "),
+            r"panel.toml .*Auditor 1 \('j1'\): metric 'ratings' must",
+        ),
         (toml.replace("any", "veto(j2)"), "panel.toml is not a panel. .*j2"),
     ):
         (tmp_path / "panel.toml").write_text(text)

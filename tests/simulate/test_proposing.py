@@ -152,7 +152,11 @@ def test_the_command_proposes(files: dict[str, Path]) -> None:
         ("panel.toml", "rule = ", "is not a TOML file"),
         ("panel.toml", 'rule = "any"\n', "auditors"),
         ("panel.toml", PANEL.replace("weights", "wieghts"), "panel.toml is not a panel. Auditor 1"),
-        ("panel.toml", PANEL.replace("weights", "wieghts"), "('banker'): weighted-l1 must have"),
+        (
+            "panel.toml",
+            PANEL.replace("weights", "wieghts"),
+            "('banker'): metric 'weighted-l1' must have",
+        ),
         ("class.json", "{", "is not JSON"),
     ],
 )

@@ -18,7 +18,6 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
-from likewise import validation
 from likewise.errors import LikewiseError, ParameterError, shown
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ class Specified:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the part from its JSON; parameters with a default may be left out."""
+        from likewise import validation  # it needs numpy, and the command line starts without
+
         parameters = signature(cls).parameters.values()
         required = [p.name for p in parameters if p.default is Parameter.empty]
         optional = [p.name for p in parameters if p.default is not Parameter.empty]

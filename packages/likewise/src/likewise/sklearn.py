@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise import errors
-from likewise.hypotheses import HypothesisClass, Stumps
+from likewise.hypotheses import HypothesisClass
 from likewise.hypotheses.pool import quantiles
-from likewise.learner import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
+from likewise.hypotheses.trees import Stumps
+from likewise.learner import Learner, SelfTuned, State, dump_state, parse_state
 from likewise.learner.fold import current_scores, upcoming
+from likewise.learner.rounds import deploy, learn
 from likewise.numerics.fixed_point import ONE
 from likewise.panel.panels import Panel
 from likewise.people import Feature, FeatureSchema, People

@@ -78,7 +78,8 @@ def sign_in(
         ),
     )
     page.goto(server.address)
-    page.keyboard.type(server.tokens[who])  # the field has the focus
+    page.wait_for_selector("#token:focus")  # by itself; what is typed before is lost
+    page.keyboard.type(server.tokens[who])
     page.keyboard.press("Enter")
     page.wait_for_selector(".who")
     return page

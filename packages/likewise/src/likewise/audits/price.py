@@ -17,7 +17,10 @@ from likewise.audits.pairs import Question, threshold
 from likewise.audits.result import Price
 from likewise.audits.scores import Rows
 from likewise.hypotheses import HypothesisClass, Pool
-from likewise.learner import Learner, State, deploy, fold, learn
+from likewise.learner.fold import current_scores
+from likewise.learner.rounds import deploy, learn
+from likewise.learner.settings import Learner
+from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.panel import Panel
 from likewise.people import Feature, FeatureSchema, People
@@ -107,7 +110,7 @@ def _simulated(
             unfair[t] = panel.violations(batch, deployed.units, threshold(alpha)).any()
             bar(t + 1, rounds)
     late, least = slice(3 * rounds // 4, None), threshold(alpha)
-    last = fold.current_scores(state, people)
+    last = current_scores(state, people)
     tally = scan(Question(people, last, panel, least, np.array([least]), worst=0))
     values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
     return {**dict(zip(names, map(float, values), strict=True)), "rounds": rounds}

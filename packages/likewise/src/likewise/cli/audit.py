@@ -20,7 +20,7 @@ from likewise.errors import LikewiseError, absent, missing
 from likewise.simulate.game import option
 
 if TYPE_CHECKING:
-    from likewise.audits import Batch, Monitor
+    from likewise.audits.monitor import Batch, Monitor
     from likewise.people.scans import Scan
     from likewise.people.tables import Row
 
@@ -189,6 +189,7 @@ def audit(
 
 def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
     """The audit of a file, in memory or block by block."""
+    from likewise.audits.run import audit
     from likewise.people import cells, tables
 
     path, label, favourable = scores[0], subject.label, subject.favourable
@@ -215,7 +216,7 @@ def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
             "favourable": [word for word in favourable if word in chances],
         }  # fmt: skip
     with progress_bar(100) as bar:
-        return likewise.audit(
+        return audit(
             **arguments, panel=subject.judges, alpha=subject.alpha, model=subject.model,
             left_out=subject.unscored,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
@@ -298,7 +299,7 @@ def _follow(
 
 
 def _monitor(subject: _Subject, baseline: str) -> Monitor:
-    from likewise.audits import Monitor
+    from likewise.audits.monitor import Monitor
     from likewise.people.cells import parse_number
 
     share = parse_number(baseline)

@@ -20,12 +20,14 @@ import numpy.typing as npt
 from likewise.errors import LikewiseError, ParameterError
 from likewise.html import described
 from likewise.hypotheses.base import HypothesisClass
-from likewise.learner import Deployment, Learner, State, deploy, fold
+from likewise.learner import fold
 from likewise.learner.attention import Asking
 from likewise.learner.events import Audited, Closed, Labelled, Outcome
 from likewise.learner.evidence import Evidence
 from likewise.learner.players import Frozen
-from likewise.learner.state import OpenRound
+from likewise.learner.rounds import Deployment, deploy
+from likewise.learner.settings import Learner
+from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, log, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel.reports import LargestGap, Selection, choose_report, exceeding_pairs
