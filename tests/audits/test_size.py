@@ -246,6 +246,13 @@ def test_every_engine_gives_the_same_audit(
     assert (result.sample is None) == discrete
 
 
+def test_a_sample_of_a_scan_may_keep_no_worst_pair(small_blocks: None) -> None:
+    table = rows_of(2400, discrete=False)
+    result = scanned(table, all_pairs_up_to=400, sample_pairs=1000, worst=0)
+    assert not result.worst
+    assert result.reported == scanned(table, all_pairs_up_to=400, sample_pairs=1000).reported
+
+
 def test_few_people_who_are_scanned_are_those_in_memory() -> None:
     table = rows_of(300, discrete=False)
     assert text_of(scanned(table)) == text_of(in_memory(table))

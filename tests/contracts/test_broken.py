@@ -484,6 +484,22 @@ def test_a_metric_that_is_read_back_as_another_is_caught(register: Register) -> 
     caught(check_metric, Ratings("owner"), PEOPLE.x, match="at least two people")
 
 
+@dataclass(frozen=True)
+class Kind(Metric):
+    """A metric with a parameter whose name ours might need for themselves."""
+
+    name, summary = "broken", "of a kind"
+    kind: str = "gentle"
+
+    def __call__(self, people: People) -> FloatArray:
+        return np.zeros((len(people), len(people)))
+
+
+def test_a_parameter_may_have_any_name(register: Register) -> None:
+    register(METRICS, Kind)
+    assert METRICS.read(METRICS.write(Kind("strict"))) == Kind("strict")
+
+
 class SoundSelection(Selection):
     """The second largest gap, if there is one."""
 

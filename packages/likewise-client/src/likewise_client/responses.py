@@ -400,7 +400,7 @@ def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
         value: T = _read(kind, data if field is None else data[field])
     except (TypeError, KeyError) as error:
         fault = f"The response is no {kind.__name__} ({error}): {str(data)[:100]}."
-        raise ApiError("unreadable", 0, f"{fault} Is the server of this version?") from error
+        raise ApiError("unreadable", 0, f"{fault} Does the server run this version?") from error
     return value
 
 

@@ -49,7 +49,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     # Looked up when they are first used, so that the command line starts at once.
-    for room in ("people", "hypotheses", "learner", "panel", "audits", "sklearn"):
+    for room in ("people", "panel", "hypotheses", "learner", "audits", "sklearn"):
         if name in __all__ and hasattr(home := import_module(f"likewise.{room}"), name):
             return getattr(home, name)
     raise AttributeError(f"module 'likewise' has no attribute {name!r}")

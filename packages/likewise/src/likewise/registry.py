@@ -13,7 +13,7 @@ uses Likewise registers parts for its own process with :func:`register`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
@@ -35,27 +35,36 @@ T = TypeVar("T")
 
 
 class Specified:
-    """A part that its name and its parameters describe; attributes have the parameters' names."""
+    """A part that its name and its parameters describe; attributes have the parameters' names.
 
-    kind: ClassVar[str]
+    In its JSON the name stands under ``spec_key``, such as "metric".
+    """
+
+    spec_key: ClassVar[str]
     name: ClassVar[str]
 
     def spec(self) -> dict[str, Any]:
-        """The part as JSON: ``{kind: its name, …}`` and its parameters, in their order."""
-        parameters = signature(type(self)).parameters
-        return {self.kind: self.name, **{p: _listed(getattr(self, p)) for p in parameters}}
+        """The part as JSON: its name and its parameters, in their order."""
+        parameters = _parameters(type(self))
+        return {self.spec_key: self.name, **{p: _listed(getattr(self, p)) for p in parameters}}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the part from its JSON; parameters with a default may be left out."""
         from likewise import validation  # it needs numpy, and the command line starts without
 
-        parameters = signature(cls).parameters.values()
-        required = [p.name for p in parameters if p.default is Parameter.empty]
-        optional = [p.name for p in parameters if p.default is not Parameter.empty]
-        title = f"{cls.kind} {cls.name!r}"
-        values = validation.members(title, spec, (cls.kind, *required), optional)
-        return cls(**{name: value for name, value in values.items() if name != cls.kind})
+        parameters = _parameters(cls)
+        required = [name for name, default in parameters.items() if default is Parameter.empty]
+        optional = [name for name in parameters if name not in required]
+        title, key = f"{cls.spec_key} {cls.name!r}", cls.spec_key
+        values = validation.members(title, spec, (key, *required), optional)
+        return cls(**{name: value for name, value in values.items() if name != key})
+
+
+@cache
+def _parameters(part: type) -> Mapping[str, Any]:
+    """The defaults of a part's parameters, by name; looking at a signature takes long."""
+    return {name: p.default for name, p in signature(part).parameters.items()}
 
 
 def _listed(value: Any) -> Any:

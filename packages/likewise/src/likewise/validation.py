@@ -27,7 +27,7 @@ def require(fits: bool, name: str, rule: str, value: Any, remedy: str) -> None:
         raise ParameterError(name, rule, value, remedy)
 
 
-def assign(owner: Any, **values: Any) -> None:
+def assign(owner: Any, /, **values: Any) -> None:
     """Set fields of a frozen dataclass to the plain values that a check returned."""
     for name, value in values.items():
         object.__setattr__(owner, name, value)

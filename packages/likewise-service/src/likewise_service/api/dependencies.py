@@ -177,7 +177,7 @@ def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
     if caller is None:
         raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
     if caller.role not in roles:
-        fault = f"This takes a token of the role {' or '.join(roles)}; yours is of {caller.role}."
+        fault = f"This needs a token with the role {' or '.join(roles)}; yours is {caller.role}."
         raise ServiceError("wrong-role", 403, f"{fault} Ask the operator.")
     return caller
 

@@ -74,7 +74,7 @@ class GoldPerson(deps.Body):
 
 
 class GoldBody(deps.Body):
-    """A pair to practise with, the favoured first; every response is told ``why``."""
+    """A pair to practise with, the favoured first; members read ``why`` after they respond."""
 
     pair: Annotated[list[GoldPerson], Field(min_length=2, max_length=2)]
     response: Literal["flag", "fine"]
@@ -242,8 +242,8 @@ async def erase_person(body: deps.PersonBody, access: Access = adds(kinds.Erased
 async def publish_seed(body: RevealBody, access: Access = adds(kinds.SeedRevealed)) -> Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
-        sentence = f"Send the docket's name, {access.docket!r}, to confirm: its seed foretells"
-        raise ServiceError("not-confirmed", 422, f"{sentence} its decisions.")
+        sentence = f"Send the docket's name, {access.docket!r}, to confirm: whoever knows the seed"
+        raise ServiceError("not-confirmed", 422, f"{sentence} can predict its decisions.")
     return await access.write(erasure.reveal_seed)
 
 

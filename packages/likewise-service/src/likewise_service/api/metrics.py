@@ -99,9 +99,9 @@ class MetricsResponse(responses.Response):
     ``window`` rounds, 900 to 1,000 if there are so many; where members are asked in turn, agreement
     and decisive votes are of rounds that all saw at once. ``looked_at`` counts rounds that a panel
     was asked about, ``pairs_shown`` their pairs, ``members_asked`` the members who were asked, and
-    ``member_pairs`` the pairs that each member saw; a member needs ``minutes`` for 1,000 rounds, at
-    four seconds a pair. ``leasts`` say what other smallest chances would cost, where rounds are
-    shown whole by chance. ``recorded`` is the time of the last record.
+    ``member_pairs`` each pair once for every member who was shown it; a member needs ``minutes``
+    for 1,000 rounds, at four seconds a pair. ``leasts`` say what other smallest chances would cost,
+    where rounds are shown whole by chance. ``recorded`` is the time of the last record.
     """
 
     docket: str

@@ -76,7 +76,7 @@ def round_list(
 ) -> responses.RoundList:  # fmt: skip
     """Return a page of rounds by number, of one status or (``open``) of all but closed ones.
 
-    If they are to be ``having`` something, a page may be short, even empty, before the last.
+    With ``having``, a page may be short or even empty although more rounds follow.
     """
     projection = docket.projection
     history, looked, page = iter(projection.open_rounds()), 0, list[Round]()

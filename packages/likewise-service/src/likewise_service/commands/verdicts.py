@@ -174,11 +174,11 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
             ledger = _evidence(docket, database, folder, personal=bool(documents))
         outcomes += [_print_document(document, keys, ledger) for document in documents]
         if checkpoints or not documents:
-            judges = keys or receipts.keys_in(() if ledger is None else ledger.records)
+            known = keys or receipts.keys_in(() if ledger is None else ledger.records)
             alone = ledger is None
-            outcomes.append(_print_contradictions(checkpoints, consistencies, judges, alone=alone))
+            outcomes.append(_print_contradictions(checkpoints, consistencies, known, alone=alone))
             if ledger is not None:
-                outcomes.append(_print_receipts(ledger, checkpoints, judges))
+                outcomes.append(_print_receipts(ledger, checkpoints, known))
                 outcomes.append(_print_ledger(ledger, trusted, _exported(folder, keys, ledger)))
     return FAILS if FAILS in outcomes else max(outcomes)
 

@@ -271,7 +271,7 @@ def _notice(
         return GivenNotice(occasion, given, Template(terms.before).substitute(words), (), None)
     if settings.shadow or round_.stands(person):
         fault = f"{person!r} was not rejected by a decision that is used."
-        raise ServiceError("not-adverse", 409, f"{fault} Give notice of rejections alone.")
+        raise ServiceError("not-adverse", 409, f"{fault} Only rejections get a notice.")
     source, named = principal_reasons(work, round_, person, reasons)
     listed = "\n".join(f"{number}. {line}" for number, line in enumerate(named, 1))
     text = Template(terms.after).substitute(words, person=person, reasons=listed)

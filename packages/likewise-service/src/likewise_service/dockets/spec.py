@@ -38,10 +38,11 @@ def checked_docket_name(name: str) -> str:
 
 def checked_panel(members: tuple[str, ...], rule: str) -> str:
     """Return the rule's canonical text, if it can fire on a panel of these members."""
-    different, parsed = len(set(members)) == len(members), rule_language.as_rule(rule)
+    different = len(set(members)) == len(members)
     require(different, "members", "must be different people", list(members), "")
     for member in members:
         rules.checked_name(member, "A panel")
+    parsed = rule_language.as_rule(rule)
     remedy = f"The members are {', '.join(members)}; name those, or count fewer votes."
     fires = not members or parsed.can_fire(members)
     require(fires, "rule", f"must be able to fire on a panel of {len(members)}", rule, remedy)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
 
-# Seconds that a writer waits for its turn, and fewer that a silent one may hold it.
+# Seconds that a writer waits for its turn; a silent writer may hold it for fewer.
 PATIENCE = 60
 SILENCE = 30
 # Seconds within which a process that opens a file makes its log, or one that closes it folds it.

@@ -23,7 +23,7 @@ from likewise.errors import LikewiseError
 # Returns text as a JSON string; refuses everything else.
 quoted: Callable[[str], str] = json.encoder.encode_basestring
 # Every record passes here, so the compiled encoder is made once: sorted keys, no spaces, no NaN,
-# and no search for a value that holds itself, as that is too deep.
+# and no check for cycles, which fail as too deep.
 _make_encoder: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined] # CPython has it
 _encode = _make_encoder(
     None, json.JSONEncoder().default, quoted, None, ":", ",", True, False, False
@@ -115,7 +115,7 @@ class Record:
 
     @classmethod
     def of_row(cls, docket: str, row: Any) -> Record:
-        """Return a row of ``events`` as a record; refuse it unless we would write every byte so."""
+        """Return a row of ``events`` as a record; refuse one that we would write in other bytes."""
         name, at, kind, text, nonce, hash_, actor, seq = row
         try:
             body = json.loads(text)

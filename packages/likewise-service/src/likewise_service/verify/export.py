@@ -142,7 +142,7 @@ def read_export(folder: Path) -> Evidence:
 
 
 def _docket(folder: Path, entries: list[records.Record]) -> str:
-    """Return the docket that most records name, as one that was changed renames no other."""
+    """Return the docket that most records name: a changed record must not rename the others."""
     names = [record.docket for record in entries]
     if not names:
         raise LikewiseError(f"{folder / LEDGER} has no record that can be read.")
@@ -150,7 +150,7 @@ def _docket(folder: Path, entries: list[records.Record]) -> str:
 
 
 def _payloads(path: Path) -> dict[str, records.Payload] | None:
-    """Return payloads by digest, without those that cannot be read, which the replay misses."""
+    """Return payloads by digest, but for unreadable ones, which replay reports as missing."""
     if not path.is_file():
         return None
     payloads: dict[str, records.Payload] = {}

@@ -326,7 +326,8 @@ def check_packet(
 ) -> list[str]:
     """Return the faults of a packet: of its proof, and parts that do not follow from the ledger.
 
-    Unless the verifier names keys, the packet's own counts, and has to be compared elsewhere.
+    Without ``keys`` from the verifier, the packet's own key is used. That shows only that nothing
+    was changed since; compare that key with the published one.
     """
     fault = _proof_fault(packet, keys or KnownKeys.named([str(packet["key"])]))
     if fault:

@@ -96,7 +96,8 @@ def sign_document(purpose: str, content: Mapping[str, Any], key: PrivateKey) -> 
 def document_fault(purpose: str, document: Mapping[str, Any], keys: KnownKeys | None) -> str:
     """Return why a signed document is not as it was given, or nothing if it is.
 
-    Unless the verifier names keys, the document's own counts, and has to be compared elsewhere.
+    Without ``keys`` from the verifier, the document's own key is used. That shows only that nothing
+    was changed since; compare that key with the published one.
     """
     signed = {name: value for name, value in document.items() if name != "signature"}
     key = PublicKey(str(document.get("key")))

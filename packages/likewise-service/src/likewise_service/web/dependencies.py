@@ -146,7 +146,8 @@ def _signed_in(path: str, *roles: tokens.Role) -> Callable[[Request], Awaitable[
         request.state.caller = identity  # for the log
         app.page_limits.take(identity.id)
         if identity.role not in roles:
-            fault = f"This page is for {' and '.join(roles)}s; you are {identity.role}."
+            readers = " and ".join(f"{role}s" for role in roles)
+            fault = f"This page is for {readers}; you are signed in as {identity.role}."
             raise ServiceError("wrong-role", 403, f"{fault} Sign in with another token.")
         docket = request.path_params.get("docket") or identity.docket or ""
         if docket and not re.fullmatch(api.DOCKET_NAME, docket):

@@ -341,7 +341,7 @@ class Tally:
         self.worst = few_of_each(ordered, q.candidates, q.each and q.most_of_one)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the counts without the people, for a worker of a cluster to send."""
+        """The counts without the people, to send from a cluster; they can only be merged then."""
         return {name: value for name, value in vars(self).items() if name != "question"}
 
     def merge(self, other: Tally) -> None:
@@ -385,7 +385,7 @@ def few_of_each(pairs: Iterable[Worst], most: int, each: int | None) -> list[Wor
     [(9, 0, 1), (8, 0, 2), (6, 2, 3)]
     """
     chosen: list[Worst] = []
-    uses: dict[int, int] = defaultdict(int)
+    uses: dict[Any, int] = defaultdict(int)
     for pair in pairs:
         if len(chosen) == most:
             break

@@ -76,12 +76,12 @@ class _Subject:
     def __post_init__(self) -> None:
         self.judges = _judges(self.panel, self.survey, self.rule)
         special = [name for name in (self.score, self.ids, self.label) if name is not None]
-        features: set[str] = set()
+        measured: set[str] = set()
         if isinstance(self.judges, likewise.Panel):
             # Every name in a panel's distances: columns among them are features in any case.
-            features = {*_names(self.judges.spec())}
+            measured = {*_names(self.judges.spec())}
             self.alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
-        groups = (name for name in self.group if name not in features)
+        groups = (name for name in self.group if name not in measured)
         self.apart = (*special, *self.leave_out, *groups)
         self.columns = (*special, *self.group, *self.leave_out, *self.category)
         self.complete = tuple(filter(None, (self.score, self.label))) if self.scored_only else ()

@@ -4,7 +4,7 @@ Literals are not negated. To use "not an owner", add a flag for it to the schema
 fills in. A class then treats the flag and its negation as two independent columns, also on its
 separating set, where a point may have both or neither.
 
-The classes are listed, so n flags are at most 16. Conjunctions, disjunctions and parities have a
+Conjunctions, disjunctions and parities are listed, so they take at most n = 16 flags. They have a
 separating set of n + 1 points; no smaller one exists, as n points tell at most 2^n hypotheses
 apart. (*Remark "Classes for which small separating sets are known".*)
 """

@@ -30,7 +30,8 @@ class Trees(Listed):
     and a tree is a question and two sides: M·(2·M + 2)² of them. Of trees that agree on all
     ``reference`` data (people, or an array of their encoded features) the one with the fewest
     questions remains, and as with a pool guarantees are against those that remain. Constants come
-    first, then trees of one, two and three questions. ``cuts`` are lists by column, at most 32.
+    first, then trees of one, two and three questions. ``cuts`` are lists by column, at
+    most 32 cuts in all.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", low=0, high=1), Feature("b", low=0, high=1)))

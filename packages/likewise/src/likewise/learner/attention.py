@@ -198,7 +198,7 @@ class Attention(Specified, ABC):
     arguments alone, computed by + − · / and square roots.
     """
 
-    kind = "attention"
+    spec_key = "attention"
     summary: ClassVar[str]
     # Whether it learns from responses.
     learns: ClassVar[bool] = False
@@ -495,8 +495,9 @@ class PanelModel(Attention):
     the panel. After n whole rounds without one, the next round is shown whole with probability
     c/(c + n), but at least ``least``; c is ``patience``·(1 + s), and s counts surprises, of which
     each whole round forgets a hundredth. A surprise divides n by 1 + s and doubles the variance.
-    The round after any report is shown whole, so that a panel that has changed its mind is soon
-    found out; where reports come late, d rounds have a chance of 1/(1 + d) each.
+    The round after a surprise, or after a report in a round shown in part, is shown whole, so that
+    a panel that has changed its mind is soon found out; where reports come late, d rounds have a
+    chance of 1/(1 + d) each.
 
     A new panel puts w = (m/(m + 10))² of the memory in doubt after m responses of the former one:
     rounds have a chance of w until one is shown whole, n and s lose w, and w/10 is added to the
@@ -599,7 +600,7 @@ class PanelModel(Attention):
         return (*self._judged(memory, response), *sat, *moved, *model.numbers)
 
     def _moved(self, edge: float, response: Response) -> tuple[float]:
-        """The edge less ``doubt``, in log odds; rounds shown in part tell nothing."""
+        """How far the edge is from ``doubt``, in log odds; rounds shown in part tell nothing."""
         told = response.whole and not response.quiet
         return (edge + PACE * (MISSED - response.surprise) if told else edge,)
 

@@ -541,7 +541,7 @@ def bounds(
     """Every bound that covers the learner as it is set, after some rounds; maybe none.
 
     ``delay`` is the most rounds that feedback is late by (None if unlimited), and ``pieces`` the
-    number of parts in which that of one round comes (delay + 1 at most). No bound covers parts
+    number of parts in which one round's feedback comes (delay + 1 at most). No bound covers parts
     that claim no theorem (``proved``), learners that ignore their panel, the paper's schedules at
     other horizons than their own, late feedback where not every round is audited (unless every
     round steps, or multipliers never decrease; Theorem F), late one-sided labels of exponential

@@ -200,8 +200,8 @@ def least_cost(hypotheses: HypothesisClass, costs: IntArray) -> int:
 def bracket(learner: Learner, paid: int, reported: int, least: int) -> float:
     """(k/eta)·[Σ f_t(π̃^t) − min_h F(h) − beta·Σ lam_t].
 
-    The scores ``paid`` the first sum, in units of 2^-40, of which ``least`` is the minimum and
-    ``reported`` the last sum, in units of 2^-20.
+    ``paid`` is the first sum, in units of 2^-40; ``least``, the minimum, and ``reported``, the last
+    sum, are in units of 2^-20.
     """
     costs = (paid - (least << BITS)) / float(ONE * ONE)
     beta = bounds.asked_beta(learner)
@@ -221,7 +221,7 @@ def _wrong(state: State, count: int) -> float:
 
 
 def _estimated(state: State, failing: float) -> tuple[float, str]:
-    """The error of published scores and of estimated labels, and in which sense it is one."""
+    """A bound on the error of published scores and estimated labels, and when it holds."""
     learner, rounds = state.learner, state.opened
     if not learner.pricing.one_sided:
         in_order = not state.missing and labels_in_order(state.open.values(), rounds)
@@ -260,7 +260,7 @@ def labels_in_order(rounds: Iterable[OpenRound], opened: int) -> bool:
 def score_deviation(
     learner: Learner, rounds: int, failing: float, *, in_order: bool = True
 ) -> tuple[float, str]:
-    """The most errors of the policies beyond those of their published scores, and when it holds.
+    """How many more errors policies may make than their published scores, and when that holds.
 
     A player that knows its policy publishes it on the grid. One that draws is off by averages of
     R_t draws, each of range k: V = Σ_t k²/(4·R_t). ``in_order`` says that labels have come in the
@@ -293,7 +293,7 @@ def _rounding(learner: Learner, rounds: int) -> float:
 
 
 def _not_unbiased(state: State) -> str | None:
-    """The reason why charges for one-sided labels are no unbiased estimate, if there is one.
+    """Why the charges for one-sided labels are not an unbiased estimate; None if they are.
 
     Rejected people are charged when the round is sealed, approved ones when their label comes: if
     some labels do not come, the sum is one-sided.

@@ -214,7 +214,7 @@ def pricing_named(feedback: str, eta: float, k: int) -> Pricing:
 class Dual(Specified, ABC):
     """A rule that moves the multiplier after an audit."""
 
-    kind = "dual"
+    spec_key = "dual"
     # Theorem E, and bounds with late feedback, need multipliers that never decrease.
     never_decreases: ClassVar[bool] = False
 

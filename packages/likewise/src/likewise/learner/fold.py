@@ -329,7 +329,7 @@ def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: L
 
 def _in_units(value: object, low: int, high: int) -> bool:
     """Test for an integer in [low, high]; True and False are none."""
-    return type(value) is int and low <= value <= high
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def _complete(experts: object, count: int) -> bool:
@@ -637,8 +637,7 @@ def checked_label(
 ) -> float:
     """The label of somebody in a sealed round: 0 or 1, or a fraction."""
     number = isinstance(label, _NUMBERS)
-    whole = number and label in (0, 1)
-    if not (whole or (fractions and number and 0 < cast(float, label) < 1)):
+    if not (number and (label in (0, 1) or (fractions and 0 < cast(float, label) < 1))):
         rule = "a number from 0 to 1" if fractions else "0 or 1"
         raise EventRefused(
             f"Round {round_.id!r}, person {person!r}: a label must be {rule}; got "
@@ -651,7 +650,8 @@ def checked_label(
             f"Round {round_.id!r} has no person {person!r} to label; it has "
             f"{', '.join(map(repr, round_.decisions))}."
         )
-    return int(cast(int, label)) if whole else float(cast(float, label))
+    y = float(cast(float, label))
+    return int(y) if y in (0, 1) else y
 
 
 def check_seen(person: str, round_: OpenRound) -> None:

@@ -88,7 +88,7 @@ class Schedule(Specified, ABC):
     inherits none. ``likewise.testing.check_schedule`` checks all of that.
     """
 
-    kind = "schedule"
+    spec_key = "schedule"
     feedback: ClassVar[tuple[str, ...]]
     proved: ClassVar[frozenset[str]] = frozenset()
 

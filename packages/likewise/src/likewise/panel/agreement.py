@@ -200,7 +200,7 @@ class Consistency:
     """Intra-rater reliability: how far a member judges the same pairs alike again.
 
     In ``repeats`` rounds reviewed twice, ``pairs`` were judged twice, ``same`` of them the same
-    both times, and ``both`` of these objected to both times. Sums add up.
+    both times, and ``both`` of these objected to both times. Sums over reviews can be added.
 
     >>> (Consistency(1, 4, 3, 1) + Consistency(1, 2, 0, 0)).share
     0.5

@@ -149,7 +149,7 @@ class Metric(Specified, ABC):
     {'metric': 'same-or-not', 'feature': 'age'}
     """
 
-    kind = "metric"
+    spec_key = "metric"
 
     @abstractmethod
     def __call__(self, people: People, /) -> FloatArray:
@@ -429,7 +429,8 @@ class Masked(BySides):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        fields = check.members(cls.name, spec, (cls.kind, "base", "features"))
+        title = f"{cls.spec_key} {cls.name!r}"
+        fields = check.members(title, spec, (cls.spec_key, "base", "features"))
         return cls(METRICS.read(fields["base"]), fields["features"])
 
 

@@ -36,7 +36,7 @@ class Selection(Specified, ABC):
     [1]
     """
 
-    kind = "selection"
+    spec_key = "selection"
     summary: ClassVar[str]
 
     @classmethod

@@ -214,8 +214,8 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """A rule from a function of the votes, called once for each of the 2^m profiles.
 
     It must be monotone (definition "Monotone aggregation functions") and must not report when
-    nobody objects. There may be 16 members, with 65,536 profiles. Larger panels need a rule written
-    as an expression, which is monotone by construction.
+    nobody objects. At most 16 members are allowed, since all 2^16 profiles are evaluated. Larger
+    panels need a rule written as an expression, which is monotone by construction.
 
     >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))
     veto(a) or all(b, c)

@@ -160,7 +160,7 @@ class Rule(ABC):
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Test whether it ever reports: a monotone rule does so if it does when all object."""
+        """Test whether it ever reports: a monotone rule that does, does so when all object."""
         votes = np.ones(len(self._seats(members)), dtype=np.bool_)
         return bool(self.fires(votes, members))
 

@@ -54,7 +54,7 @@ def settled(
 def doubts_of(
     rule: Rule, members: Sequence[str], chances: FloatArray, votes: BoolArray, heard: BoolArray
 ) -> tuple[int, ...]:
-    """How doubtful it is of each member that they vote as the panel will.
+    """How doubtful it is that each member votes as the panel will.
 
     It is −ln of the chance that they do on all pairs in dispute, in parts of ``GRAIN``; the panel's
     vote is predicted by the rule on the votes cast and the likely ones.

@@ -371,26 +371,26 @@ def listed_rows(rows: Any) -> list[Any]:
 def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
     """The values of one row in the order of ``names``; by name where the row is a mapping."""
     refuse_table(row)
-    listed = ", ".join(names)
     if isinstance(row, Mapping):
         if unknown := [str(key) for key in row if key not in names]:
             raise PeopleError(
                 f"Person {person!r}: unknown features {', '.join(unknown)}. The schema has "
-                f"{listed}."
+                f"{', '.join(names)}."
             )
         return [row.get(name) for name in names]
     keys = _own_names(row)
     if keys is not None and keys != tuple(names):
         raise PeopleError(
             f"Person {person!r}: the row has names of its own ({', '.join(map(str, keys))}), which "
-            f"are not those of the schema in its order ({listed}). Give a mapping: row._asdict(), "
-            f"or dict(row)."
+            f"are not those of the schema in its order ({', '.join(names)}). Give a mapping: "
+            f"row._asdict(), or dict(row)."
         )
     values = None if keys is None and not _is_sequence(row) else list(row)
     if values is None or len(values) != len(names):
         actual = f"shape {row.shape}" if isinstance(row, np.ndarray) else shown(row)
         raise PeopleError(
-            f"Person {person!r}: a row must have {len(names)} values ({listed}); got {actual}."
+            f"Person {person!r}: a row must have {len(names)} values ({', '.join(names)}); got "
+            f"{actual}."
         )
     return values
 
