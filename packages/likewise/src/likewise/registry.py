@@ -45,7 +45,7 @@ class Specified:
 
     def spec(self) -> dict[str, Any]:
         """The part as JSON: its name and its parameters, in their order."""
-        parameters = _parameters(type(self))
+        parameters = _parameters(cast("type", type(self)))
         return {self.spec_key: self.name, **{p: _listed(getattr(self, p)) for p in parameters}}
 
     @classmethod
@@ -53,7 +53,7 @@ class Specified:
         """Read the part from its JSON; parameters with a default may be left out."""
         from likewise import validation  # it needs numpy, and the command line starts without
 
-        parameters = _parameters(cls)
+        parameters = _parameters(cast("type", cls))
         required = [name for name, default in parameters.items() if default is Parameter.empty]
         optional = [name for name in parameters if name not in required]
         title, key = f"{cls.spec_key} {cls.name!r}", cls.spec_key
