@@ -44,7 +44,11 @@ def percent(chance: float) -> str:
 
 
 def points(over: float, under: float) -> int:
-    """Return how far apart two chances are, in points between the rounded percentages."""
+    """Return how far apart two chances are, in points between the rounded percentages.
+
+    >>> points(0.624, 0.305)
+    31
+    """
     return abs(rounded(over) - rounded(under))
 
 
@@ -85,6 +89,8 @@ def closes(now: str, due: str) -> str:
 
     >>> closes("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
     'Closes in 3 hours'
+    >>> closes("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
+    'Closes now'
     """
     seconds = seconds_between(now, due)
     if seconds <= 0:
