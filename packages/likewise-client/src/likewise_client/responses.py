@@ -378,8 +378,8 @@ class NoticesResponse(Response):
 
 
 class NoticeResponse(Response):
-    """A notice; ``source`` says whose reasons it has: the policy, the reviewer of an appeal,
-    the person who overrode the policy (``overrode``), or the institution.
+    """A notice; ``source`` says whose reasons it has: those of the policy, of the reviewer of an
+    appeal, of the person who overrode the policy (``overrode``), or of the institution.
     """
 
     occasion: str
@@ -400,7 +400,8 @@ def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
         value: T = _read(kind, data if field is None else data[field])
     except (TypeError, KeyError) as error:
         fault = f"The response is no {kind.__name__} ({error}): {str(data)[:100]}."
-        raise ApiError("unreadable", 0, f"{fault} Does the server run this version?") from error
+        remedy = "Does the server run this version of Likewise?"
+        raise ApiError("unreadable", 0, f"{fault} {remedy}") from error
     return value
 
 

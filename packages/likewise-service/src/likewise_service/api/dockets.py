@@ -242,8 +242,9 @@ async def erase_person(body: deps.PersonBody, access: Access = adds(kinds.Erased
 async def publish_seed(body: RevealBody, access: Access = adds(kinds.SeedRevealed)) -> Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
-        sentence = f"Send the docket's name, {access.docket!r}, to confirm: whoever knows the seed"
-        raise ServiceError("not-confirmed", 422, f"{sentence} can predict its decisions.")
+        remedy = f"Send the docket's name, {access.docket!r}, to confirm."
+        why = "Whoever knows the seed can predict its decisions."
+        raise ServiceError("not-confirmed", 422, f"{remedy} {why}")
     return await access.write(erasure.reveal_seed)
 
 

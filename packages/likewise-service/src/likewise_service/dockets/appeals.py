@@ -58,8 +58,8 @@ def decided_round(work: UnitOfWork, round_id: str, person: str) -> Round:
 
 def _check_same(work: UnitOfWork, appeal: kinds.Appeal, content: Payload) -> None:
     if work.transaction.payloads([appeal.content])[appeal.content].content != content.content:
-        sentence = f"The appeal {appeal.id} has the same idempotency key and asks for something"
-        raise ServiceError("key-reused", 409, f"{sentence} else. Use a new key for every request.")
+        fault = f"The appeal {appeal.id} has the same idempotency key and asks for something else."
+        raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
 
 
 def _content(
@@ -147,9 +147,10 @@ def decide_appeal(
 
 
 def _check_reviewer(work: UnitOfWork, appeal: kinds.Appeal, reviewer: str) -> None:
-    """Refuse all but the reviewer it is assigned to; an operator decides in their own name."""
-    roles = {body.role: body.name for body in work.actor.introduction}
-    if not appeal.reviewer == reviewer == roles.get("operator", reviewer):
+    """Refuse everybody but the appeal's reviewer; an operator decides in their own name."""
+    names = {body.role: body.name for body in work.actor.introduction}
+    in_own_name = names.get("operator", reviewer) == reviewer
+    if appeal.reviewer != reviewer or not in_own_name:
         assigned = f"The appeal {appeal.id} is assigned to {appeal.reviewer or 'nobody'}"
         remedy = "who has to decide in their own name. Assign it to the person who decides."
         raise ServiceError("not-assigned", 409, f"{assigned}, {remedy}")
@@ -271,7 +272,7 @@ def _notice(
         return GivenNotice(occasion, given, Template(terms.before).substitute(words), (), None)
     if settings.shadow or round_.stands(person):
         fault = f"{person!r} was not rejected by a decision that is used."
-        raise ServiceError("not-adverse", 409, f"{fault} Only rejections get a notice.")
+        raise ServiceError("not-adverse", 409, f"{fault} Give no notice of a rejection.")
     source, named = principal_reasons(work, round_, person, reasons)
     listed = "\n".join(f"{number}. {line}" for number, line in enumerate(named, 1))
     text = Template(terms.after).substitute(words, person=person, reasons=listed)

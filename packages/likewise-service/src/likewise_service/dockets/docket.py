@@ -104,7 +104,7 @@ class UnitOfWork:
         return asked is not None
 
     def _preface(self) -> None:
-        """Record that the ledger is ahead of the clock, if it is not on record; name the actor."""
+        """Record that the ledger is ahead of the clock, unless it says so; introduce the actor."""
         governance = self.projection.governance
         if seconds_between(self.clock, self.at) > governance.ahead.by(self.at) + APART:
             self._append(kinds.ClockBehind(self.clock), kinds.SERVICE)
@@ -498,10 +498,10 @@ class Docket:
             self._forget()  # half a record is worse than none
             raise
         if view.head != self.projection.head:
-            lost = f"this process has read {self.projection.head.seq} records that the database no"
-            remedy = "If a backup was restored, what was acknowledged since is lost."
-            seq = min(view.head.seq, self.projection.head.seq)
-            raise LedgerBroken(self.name, seq, f"{lost} longer has. {remedy}")
+            read, seq = self.projection.head.seq, min(view.head.seq, self.projection.head.seq)
+            fault = f"this process has read {read} records that the database no longer has."
+            loss = "If a backup was restored, what was acknowledged since is lost."
+            raise LedgerBroken(self.name, seq, f"{fault} {loss}")
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:

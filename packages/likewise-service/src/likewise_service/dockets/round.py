@@ -40,8 +40,8 @@ class Round:
     has every reason ever given, also for withdrawn objections. ``finish_records`` counts the
     records that a member wrote by finishing (the last member also ends the audit), and
     ``last_finish`` is the last of them: number, time, member. ``repeats`` are second reviews by
-    member, ``explanations`` digests of the reasons for overrides, ``erased`` times of erasures,
-    ``batches`` numbers of people; ``appeals`` are by id, ``notices`` by person.
+    member, ``explanations`` digests of the reasons for overrides, ``erased`` times of erasures by
+    person, ``batches`` the number of people in each; ``appeals`` are by id, ``notices`` by person.
     """
 
     id: str
@@ -128,13 +128,13 @@ class Round:
         return self.turns.get(member, _NO_TURN) if self.in_turn else _WHOLE
 
     def shown(self, member: str) -> list[str]:
-        """Return the people of the pairs that a member is asked about; everybody without pairs."""
+        """Return the people of the pairs that a member is asked about; without pairs, everybody."""
         pairs = self.asked_of(member)
         return self.compared if pairs is self.reportable else self._people(pairs)
 
     @cached_property
     def compared(self) -> list[str]:
-        """The people whom a member sees who is asked about all pairs."""
+        """The people whom a member sees if asked about all pairs."""
         return self._people(self.reportable)
 
     def _people(self, pairs: Sequence[tuple[str, str, int]]) -> list[str]:
@@ -276,8 +276,9 @@ class Round:
 
     def check_no_appeal(self, person: str) -> None:
         if appeal := self.open_appeal(person):
-            sentence = f"The appeal {appeal.id} of {person!r} is not decided yet. Decide on it, or"
-            raise ServiceError("appeal-open", 409, f"{sentence} withdraw it, first.")
+            fault = f"The appeal {appeal.id} of {person!r} is not decided yet."
+            remedy = "Decide on it first, or record that it was withdrawn."
+            raise ServiceError("appeal-open", 409, f"{fault} {remedy}")
 
     def open_appeal(self, person: str) -> kinds.Appeal | None:
         """Return the appeal of a person that has not ended; there is at most one."""

@@ -130,8 +130,8 @@ def _earlier(
 def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> None:
     """Record who arrived, and decide on them with one draw of h."""
     if work.projection.revealed is not None:
-        fault = f"The seed of {work.projection.name!r} has been published, and with it the draws"
-        raise ServiceError("seed-revealed", 409, f"{fault} to come. Open a new docket.")
+        fault = f"The seed of {work.projection.name!r} has been published: draws can be predicted."
+        raise ServiceError("seed-revealed", 409, f"{fault} Open a new docket.")
     _check_scores(people, expected=work.projection.audit_only)
     schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
@@ -236,7 +236,7 @@ def give_learner(work: UnitOfWork, learner: Mapping[str, Any]) -> None:
     if projection.opened:
         oldest = next(iter(projection.opened))
         fault = f"{len(projection.opened)} rounds are open, the oldest is {oldest!r}."
-        raise ServiceError("rounds-open", 409, f"{fault} Close them, then give the learner.")
+        raise ServiceError("rounds-open", 409, f"{fault} Close them first.")
     settings = {**before.to_json(), "learner": dict(learner), "audit_only": False}
     spec = DocketSpec.from_hand(settings)
     if before.schema.digest != spec.schema.digest:

@@ -127,7 +127,7 @@ def sign_act(
     if signed is None:
         listed = ", ".join(keys) or "all your keys are revoked"
         fault = f"You sign what you say ({listed}), so nothing is taken without a signature."
-        remedy = "Sign in the browser that has the key, or make one under “Your signature”."
+        remedy = "Sign in the browser that has the key, or make another under “Your signature”."
         raise ServiceError("signature-needed", 409, f"{fault} {remedy}")
     if signed.key not in keys:
         raise _bad(f"The key {signed.key} does not sign for you; {', '.join(keys) or 'none'} does.")
