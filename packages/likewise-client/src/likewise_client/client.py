@@ -215,8 +215,8 @@ class Client:
         self, docket: str, round_id: str, people: People, *, key: str | None = None,
         scores: Scores | None = None, approved: Approvals | None = None,
     ) -> api.RoundResponse:  # fmt: skip
-        body: Json = {"people": _people(people, scores, approved), "once": key or ""}
-        return self._post(api.RoundResponse, docket, "rounds", round_id, "people", **body)
+        listed, parts = _people(people, scores, approved), ("rounds", round_id, "people")
+        return self._post(api.RoundResponse, docket, *parts, once=key or "", people=listed)
 
     def seal(self, docket: str, round_id: str) -> api.RoundResponse:
         """Seal a round: nobody else joins it, and the panel is asked."""

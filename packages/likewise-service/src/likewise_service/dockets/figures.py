@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from itertools import accumulate
+from operator import sub
 from typing import NamedTuple
 
 import numpy as np
@@ -274,9 +275,9 @@ class Tallies:
 
     def repeated(self, member: str, before: Round, now: Round) -> None:
         """Replace a member's consistency on a round, as it was, by what it is now."""
-        total, was = self.consistency.get(member, Consistency()), repeat_consistency(before, member)
-        sums = zip(astuple(total + repeat_consistency(now, member)), astuple(was), strict=True)
-        self.consistency[member] = Consistency(*(later - earlier for later, earlier in sums))
+        total = self.consistency.get(member, Consistency()) + repeat_consistency(now, member)
+        replaced = repeat_consistency(before, member)
+        self.consistency[member] = Consistency(*map(sub, astuple(total), astuple(replaced)))
 
     def agreement(self, member: str) -> MemberAgreement:
         """Return how often a member and the others responded the same, in audits that ended."""
