@@ -103,7 +103,7 @@ class Service(FastAPI):
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Return a server with these settings, with its database open, so that mistakes show."""
+    """Return a server with these settings; its database is opened at once, so mistakes show."""
     key, writer = settings.installation_key, settings.writer
     store = Store.open(settings.database, key=key, writer=writer)
     store.keys.current()  # a server without its key does not start

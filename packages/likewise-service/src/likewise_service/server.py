@@ -118,7 +118,7 @@ class Peers:
 SLOW = 1.0
 # Descriptors that are left for databases, files and logs.
 SPARE = 64
-# The event loop of several processes.
+# The event loop of each process where there are several.
 LOOP = f"{__name__}:PeeredLoop"
 # The most bytes that wait for the end of a turn.
 JOINED = 1 << 16
@@ -314,7 +314,7 @@ REJECTED = Rejections()
 
 
 def most_connections(settings: Settings) -> int:
-    """Return how many connections a process takes: the setting, or as descriptors allow."""
+    """Return how many connections a process takes: the setting, or what descriptors allow."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(settings.connection_limit, descriptors - SPARE))
 
@@ -331,7 +331,10 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 class Config(uvicorn.Config):
-    """uvicorn's settings and ours, and a process's peers."""
+    """uvicorn's settings and ours, and a process's peers.
+
+    Only proxies that are named are believed.
+    """
 
     def __init__(
         self, app: Any, settings: Settings, peers: Peers | None = None, **options: Any

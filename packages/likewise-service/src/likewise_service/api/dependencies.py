@@ -148,7 +148,7 @@ class AppAccess:
 
 @dataclass(frozen=True)
 class Access(AppAccess):
-    """A caller, and a docket that the caller may use; ``writes`` tells what for."""
+    """A caller, and a docket that the caller may use; ``writes`` tells if the request may write."""
 
     docket: str
     writes: bool

@@ -49,7 +49,7 @@ class Review:
     def comments(self) -> list[kinds.Comment]:
         """The comments that the member may see: their own, and all once the panel has closed.
 
-        A comment on a round that is shown again stays with that review, which it would give away.
+        A comment on a repeat stays with it: in another review it would show that it was a repeat.
         """
         again = self.seat.again is not None and not self.ended
         closed = self.ended is not None and self.round.outcome is not None

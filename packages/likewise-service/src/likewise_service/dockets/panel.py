@@ -25,9 +25,9 @@ def flag(
 ) -> None:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
-    ``limit`` is the largest gap that they would accept, where the docket asks for it. In all
-    commands, a request that is sent again with the same ``key`` is recorded once, and ``signed`` is
-    the member's own signature, if they sign.
+    ``limit`` is the largest gap that they would accept, where the docket asks for it. Here as in
+    the members' other acts, a request that is sent again with the same ``key`` is recorded once,
+    and ``signed`` is the member's own signature, if they sign.
     """
     target, flagged = _target(work, seat, key, "flag"), Pair.of(pair)
     if target is None:

@@ -178,7 +178,7 @@ def _joined(*parts: str) -> bytes:
     return b"".join([len(text).to_bytes(4, "big") + text for text in texts])
 
 
-# The rounds that are looked up at once to find one to show again.
+# The number of rounds that are looked up at once to find one to show again.
 BATCH = 50
 
 
@@ -186,7 +186,7 @@ BATCH = 50
 class OpenReview:
     """A review that has not ended; ``number`` is the member's own count.
 
-    A repeat also has ``due``, when it ends by itself, and ``finished`` by the member or not.
+    A repeat ends by itself when it is ``due``; it is ``finished`` once the member has finished it.
     """
 
     id: str
@@ -257,7 +257,7 @@ class Seating:
         self._end(review, "missed", at if due is None else min(at, due))
 
     def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
-        """Take in a repeat; a member whose finishing ended the panel also ends it by finishing."""
+        """Take in a repeat; finishing it ends it if the member's first review ended the panel."""
         seat = Seat(round_.id, body.member, again=at)
         member = self.members.get(body.member, Member())
         review = member.opened.get(self.key.review_id(seat))
@@ -298,7 +298,7 @@ class Seating:
             self._repeats[review.id] = review
 
     def _draw_repeat(self, member: str, at: str) -> None:
-        """Draw whether, after a round that a member finished, an earlier one is shown, and which.
+        """Draw whether, and which, earlier round is shown again after one that a member finished.
 
         The draw depends on the docket's secret, the member and the count of rounds alone.
         """

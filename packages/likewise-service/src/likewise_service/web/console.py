@@ -249,7 +249,7 @@ async def queue_json(
 ) -> Response:
     """Return the queue as it is now, and whose it is: tabs and sign-ins may have changed it.
 
-    It has as many pairs more as ``unsent`` responses are on their way.
+    It has ``unsent`` pairs more, as many as responses are on their way.
     """
     name, page, ahead = request.caller.name, request.page(), AHEAD + min(unsent, LISTED)
     queue = await request.run(lambda w: queue_data(find_queue(w, name, ahead=ahead), page))

@@ -126,7 +126,7 @@ def check_secret(session: sign_ins.Session, text: str) -> None:
 
 
 def check_origin(request: Request, app: api.AppContext) -> None:
-    """Refuse a form that another site sent, or a page that hides its own (``null``)."""
+    """Refuse a form from another site, or from a page that hides its origin (``null``)."""
     public = urlsplit(app.settings.public_url).netloc
     hosts = {name for name in (request.headers.get("host", ""), public) if name}
     origin = request.headers.get("origin")
