@@ -433,7 +433,7 @@ def _fixed_cell(together: Sequence[Point], kappas: Sequence[str]) -> str:
 
 
 def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
-    """The first learner beside one that ignores the panel, for readers who know no terms."""
+    """The first learner beside the first that ignores the panel, for readers who know no terms."""
     rounds = f"{sweep.horizons[-1]:,}"
     heads = (
         "world", "error", f"unfair rounds of {rounds}", "reports",
@@ -443,9 +443,10 @@ def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     for scenario, together in by_scenario(points).items():
         fixed = fixed_of(together, kappas_of(points))
         best = "–" if fixed is None else f"{fixed.at_alpha:.3f}"
-        other = next(point for point in together if point.learner in IGNORING)
-        ours, ignoring = (cell(point.at()).split(" / ") for point in (together[0], other))
-        rows.append([scenario, *ours, *ignoring[:2], best])
+        ours = cell(together[0].at()).split(" / ")
+        others = [point for point in together if point.learner in IGNORING]
+        ignoring = cell(others[0].at()).split(" / ")[:2] if others else ["–", "–"]
+        rows.append([scenario, *ours, *ignoring, best])
     return table(heads, rows)
 
 

@@ -64,6 +64,12 @@ def two(**different: tuple[Any, Any]) -> People:
     return SCHEMA.people(rows, ids=["ann", "bo"])
 
 
+def test_people_may_be_given_by_name_to_a_function() -> None:
+    people = two(income=(20, 70))
+    metric = FromFunction(lambda one, other: abs(one["income"] - other["income"]) / 100)
+    assert metric(people=people).tolist() == metric(people).tolist()
+
+
 @reproducible
 @given(rows=ROWS)
 def test_a_panel_measures_what_its_auditors_measure_alone(rows: list[Mapping[str, Any]]) -> None:

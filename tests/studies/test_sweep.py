@@ -234,12 +234,25 @@ def test_every_table_names_every_learner(folder: Path, table: str) -> None:
     text = sweep_markdown(sweep, read_rows(folder / "results.csv"), table)
     titles = {entry.title for entry in sweep.entries if entry.price is None}
     if table == "plain":
-        pytest.skip("it shows the first and the last learner, without their names")
+        pytest.skip("it shows the first learner and one that ignores the panel, without names")
     if table == "frontier":
         assert any(title in text for title in titles)
     else:
         assert all(title in text for title in titles)
     assert ("loans, any" in text) == (table != "calls"), "calls are those of the first scenario"
+
+
+@pytest.mark.parametrize(("learners", "ignoring"), [(["exact", "untaught"], 2), (["exact"], 0)])
+def test_the_plain_table_compares_with_a_learner_that_ignores_the_panel(
+    tmp_path: Path, learners: list[str], ignoring: int
+) -> None:
+    """Without such a learner its two columns are empty."""
+    sweep = tiny(learners=[{"learner": name} for name in learners], prices=[])
+    text = sweep_markdown(sweep, run_sweep(sweep, tmp_path, Processes(1)), "plain")
+    for line in text.splitlines()[2:]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        assert len(cells) == 7
+        assert sum(cell != "–" for cell in cells[4:6]) == ignoring
 
 
 def test_an_unknown_table_is_refused(folder: Path) -> None:

@@ -72,7 +72,7 @@ class Sides:
     def once(self, key: Any, make: Callable[[], FloatArray]) -> FloatArray:
         """A read-only array that several auditors need, made once if there are few pairs.
 
-        If there are many, making it again is faster than memory.
+        If there are many, making it again is faster than reading it from memory.
         """
         if math.prod(self.shape) > _FEW_PAIRS:
             return make()
@@ -129,8 +129,9 @@ class Metric(Specified, ABC):
 
     A subclass is a frozen dataclass that checks its parameters when it is made, and is registered
     under its ``name`` (:data:`likewise.registry.METRICS`), so that panels can be files. It is a
-    function of the people's features alone, whatever their order. A plain function of people is a
-    distance too, but cannot be written down. ``likewise.testing.check_metric`` checks all of this.
+    function of the people's features alone; people in another order have the same distances. A
+    plain function of people is a distance too, but cannot be written down.
+    ``likewise.testing.check_metric`` checks all of this.
 
     >>> import numpy as np
     >>> from dataclasses import dataclass
@@ -167,7 +168,7 @@ class Metric(Specified, ABC):
 class _Sided(ABC):
     """A distance that a subclass defines by :meth:`between`."""
 
-    def __call__(self, people: People, /) -> FloatArray:
+    def __call__(self, people: People) -> FloatArray:
         return self.between(Sides(people, people))
 
     @abstractmethod

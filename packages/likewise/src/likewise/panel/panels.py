@@ -327,7 +327,7 @@ def _comments(lines: Iterable[str]) -> list[str]:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML; pairs of a name and a number become a table, without empty values.
+    """A value as TOML; pairs of a name and a number become a table; empty values are left out.
 
     >>> _toml({"weights": [["a b", 1.0]], "scales": []})
     '{ weights = { "a b" = 1.0 } }'

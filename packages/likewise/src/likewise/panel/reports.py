@@ -214,8 +214,8 @@ def decisive(
 
     >>> from likewise.panel import MemberObjections
     >>> both = MemberObjections(pairs=[("ann", "bo")])
-    >>> panel = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
-    >>> decisive("at_least(2)", panel, ("bo", "ann")), decisive("any", panel, ("bo", "ann"))
+    >>> votes = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
+    >>> decisive("at_least(2)", votes, ("bo", "ann")), decisive("any", votes, ("bo", "ann"))
     (('j1', 'j2'), ())
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")

@@ -103,6 +103,7 @@ class Delays:
 
     @property
     def longest(self) -> int | None:
+        """The most rounds that an audit or a label is late by; None if there is no such number."""
         audits, labels = self.audits.longest, self.labels.longest
         return None if audits is None or labels is None else max(audits, labels)
 
@@ -224,6 +225,7 @@ class Algorithm(ABC):
         """Learn from an audit or a label, or that nothing more will be heard of a round."""
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
+        """Learn from all that has become known, in order."""
         for event in events:
             self.hear(event)
 
