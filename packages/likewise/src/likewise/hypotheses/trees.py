@@ -289,7 +289,7 @@ def _pack(sizes: Sequence[int], points: int) -> IntArray | None:
     """The bins of a chain of sets for every column, no set twice; None if points are too few."""
     chains = _chains(points)
     bins = np.zeros((points, len(sizes)), dtype=np.int64)
-    # The rests of chains in use, the longest first; the number breaks ties.
+    # What is left of the chains in use, the longest first; the number breaks ties.
     begun: list[tuple[int, int, _Chain]] = []
     for number, column in enumerate(sorted(range(len(sizes)), key=lambda c: -sizes[c])):
         size = sizes[column]

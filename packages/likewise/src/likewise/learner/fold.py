@@ -265,7 +265,10 @@ def upcoming(state: State) -> Frozen:
 
 
 def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
-    """π(x) of people if a round opened now, in units: exact, or from ``draws`` of its own."""
+    """π(x) of people if a round opened now, in units; nothing is decided.
+
+    It is exact if the player knows its policy, else from ``draws`` draws that nothing else uses.
+    """
     return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
 
 
