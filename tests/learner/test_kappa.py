@@ -86,6 +86,14 @@ def test_violations_are_among_the_reports_above_alpha_which_are_few(world: Loans
     assert 3 * above <= others
 
 
+def test_it_never_falls_below_a_share_of_where_it_began() -> None:
+    """With any smaller limit, or none, kappa ends elsewhere."""
+    schedule, kappa = SelfTuned(shrink=SHRINK), LARGEST
+    for _ in range(1000):
+        kappa = schedule.next_kappa(kappa, LARGEST, certain=True)
+    assert kappa == LARGEST / 32
+
+
 def test_a_state_is_saved_with_kappa_and_goes_on_bit_for_bit() -> None:
     states = [State.start(LEARNER), State.start(LEARNER)]
     for t in range(1, 61):

@@ -42,6 +42,7 @@ LOSSES = [
     Loss(),
     Loss(0.2, 1.0),
     Loss(1.0, 0.25),
+    Loss(0.5, 0.5),
     Loss(fractions=True),
     Loss(0.5, 0.75, fractions=True),
 ]

@@ -162,7 +162,7 @@ class Registry(Mapping[str, T]):
         return part
 
     def write(self, part: Any) -> dict[str, Any]:
-        """Return the JSON of a part, with its name under the registry's key."""
+        """Return the JSON of a registered part, with its name under the registry's key."""
         if isinstance(part, type) or not hasattr(part, "spec"):
             rule = "must be of a class that is registered, as no code is ever kept in a file"
             raise ParameterError(self.key, rule, part, "Make it one, and register that.")

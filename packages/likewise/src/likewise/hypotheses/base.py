@@ -155,7 +155,7 @@ class HypothesisClass(ABC):
 
     @property
     def part_log_sizes(self) -> FloatArray:
-        """A bound on ln |H_j| of every part: Q tells its rules apart, and all are in H."""
+        """A bound on ln |H_j| of every part: its points of Q tell H_j apart, and |H_j| ≤ |H|."""
         if self.parts == 1:
             return np.array([self.log_size])
         most = fixed_point.LN2 * self._part_separators.astype(np.float64)

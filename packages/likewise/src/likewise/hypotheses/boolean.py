@@ -65,7 +65,7 @@ class _Subsets(OverColumns):
         return bits
 
     def _extend(self, bits: Bits) -> None:
-        """Add the other constant than that of the empty set."""
+        """Add the constant that is not the rule of the empty set."""
         bits[:, self._subsets] = 1 - self._of_none
 
     def grades(self) -> IntArray:

@@ -434,9 +434,10 @@ class ContextTree:
             return ()
         places = np.stack(np.unravel_index(np.arange(self.nodes), [n + 1 for n in self.levels]))
         left_open = places == np.array(self.levels)[:, None]
+        counts = left_open.sum(axis=0)
         level, depths = np.arange(max(self.levels))[:, None, None], []
         for count in range(1, len(self.levels) + 1):
-            nodes = np.flatnonzero(left_open.sum(axis=0) == count)
+            nodes = np.flatnonzero(counts == count)
             features = np.nonzero(left_open[:, nodes].T)[1].reshape(-1, count).T
             levels, strides = np.array(self.levels)[features], np.array(self.strides)[features]
             children = np.where(level < levels, nodes + (level - levels) * strides, self.nodes)

@@ -45,8 +45,8 @@ class Cut:
         return f"approve if {self.column} ≥ {self.at:.6g}"
 
 
-# Up to this many members or predictions the search is for a small separating set; beyond, for one
-# in near-linear time.
+# Up to this many members or predictions a small separating set is searched for; beyond, any that
+# near-linear time finds.
 FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
 # Members whose predictions are compared with levels at once, for memory.
 _AT_ONCE = 4096
@@ -346,7 +346,9 @@ def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cu
 
 
 def quantiles(values: FloatArray, parts: int) -> list[float]:
-    """The different values that divide all of them into equal parts, without the least.
+    """The values that divide ``values`` into equal parts, each once.
+
+    The least of all divides nothing, and is left out.
 
     >>> quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
     [0.25, 0.5, 0.75]

@@ -117,7 +117,7 @@ class Staircases(OverCells):
         return codes.reshape(self.size, -1)
 
     def describe(self, code: IntArray) -> str:
-        """The least second feature, for runs of bands of the first with the same."""
+        """The least second feature that is approved, for every run of bands that share it."""
         lines, stairs = [], code.reshape(self.grids, self.rows).tolist()
         for names, steps in zip(self.groups.names, stairs, strict=True):
             parts = []

@@ -289,7 +289,7 @@ def _pack(sizes: Sequence[int], points: int) -> IntArray | None:
     """The bins of a chain of sets for every column, no set twice; None if points are too few."""
     chains = _chains(points)
     bins = np.zeros((points, len(sizes)), dtype=np.int64)
-    # The rests of chains in use, the longest first; the number breaks ties.
+    # What is left of the chains in use, the longest first; the number breaks ties.
     begun: list[tuple[int, int, _Chain]] = []
     for number, column in enumerate(sorted(range(len(sizes)), key=lambda c: -sizes[c])):
         size = sizes[column]
@@ -358,16 +358,18 @@ class LinearByIntercepts(OverColumns):
         self.intercepts = tuple(np.unique(values).tolist())
         self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
         n = len(self.columns)
-        self._half, half = ((len(v) + 1) ** n for v in (self.intercepts, values))
-        self._size, doubled = (2 * h if flips else h + 1 for h in (self._half, half))
+        self._half = (len(self.intercepts) + 1) ** n
+        self._size = 2 * self._half if flips else self._half + 1
         points = n * len(self.intercepts) + 1
         check_size("LinearByIntercepts", self._size, points, "Use fewer columns or intercepts.")
         axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
         super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
         if len(self.intercepts) < len(values):
+            half = (len(values) + 1) ** n
+            size = 2 * half if flips else half + 1
             warn(
                 f"{len(values) - len(self.intercepts)} of {len(values)} intercepts are given twice "
-                f"and were merged; {self._size} of {doubled} hypotheses remain.",
+                f"and were merged; {self._size} of {size} hypotheses remain.",
                 MergedHypotheses,
             )
 

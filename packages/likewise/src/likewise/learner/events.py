@@ -132,8 +132,8 @@ was not asked."""
 class Audited:
     """The panel's report of pairs (over, under), its silence, or no audit at all.
 
-    ``limits`` has the largest gap that the panel would accept in each reported pair, in units or
-    None, if it was asked.
+    If the panel was asked for them, ``limits`` has the largest gap that it would accept in each
+    reported pair, in units, or None.
     """
 
     round: str

@@ -360,9 +360,10 @@ def _lost(learner: Learner, round_: OpenRound) -> float:
 def _charge(
     learner: Learner, round_: OpenRound, inverse: Callable[[float], float] | None = None
 ) -> Charge:
-    """The charges of a round; those of labels with the J of a published score, if given.
+    """The charges of a round.
 
-    Then ``paid`` is the true cost of the approved.
+    With ``inverse``, the J of a published score, labels are charged by it, and ``paid`` is the true
+    cost of the approved.
     """
     people, amounts, paid = _labels(learner, round_, inverse)
     reported, wrong, beta = 0, 0.0, bounds.asked_beta(learner)

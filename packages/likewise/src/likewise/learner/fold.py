@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
 from itertools import zip_longest
-from operator import add, mul
+from operator import mul
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
@@ -265,7 +265,10 @@ def upcoming(state: State) -> Frozen:
 
 
 def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
-    """π(x) of people if a round opened now, in units: exact, or from ``draws`` of its own."""
+    """π(x) of people if a round opened now, in units; nothing is decided.
+
+    It is exact if the player knows its policy, else from ``draws`` draws that nothing else uses.
+    """
     return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
 
 
@@ -757,7 +760,8 @@ def _charge(
     paid = sum([amount * d.score for amount, d in zip(amounts, decisions, strict=True)])
     incurred = state.incurred
     if incurred:
-        rows = zip(*(cast(tuple[int, ...], d.experts) for d in decisions), strict=True)
-        incurred = tuple(map(add, incurred, (sum(map(mul, amounts, row)) for row in rows)))
+        scores = zip(*(cast(tuple[int, ...], d.experts) for d in decisions), strict=True)
+        experts = zip(incurred, scores, strict=True)
+        incurred = tuple([before + sum(map(mul, amounts, row)) for before, row in experts])
     account = changed(state.account, paid=state.account.paid + paid)
     return changed(state, costs=costs, tuning=tuning, account=account, incurred=incurred)

@@ -317,7 +317,8 @@ class ContextFTPL(Player):
         return Perturbed(hypotheses, frozen.costs, frozen.scales, frozen.copies, self.engine)
 
 
-# J is cut off at chances of 2^-20, once in a million rounds, so that costs stay within 64 bits.
+# J is at most 2^20, so that costs stay within 64 bits; whoever has a smaller chance than 2^-20 is
+# approved once in a million rounds at most.
 LARGEST_INVERSE = ONE << 20
 
 # Chosen in docs/research/defaults.md: with a prior from coarse to fine one number serves classes of

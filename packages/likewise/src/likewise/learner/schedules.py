@@ -52,7 +52,7 @@ class Margins:
 
     @property
     def beta(self) -> float:
-        """eps − kappa, by which a report proves the audited policy unfair."""
+        """eps − kappa, by which a reported gap exceeds that of any policy fair at alpha − eps."""
         return self.eps - self.kappa
 
 
@@ -61,7 +61,7 @@ MOST_DRAWS = 10**9
 
 
 def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
-    """ceil(constant·log_term/accuracy²), unless it exceeds ``MOST_DRAWS``."""
+    """ceil(constant·log_term/accuracy²); more than ``MOST_DRAWS`` are refused."""
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
         rule = f"must allow for at most {MOST_DRAWS:,} draws a round"
@@ -257,7 +257,7 @@ LARGEST_WEIGHT = 1024
 SMALLEST_X = 1e-100
 # The default of kappa as a share of eps; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
-# A report that may be a violation undoes as many steps by which kappa shrank.
+# How many of the steps by which kappa shrinks a report undoes that may be a violation.
 REGROWTH = 3
 # kappa never shrinks below this share of its start.
 SMALLEST_KAPPA = 1 / 32

@@ -219,8 +219,8 @@ Indices = npt.NDArray[Any]
 LARGEST_GROUP = 8
 # Rows of the table of sums: half a megabyte, which the second cache of a core holds.
 MOST_ROWS = 4096
-# In additions: the best, the second best and the place; and a wrong guess of the processor where
-# the number of steps changes.
+# What else a hypothesis takes, in additions: to keep the best, the second best and the place; and,
+# where the number of steps changes, the processor's wrong guess.
 THE_REST = 5.0
 WRONG_GUESS = 3.0
 # A subset of the hypotheses has a layout of its own if that takes at most this share of additions.
