@@ -168,7 +168,11 @@ def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
     return {
-        **vars(queue),
+        "left": queue.left,
+        "complete": queue.complete,
+        "practice": queue.practice,
+        "done": queue.done,
+        "signing": queue.signing,
         "url": f"{page.base}/rounds",
         "csrf": page.csrf,
         "seat": page.seat,
