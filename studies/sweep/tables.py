@@ -315,8 +315,8 @@ def _exponent(fit: Interval) -> str:
     if math.isnan(fit.value):
         return "–"
     if math.isnan(fit.low):
-        return f"{fit.value:.2f}"
-    return f"{fit.value:.2f} ({fit.low:.2f} to {fit.high:.2f})"
+        return f"{fit.value:z.2f}"
+    return f"{fit.value:z.2f} ({fit.low:z.2f} to {fit.high:z.2f})"
 
 
 def _rates_of_ours(point: Point) -> str:
