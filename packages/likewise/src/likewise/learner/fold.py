@@ -427,10 +427,10 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
 def _audited(event: events.Audited, state: State) -> State:
     round_ = open_round(state, event.round)
     _asked(round_)
-    same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
-    if round_.outcome == event.outcome and same:
-        return state
     if round_.outcome is not None:
+        same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
+        if round_.outcome == event.outcome and same:
+            return state
         raise EventRefused(
             f"Round {round_.id!r} has an audit on record, "
             f"{_outcome_text(round_.outcome, round_.pairs)}, which cannot become "
@@ -625,10 +625,9 @@ def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
     if len(recorded) == len(round_.labels):
         return state
     state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
-    amounts = [
-        learner.pricing.labelled(round_.decisions[p], to_units(recorded[p]), weights)
-        for p, weights in zip(charged, error_weights(learner, round_, charged), strict=True)
-    ]
+    decided, price = [round_.decisions[person] for person in charged], learner.pricing.labelled
+    units = [to_units(recorded[person]) for person in charged]
+    amounts = list(map(price, decided, units, error_weights(learner, round_, charged)))
     return charge_labels(state, round_, charged, amounts)
 
 
@@ -653,6 +652,8 @@ def checked_label(
             f"Round {round_.id!r} has no person {person!r} to label; it has "
             f"{', '.join(map(repr, round_.decisions))}."
         )
+    if type(label) is int:
+        return label
     y = float(cast(float, label))
     return int(y) if y in (0, 1) else y
 

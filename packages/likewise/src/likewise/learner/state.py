@@ -24,6 +24,7 @@ from likewise.people.schema import People
 from likewise.validation import instance, require
 
 T = TypeVar("T")
+_new, _put = object.__new__, object.__setattr__
 
 
 def changed(value: T, **changes: object) -> T:
@@ -31,8 +32,8 @@ def changed(value: T, **changes: object) -> T:
 
     ``dataclasses.replace`` runs the constructor, which costs more than the rest of an event.
     """
-    copy = object.__new__(type(value))
-    object.__setattr__(copy, "__dict__", value.__dict__ | changes)
+    copy = _new(type(value))
+    _put(copy, "__dict__", value.__dict__ | changes)
     return copy
 
 
