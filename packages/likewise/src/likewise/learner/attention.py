@@ -307,9 +307,10 @@ def ask(attention: Attention, memory: Memory, pairs: Possible, number: int, seed
 
 def ask_all(attention: Attention, scores: Sequence[int], sensitivity: int) -> Asking:
     """Count the possible pairs of a round, for an attention that asks about all of them."""
-    ordered = sorted(scores)
-    # For each score, how many others lie more than the sensitivity below it.
-    possible = sum([bisect_left(ordered, score - sensitivity) for score in ordered])
+    ordered, possible = sorted(scores), 0
+    if ordered[-1] - ordered[0] > sensitivity:
+        # For each score, how many others lie more than the sensitivity below it.
+        possible = sum([bisect_left(ordered, score - sensitivity) for score in ordered])
     return _asking_all(possible, attention.skips, sensitivity)
 
 

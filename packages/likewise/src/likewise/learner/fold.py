@@ -437,7 +437,8 @@ def _audited(event: events.Audited, state: State) -> State:
             f"{_outcome_text(event.outcome, event.pairs)}."
         )
     check_asked(event, round_)
-    check_pairs(event, round_)
+    if event.pairs:
+        check_pairs(event, round_)
     round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
     limits = event.limit_of
     if event.outcome != "unaudited":

@@ -136,6 +136,8 @@ class Looks:
 
     def asked(self, asking: Asking) -> Looks:
         """Count one more round, looked at or not."""
+        if not asking.possible and not asking.looked_at:
+            return self
         looked, shown = asking.looked_at, asking.shown if asking.looked_at else 0
         return changed(
             self, rounds=self.rounds + looked, pairs=self.pairs + shown,
