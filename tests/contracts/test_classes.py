@@ -91,7 +91,8 @@ def some_costs(hypotheses: HypothesisClass, seed: int) -> tuple[IntArray, Points
 
 def test_every_class_of_ours_is_here() -> None:
     ours = {name for name in HYPOTHESES if HYPOTHESES[name].__module__.startswith("likewise.")}
-    assert {hypotheses.spec()["class"] for hypotheses in CLASSES.values()} == ours
+    tried = {hypotheses.spec()["class"] for hypotheses in CLASSES.values()}
+    assert tried == ours, "add an instance to CLASSES"
 
 
 @BY_NAME

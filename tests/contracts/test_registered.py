@@ -108,7 +108,8 @@ def test_nothing_of_ours_is_left_out() -> None:
         (METRICS, METRIC_EXAMPLES), (PLAYERS, PLAYER_EXAMPLES), (SCHEDULES, SCHEDULE_EXAMPLES),
         (SELECTIONS, SELECTION_EXAMPLES), (ATTENTIONS, ATTENTION_EXAMPLES),
     ):  # fmt: skip
-        assert ours(registry) == {type(example) for example in examples}
+        tried = {type(example) for example in examples}
+        assert ours(registry) == tried, "add an instance to the examples of its kind, at the top"
     assert len(REGISTRIES) == 8
 
 

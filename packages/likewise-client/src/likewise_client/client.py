@@ -369,6 +369,7 @@ class Client:
         return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
+        """Return the docket's running numbers: rounds by outcome, people, labels, overrides, …"""
         return self._get(Json, docket, "metrics")
 
     def certificate(

@@ -373,7 +373,7 @@ def list_() -> None:
     _section("Selections (--selection): which violating pair is reported", parts(SELECTIONS))
     _section("Attention (--attention): what the panel is asked about", parts(ATTENTIONS))
     _section("Hypothesis classes, for --hypotheses FILE.json", parts(HYPOTHESES))
-    _section("Metrics, for panels in Python", parts(METRICS))
+    _section("Metrics, for panel.toml and Python", parts(METRICS))
 
 
 def _world_lines(name: str, explained: dict[tuple[str, str], str]) -> Iterator[str]:

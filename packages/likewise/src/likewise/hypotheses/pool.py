@@ -469,7 +469,7 @@ def cuts_by_column(owner: str, schema: FeatureSchema, cuts: Any) -> dict[str, tu
         isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in cuts
     )
     fits, rule = pairs or isinstance(cuts, Mapping), "must be lists of cuts by column"
-    check.require(fits, f"{owner}.cuts", rule, cuts, "{'income': [20, 40]}.")
+    check.require(fits, f"{owner}.cuts", rule, cuts, "Write {'income': [20, 40]}.")
     by_name, levels_of = dict(cuts), {}
     for name in lists.check_columns(owner, schema, tuple(by_name), lists.NUMERIC):
         parameter = f"{owner}.cuts[{name!r}]"
