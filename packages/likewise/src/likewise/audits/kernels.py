@@ -231,10 +231,7 @@ class Kernel:
         self.plan = plan
 
     def add(self, tally: Tally, block: Block) -> None:
-        """Count the pairs of a block; those that are drawn one by one are left to numpy."""
-        if block.paired:
-            tally.add(block)
-            return
+        """Count the pairs of a block of people, none of them ``paired``."""
         start, stop = int(block.right[0]), int(block.right[-1]) + 1
         counts = Counts(
             np.zeros(self.plan.profiles.shape[1], dtype=np.int64),
