@@ -252,13 +252,13 @@ class Feature:
         return f"Feature({', '.join(arguments)})"
 
     def spec(self) -> dict[str, Any]:
-        """The feature as JSON; bounds that are infinite are left out."""
+        """The feature as JSON: its name and kind, and what is not as it is by default."""
         spec: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        spec |= {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
-        spec |= {"levels": list(self.levels)} if self.levels else {}
-        spec |= {name: getattr(self, name) for name in ("label", "unit") if getattr(self, name)}
-        spec |= {} if self.visible else {"visible": False}
-        return spec if self.missing is None else {**spec, "missing": self.missing}
+        for field in fields(self)[2:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                spec[field.name] = list(value) if field.name == "levels" else value
+        return spec
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
@@ -358,7 +358,6 @@ def refuse_table(value: object) -> None:
 
 def listed_rows(rows: Any) -> list[Any]:
     """All rows, as a list; a single row or column and text are refused."""
-    refuse_table(rows)
     single = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
     if single or (isinstance(rows, np.ndarray) and rows.ndim == 0):
         raise PeopleError(
