@@ -47,9 +47,7 @@ def _public(kind: Any) -> tuple[Field[Any], ...]:
     return tuple(f for f in fields(kind) if not f.name.startswith("_"))
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+_hints = cache(get_type_hints)
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -216,7 +214,6 @@ def safe_text(text: str) -> str:
 
 
 def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """A table as CSV."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerows(
