@@ -243,12 +243,8 @@ class Feature:
         spec = self.spec()
         arguments = [_code(spec.pop("name")), _code(spec.pop("kind"))]
         if "low" in spec and "high" in spec:
-            arguments += [repr(spec.pop("low")), repr(spec.pop("high"))]
-        if self.levels:
-            comma = "," if len(self.levels) == 1 else ""
-            spec["levels"] = f"({', '.join(map(_code, self.levels))}{comma})"
-        codes = ((n, v if n == "levels" else _code(v)) for n, v in spec.items())
-        arguments += [f"{name}={code}" for name, code in codes]
+            arguments += [_code(spec.pop("low")), _code(spec.pop("high"))]
+        arguments += [f"{name}={_code(value)}" for name, value in spec.items()]
         return f"Feature({', '.join(arguments)})"
 
     def spec(self) -> dict[str, Any]:
@@ -283,6 +279,10 @@ def plain_number(number: float, digits: int = 4) -> str:
 
 
 def _code(value: Any) -> str:
+    """A value as Python code; a list becomes a tuple."""
+    if isinstance(value, list):
+        comma = "," if len(value) == 1 else ""
+        return f"({', '.join(map(_code, value))}{comma})"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
