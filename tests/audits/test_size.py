@@ -94,10 +94,10 @@ def test_compiled_code_counts_what_numpy_does(seed: int) -> None:
     kernels = pytest.importorskip("likewise.audits.kernels", exc_type=ImportError)
     for rule in RULES[seed % 2 :: 2]:
         asked = question(seed, rule, AUDITORS)
-        ours = kernels.Kernel(Plan(asked))
+        plan = Plan(asked)
         compiled, reference = Tally(asked), Tally(asked)
         for block in blocks_of(seed, len(asked.people)):
-            ours.add(compiled, block)
+            kernels.add(plan, compiled, block)
             reference.add(block)
         assert_same(compiled, reference)
 

@@ -95,9 +95,9 @@ def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
     compiles = seconds / workers > COMPILES_AFTER or _kernels_are_on_disk()
     if not compiles or find_spec("numba") is None:
         return SIDE, Tally.add
-    from likewise.audits.kernels import Kernel
+    from likewise.audits import kernels
 
-    return SIDE, Kernel(plan).add
+    return SIDE, partial(kernels.add, plan)
 
 
 def _kernels_are_on_disk() -> bool:
