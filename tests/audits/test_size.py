@@ -71,7 +71,7 @@ def question(seed: int, rule: str, auditors: list[MetricAuditor], n: int = 300) 
         somebody(n, seed), scores, Panel(auditors, rule), threshold(0.1), np.array(alphas),
         tuple(map(parse_rule, ("any", "majority", "all"))), (20, 0, 1, 3000)[seed % 4],
         rng.integers(1, 50, n) if seed % 2 else np.ones(n, dtype=np.int64),
-        None if seed % 4 == 3 else 1 + seed % 3, rng.integers(0, 3, (seed % 3, n)),
+        None if seed % 4 == 3 else 1 + seed % 3, rng.integers(0, 3, (seed % 3, n)), 3,
     )  # fmt: skip
 
 
@@ -94,10 +94,10 @@ def test_compiled_code_counts_what_numpy_does(seed: int) -> None:
     kernels = pytest.importorskip("likewise.audits.kernels", exc_type=ImportError)
     for rule in RULES[seed % 2 :: 2]:
         asked = question(seed, rule, AUDITORS)
-        ours = kernels.Kernel(Plan(asked))
+        plan = Plan(asked)
         compiled, reference = Tally(asked), Tally(asked)
         for block in blocks_of(seed, len(asked.people)):
-            ours.add(compiled, block)
+            kernels.add(plan, compiled, block)
             reference.add(block)
         assert_same(compiled, reference)
 

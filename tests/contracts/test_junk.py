@@ -457,7 +457,7 @@ EXAMPLES: dict[str, Call] = {
         PLAYERS.check_name, name="exponential-weights", part=ExponentialWeights
     ),
     "Registry.add": call(
-        lambda name, thing: Registry("likewise.nothing", "nothing", {}).add(name, thing),
+        lambda name, thing: Registry("nothing", "nothing", "panel", {}).add(name, thing),
         name="a", thing=3,
     ),
     # testing

@@ -43,17 +43,14 @@ class ParameterError(LikewiseError, ValueError):
 
     def __init__(self, name: str, rule: str, value: Any, remedy: str) -> None:
         super().__init__(f"{name} {rule}; got {shown(value)}. {remedy}".rstrip())
-        self.parameter = name
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the sentence alone; the value may be anything."""
-        return _parameter_error, (type(self), str(self), self.parameter)
+        return _parameter_error, (type(self), str(self))
 
 
-def _parameter_error(kind: type[ParameterError], text: str, name: str) -> ParameterError:
-    error = kind.__new__(kind)
-    error.args, error.parameter = (text,), name
-    return error
+def _parameter_error(kind: type[ParameterError], text: str) -> ParameterError:
+    return kind.__new__(kind, text)
 
 
 class PeopleError(LikewiseError, ValueError):

@@ -90,9 +90,15 @@ class Registry(Mapping[str, T]):
 'likewise.worlds', and has to be installed here.
     """
 
-    def __init__(self, group: str, noun: str, targets: Mapping[str, str], key: str = "") -> None:
-        self.group, self.noun, self.key = group, noun, key or noun
-        self._targets: dict[str, str | T] = dict(targets)
+    def __init__(
+        self, group: str, noun: str, room: str, targets: Mapping[str, str], key: str = ""
+    ) -> None:
+        """Ours are an ``attribute`` of the room, or a ``module:attribute`` in it."""
+        self.group, self.noun, self.key = f"likewise.{group}", noun, key or noun
+        self._targets: dict[str, str | T] = {
+            name: f"likewise.{room}{'.' if ':' in target else ':'}{target}"
+            for name, target in targets.items()
+        }
         self._loaded: dict[str, T] = {}
 
     @cached_property
@@ -214,18 +220,7 @@ def register(group: str, parts: Mapping[str, Any]) -> None:
         registries[group].add(name, part)
 
 
-def _registry(
-    group: str, noun: str, room: str, targets: Mapping[str, str], key: str = ""
-) -> Registry[Any]:
-    """A registry of parts by ``attribute`` of a module, or by ``module:attribute`` of a room."""
-    named = {
-        name: f"likewise.{room}{'.' if ':' in target else ':'}{target}"
-        for name, target in targets.items()
-    }
-    return Registry(f"likewise.{group}", noun, named, key)
-
-
-HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
+HYPOTHESES: Registry[type[HypothesisClass]] = Registry(
     "hypotheses", "hypothesis class", "hypotheses", {
     "pool": "pool:Pool", "segments": "segments:Segments", "staircases": "staircases:Staircases",
     "conjunctions": "boolean:Conjunctions", "disjunctions": "boolean:Disjunctions",
@@ -233,29 +228,29 @@ HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
     "stumps": "trees:Stumps", "trees": "trees:Trees",
     "linear-by-intercepts": "trees:LinearByIntercepts",
 }, "class")  # fmt: skip
-PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.players", {
+PLAYERS: Registry[type[Player]] = Registry("players", "player", "learner.players", {
     "context-ftpl": "ContextFTPL", "nested-ftpl": "NestedFTPL",
     "exponential-weights": "ExponentialWeights",
 })  # fmt: skip
-SCHEDULES: Registry[type[Schedule]] = _registry("schedules", "schedule", "learner.schedules", {
+SCHEDULES: Registry[type[Schedule]] = Registry("schedules", "schedule", "learner.schedules", {
     "self-tuned": "SelfTuned", "paper": "Paper", "paper-one-sided": "PaperOneSided",
 })  # fmt: skip
-ATTENTIONS: Registry[type[Attention]] = _registry("attentions", "attention", "learner.attention", {
+ATTENTIONS: Registry[type[Attention]] = Registry("attentions", "attention", "learner.attention", {
     "everything": "Everything", "share": "Share", "possible": "EveryPossiblePair",
     "dominance": "Dominance", "model": "PanelModel",
 })  # fmt: skip
-BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.learners", {
+BASELINES: Registry[Baseline] = Registry("baselines", "baseline", "simulate.learners", {
     "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
 })  # fmt: skip
-WORLDS: Registry[type[World]] = _registry("worlds", "world", "simulate.loans", {
+WORLDS: Registry[type[World]] = Registry("worlds", "world", "simulate.loans", {
     "loans": "Loans", "drift": "Drift", "strategic": "Strategic", "adaptive": "Adaptive",
     "adversarial": "Adversarial", "turnover": "Turnover",
 })  # fmt: skip
-METRICS: Registry[type[Metric]] = _registry("metrics", "metric", "panel.metrics", {
+METRICS: Registry[type[Metric]] = Registry("metrics", "metric", "panel.metrics", {
     "weighted-l1": "WeightedL1", "mahalanobis": "Mahalanobis", "masked": "Masked",
     "ratings": "Ratings",
 })  # fmt: skip
-SELECTIONS: Registry[type[Selection]] = _registry(
+SELECTIONS: Registry[type[Selection]] = Registry(
     "selections", "selection of pairs", "panel.reports", {
     "largest-gap": "LargestGap", "first": "FirstPair", "random": "RandomPair", "all": "AllPairs",
 }, "selection")  # fmt: skip

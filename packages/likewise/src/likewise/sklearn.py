@@ -40,6 +40,7 @@ except ImportError as error:
 UNSEEN = ("missing", "refuse")
 
 
+@dataclass(eq=False, repr=False)
 class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # untyped there
     """Learn decisions under a panel's reports, with the conventions of scikit-learn.
 
@@ -72,36 +73,17 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     (True, [False, True])
     """
 
-    def __init__(
-        self,
-        hypotheses: Callable[[FeatureSchema, People], HypothesisClass] | None = None,
-        panel: Panel | None = None,
-        alpha: float = 0.3,
-        eps: float | None = None,
-        eta: float = 0.25,
-        k: int = 16,
-        cuts: int = 16,
-        seed: int = 0,
-        schema: FeatureSchema | None = None,
-        unseen: str = "missing",
-        favourable: Any = None,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.panel = panel
-        self.alpha = alpha
-        self.eps = eps
-        self.eta = eta
-        self.k = k
-        self.cuts = cuts
-        self.seed = seed
-        self.schema = schema
-        self.unseen = unseen
-        self.favourable = favourable
-
-    state_: State
-    schema_: FeatureSchema
-    encoded_schema_: FeatureSchema
-    classes_: npt.NDArray[Any]
+    hypotheses: Callable[[FeatureSchema, People], HypothesisClass] | None = None
+    panel: Panel | None = None
+    alpha: float = 0.3
+    eps: float | None = None
+    eta: float = 0.25
+    k: int = 16
+    cuts: int = 16
+    seed: int = 0
+    schema: FeatureSchema | None = None
+    unseen: str = "missing"
+    favourable: Any = None
 
     def __getstate__(self) -> Any:
         """The learner's state as the bytes of a state file."""
@@ -167,7 +149,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 sensitivity = state.sensitivity
                 report = self.panel.audit(batch, deployed.units, sensitivity).pairs
             state = learn(state, deployed, labels=labels[places].tolist(), report=report)
-        self.state_ = state  # only now: a round that was refused leaves everything as it was
+        self.state_: State = state  # only now: a round that was refused leaves everything as it was
         return self
 
     def _rows(self, X: Any, *, first: bool) -> Any:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +58,7 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
 def all_pairs(people: int, side: int = SIDE) -> list[Block]:
     """Blocks that hold every pair of people once."""
     parts = [np.arange(start, min(start + side, people)) for start in range(0, people, side)]
-    return [
-        Block(left, right, ordered=True)
-        for place, left in enumerate(parts)
-        for right in parts[place:]
-    ]
+    return [Block(*both, ordered=True) for both in combinations_with_replacement(parts, 2)]
 
 
 def with_everybody(left: IntArray, people: int, first: int = 0) -> list[Block]:
@@ -98,9 +95,9 @@ def counter(question: Question, pairs: int, workers: int = 1) -> Counter:
     compiles = seconds / workers > COMPILES_AFTER or _kernels_are_on_disk()
     if not compiles or find_spec("numba") is None:
         return SIDE, Tally.add
-    from likewise.audits.kernels import Kernel
+    from likewise.audits import kernels
 
-    return SIDE, Kernel(plan).add
+    return SIDE, partial(kernels.add, plan)
 
 
 def _kernels_are_on_disk() -> bool:
@@ -142,7 +139,8 @@ def scan(
         nonlocal finished
         tally = Tally(question)
         for block in part:
-            count(tally, block)
+            add = Tally.add if block.paired else count  # numpy takes those drawn one by one
+            add(tally, block)
             finished += 1
             progress(finished, total)
         return tally

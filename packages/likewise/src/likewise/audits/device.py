@@ -31,10 +31,7 @@ class Device:
         ))  # fmt: skip
 
     def add(self, tally: Tally, block: Block) -> None:
-        """Count the pairs of a block; those that are drawn one by one are left to numpy."""
-        if block.paired:
-            tally.add(block)
-            return
+        """Count the pairs of a block of people, none of them ``paired``."""
         left, right = _there(block.left)[:, None], _there(block.right)[None, :]
         absent = left >= right if block.ordered else left == right
         gap = (self.scores[left] - self.scores[right]).abs()

@@ -158,11 +158,6 @@ class Fit:
         middle = np.median(draws, axis=0)
         return np.asarray(np.maximum(0.0, middle + WIDER * (draws - middle)))
 
-    @property
-    def noise(self) -> FloatArray:
-        """Draws of s, in units of z."""
-        return np.asarray(1.0 / self.draws[:, -1])
-
     @cached_property
     def metric(self) -> metrics.Metric:
         return self.form.metric(np.median(self.samples, axis=0))
@@ -175,7 +170,6 @@ class Fit:
         return {n: Interval(*end) for n, end in zip(self.form.names, ends, strict=True)}
 
     def lines(self) -> list[str]:
-        """The weights in words."""
         kind = "squared differences" if self.form.power == 2 else "differences"
         return [f"weights of {kind}, with intervals of 90 %:"] + [
             f"  {name}: {w.value:.2f} ({w.low:.2f} to {w.high:.2f})"
@@ -203,12 +197,11 @@ class _Likelihood:
 
 
 def _likelihood(form: _Form, people: People, judgements: Sequence[Judgement]) -> _Likelihood:
-    places = {name: place for place, name in enumerate(people.ids)}
-    objections.check_among((j.people for j in judgements), places, "A judgement is about")
+    objections.check_among((j.people for j in judgements), people.places, "A judgement is about")
 
     def apart(others: Iterable[str]) -> FloatArray:
-        left = np.array([places[j.person] for j in judgements])
-        return form.differences(people, left, np.array([places[name] for name in others]))
+        left = np.array([people.places[j.person] for j in judgements])
+        return form.differences(people, left, np.array([people.places[name] for name in others]))
 
     closer = [j.response if j.third else j.person for j in judgements]
     farther = [j.other if j.response != j.other else j.third for j in judgements]
@@ -394,7 +387,8 @@ def _errors(people: People, rule: Rule, fits: Mapping[str, Fit], seed: int) -> t
         z = apart @ fit.samples.T
         proposed.append(fit.form.distance(apart @ np.median(fit.samples, axis=0)))
         drawn.append(fit.form.distance(z))
-        noisy.append(fit.form.distance(z + fit.noise * noise))
+        s = 1.0 / fit.draws[:, -1]
+        noisy.append(fit.form.distance(z + s * noise))
     members = tuple(fits)
     best = np.minimum(1.0, rule.pivot(np.array(proposed), members)[0])
     bound = best < 1 if (best < 1).any() else best <= 1
@@ -505,7 +499,7 @@ def judging_page(people: People, asked: Sequence[tuple[str, ...]]) -> str:
 
 def _in_words(people: People, ids: Sequence[str]) -> list[tuple[str, list[str]]]:
     """Features of two or three people in words; those of two differ wherever the values do."""
-    places = [people.ids.index(name) for name in ids]
+    places = [people.places[name] for name in ids]
     if len(places) == 2:
         return [(title, list(both)) for title, both in people.say_apart(*places).items()]
     words = [people.say(place) for place in places]

@@ -47,9 +47,7 @@ def _public(kind: Any) -> tuple[Field[Any], ...]:
     return tuple(f for f in fields(kind) if not f.name.startswith("_"))
 
 
-@cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+_hints = cache(get_type_hints)
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -149,9 +147,8 @@ def tables_of(audit: Audit) -> dict[str, Table]:
         ]),
     }  # fmt: skip
     if audit.groups is not None:
-        tables["groups"] = _table([_flat(plain(rate)) for rate in audit.groups.rates])
-        between = [_flat(plain(pairs)) for pairs in audit.groups.pairs]
-        tables["groups of pairs"] = _table(between)
+        tables["groups"] = _table([_flat(rate) for rate in audit.groups.rates])
+        tables["groups of pairs"] = _table([_flat(pairs) for pairs in audit.groups.pairs])
     return {name: table for name, table in tables.items() if table[1]}
 
 
@@ -164,11 +161,11 @@ def _spread(name: str, number: Interval) -> dict[str, Cell]:
     return {name: number.value, f"{name} low": number.low, f"{name} high": number.high}
 
 
-def _flat(record: Mapping[str, Any]) -> dict[str, Cell]:
-    """A record in which intervals are three columns."""
+def _flat(record: Any) -> dict[str, Cell]:
+    """The fields of a record; intervals are three columns."""
     flat: dict[str, Cell] = {}
-    for name, value in record.items():
-        flat |= _spread(name, Interval(**value)) if isinstance(value, dict) else {name: value}
+    for name, value in vars(record).items():
+        flat |= _spread(name, value) if isinstance(value, Interval) else {name: value}
     return flat
 
 
@@ -216,7 +213,6 @@ def safe_text(text: str) -> str:
 
 
 def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
-    """A table as CSV."""
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerows(

@@ -73,7 +73,8 @@ class GroupRates:
         labels = any(r.tpr or r.fpr for r in self.rates)
         return [
             (r.by, r.group, f"{r.count:,}{'*' if r.small else ' '}", r.rate.percent(1),
-             f"{r.impact_ratio:.2f}", *(_percent(x) for x in (r.tpr, r.fpr) if labels))
+             f"{r.impact_ratio:.2f}",
+             *("" if rate is None else rate.percent(1) for rate in (r.tpr, r.fpr) if labels))
             for r in self.rates
         ]  # fmt: skip
 
@@ -94,10 +95,6 @@ class GroupRates:
 
     def _repr_html_(self) -> str:
         return table(" ".join(["Groups.", *self.notes]), self.heads(), self.rows())
-
-
-def _percent(rate: Interval | None) -> str:
-    return "" if rate is None else rate.percent(1)
 
 
 FINE = 1 << 40
@@ -148,7 +145,6 @@ class GroupCounts:
         return joined
 
     def groups(self, trait: str) -> list[str]:
-        """The groups of a trait, in order."""
         place = self.traits.index(trait)
         return sorted({cell[place] for cell in self.cells})
 

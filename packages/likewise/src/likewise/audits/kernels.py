@@ -224,37 +224,29 @@ def count_block(
     return kept
 
 
-class Kernel:
-    """The compiled counts of a plan, for any number of threads."""
+def add(plan: Plan, tally: Tally, block: Block) -> None:
+    """Count the pairs of a block of people, none of them ``paired``."""
+    start, stop = int(block.right[0]), int(block.right[-1]) + 1
+    counts = Counts(
+        np.zeros(plan.profiles.shape[1], dtype=np.int64),
+        np.zeros(len(plan.case.alphas) + 1, dtype=np.int64),
+        np.zeros(len(plan.profiles), dtype=np.int64),
+        tally.highest, tally.partner, tally.over, tally.under, tally.between_groups,
+        tally.touched_by_rule,
+    )  # fmt: skip
+    last = np.array(tally.last_kept, dtype=np.int64)
+    kept = np.empty((3, block.size if last[0] <= ONE else 0), dtype=np.int64)
+    number = count_block(
+        block.left, start, stop, block.ordered, plan.measures, _tables(plan, block), plan.case,
+        counts, Worst(last, *kept),
+    )  # fmt: skip
+    plan.sum_up(tally, block, counts.profiles, counts.passed, counts.pivots)
+    tally.keep(*kept[:, :number])
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
 
-    def add(self, tally: Tally, block: Block) -> None:
-        """Count the pairs of a block; those that are drawn one by one are left to numpy."""
-        if block.paired:
-            tally.add(block)
-            return
-        start, stop = int(block.right[0]), int(block.right[-1]) + 1
-        counts = Counts(
-            np.zeros(self.plan.profiles.shape[1], dtype=np.int64),
-            np.zeros(len(self.plan.case.alphas) + 1, dtype=np.int64),
-            np.zeros(len(self.plan.profiles), dtype=np.int64),
-            tally.highest, tally.partner, tally.over, tally.under, tally.between_groups,
-            tally.touched_by_rule,
-        )  # fmt: skip
-        last = np.array(tally.last_kept, dtype=np.int64)
-        kept = np.empty((3, block.size if last[0] <= ONE else 0), dtype=np.int64)
-        number = count_block(
-            block.left, start, stop, block.ordered, self.plan.measures, self._tables(block),
-            self.plan.case, counts, Worst(last, *kept),
-        )  # fmt: skip
-        self.plan.sum_up(tally, block, counts.profiles, counts.passed, counts.pivots)
-        tally.keep(*kept[:, :number])
-
-    def _tables(self, block: Block) -> npt.NDArray[np.int32]:
-        """The distances that numpy measures."""
-        if not self.plan.measured:
-            return np.empty((0, 0, 0), dtype=np.int32)
-        sides = self.plan.question.sides(block)
-        return np.stack([auditor.between(sides).astype(np.int32) for auditor in self.plan.measured])
+def _tables(plan: Plan, block: Block) -> npt.NDArray[np.int32]:
+    """The distances that numpy measures."""
+    if not plan.measured:
+        return np.empty((0, 0, 0), dtype=np.int32)
+    sides = plan.question.sides(block)
+    return np.stack([auditor.between(sides).astype(np.int32) for auditor in plan.measured])

@@ -242,14 +242,14 @@ def _by_row(tally: Tally, some: Table, others: Table) -> Tally:
 
 
 def _pair_with_block(
-    reader: Reader, draw: scans.Draw, some: Table, question: Question, jobs: Any, pairs: int,
+    reader: Reader, seed: int, some: Table, question: Question, jobs: Any, pairs: int,
     block: Table,
 ) -> Tally:  # fmt: skip
     """The counts of some people, whom the question is about, with everybody in a block of rows.
 
     ``pairs`` is their number over all blocks, by which the way to count them is chosen.
     """
-    others = draw(block)
+    others = scans.drawn(block, reader.encoder.ids, seed)
     order = np.argsort(others[HASH].to_numpy(), kind="stable")
     # Nobody is compared with themselves.
     order = order[~np.isin(others[HASH].to_numpy()[order], some[HASH].to_numpy())]
@@ -358,7 +358,7 @@ class Sampler:
         total = counting.scan(question, [Block(everybody, everybody)], 1)
         total = _by_row(total, table, table.slice(0, 0))
         pair_with = partial(
-            _pair_with_block, reader, scans.Draw(scan.encoder.ids, self.seed), table, question,
+            _pair_with_block, reader, self.seed, table, question,
             1 if scan.source.on_cluster else self.jobs, len(table) * (scan.count or 0),
         )  # fmt: skip
         for tally in scan.source.map(pair_with, scan.columns(*self.reader.columns)):

@@ -194,7 +194,6 @@ class Monitor:
         return batch
 
     def _reported(self, people: People, units: IntArray, left: IntArray, right: IntArray) -> Any:
-        """Test pairs for being reported."""
         flags = np.empty(left.size, dtype=np.bool_)
         for start in range(0, left.size, AT_ONCE):
             part = slice(start, start + AT_ONCE)

@@ -33,6 +33,7 @@ exceeds alpha by four units, 0.000004, always is.
 NEVER = -2 * ONE
 """The excess of a pair that is not counted."""
 MOST_CANDIDATES = 2000
+NO_GROUPS = np.zeros((0, 0), dtype=np.int64)
 
 
 def threshold(alpha: float) -> int:
@@ -62,18 +63,16 @@ class Question:
     counts: IntArray = field(default_factory=lambda: np.ones(0, dtype=np.int64))
     each: int | None = None
     """At most this many of the worst pairs are of one person, if it is given."""
-    groups: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    groups: IntArray = field(default_factory=lambda: NO_GROUPS)
     """Everybody's group, from 0 on, by each of some traits: an array (traits, people)."""
     most_groups: int = 0
-    """How many groups a trait may have; as many as are there unless it is given."""
+    """How many groups a trait may have."""
     floor: int = NEVER
     """Pairs of no larger excess are not among the worst; see :func:`floor_of`."""
 
     def __post_init__(self) -> None:
         if not len(self.counts):
             assign(self, counts=np.ones(len(self.people), dtype=np.int64))
-        if self.groups.size and not self.most_groups:
-            assign(self, most_groups=int(self.groups.max()) + 1)
 
     @property
     def place_bits(self) -> int:
@@ -101,8 +100,7 @@ class Question:
         before = self.scores[: len(people) - len(scores)]
         scores = np.concatenate([before, scores])
         counts = np.ones(len(people), dtype=np.int64)
-        nobody = np.zeros((0, len(people)), dtype=np.int64)
-        return replace(self, people=people, scores=scores, counts=counts, groups=nobody)
+        return replace(self, people=people, scores=scores, counts=counts, groups=NO_GROUPS)
 
     def sides(self, block: Block) -> Sides:
         return Sides.at(self.people, block.left, block.right, block.paired)

@@ -54,7 +54,6 @@ def figure(audit: Audit, kind: str) -> str:
 
 
 def _alpha(audit: Audit, axes: Axes) -> None:
-    """Pairs and people by alpha, as shares."""
     alphas = [point.alpha for point in audit.curve]
     for kind, colour, total, name in (
         ("pairs", canvas.BLUE, audit.pairs, "pairs reported"),
@@ -86,7 +85,6 @@ def _bars(axes: Axes, names: list[str], values: list[float], colour: str, unit: 
 
 
 def _rules(audit: Audit, axes: Axes) -> None:
-    """Pairs reported under each rule."""
     rule = audit.panel.rpartition(": ")[2]
     names = [rule, *(counts.rule for counts in audit.rules)]
     pairs = [audit.reported.value, *(counts.pairs.value for counts in audit.rules)]
@@ -94,14 +92,12 @@ def _rules(audit: Audit, axes: Axes) -> None:
 
 
 def _members(audit: Audit, axes: Axes) -> None:
-    """How many pairs each member objects to."""
     total = max(1, audit.pairs)
     shares = [100 * audit.objections[name].value / total for name in audit.members]
     _bars(axes, list(audit.members), shares, canvas.VERMILION, "% of pairs objected to")
 
 
 def _price(audit: Audit, axes: Axes) -> None:
-    """Errors of the model and of the policies that would take its place."""
     price = audit.price
     if price is None:  # available() has seen to it
         return

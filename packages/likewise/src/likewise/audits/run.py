@@ -14,7 +14,7 @@ import numpy.typing as npt
 from likewise.audits import counting, large
 from likewise.audits.basis import Basis, basis_of
 from likewise.audits.groups import GroupCounts, between_groups, codes_of, group_rates, read_traits
-from likewise.audits.pairs import Block, Question, Tally, few_of_each, threshold
+from likewise.audits.pairs import NO_GROUPS, Block, Question, Tally, few_of_each, threshold
 from likewise.audits.price import price
 from likewise.audits.result import Audit, Finding, Reported, checked_alpha, finding
 from likewise.audits.scores import Rows, notes_on_unused, read_labels, read_scores
@@ -201,8 +201,7 @@ def _as_they_came(result: Audit, people: People | Scan) -> Audit:
     """The audit with its people in the order in which they came, where they have one."""
     if isinstance(people, Scan):
         return result
-    places = {name: place for place, name in enumerate(people.ids)}
-    return replace(result, people=tuple(sorted(result.people, key=lambda p: places[p.id])))
+    return replace(result, people=tuple(sorted(result.people, key=lambda p: people.places[p.id])))
 
 
 def _curve(alphas: Iterable[float] | None, alpha: float) -> Curve:
@@ -398,8 +397,7 @@ def _pairs_of(question: Question, rows: Rows, person: str) -> tuple[Finding, ...
     ids, k = question.people.ids, len(question.people)
     if person not in ids:
         raise AuditError(f"{person!r} is not among the people. Check the id.")
-    nobody = np.zeros((0, k), dtype=np.int64)
-    everybody = replace(question, worst=k, each=None, rules=(), groups=nobody)
+    everybody = replace(question, worst=k, each=None, rules=(), groups=NO_GROUPS)
     block = Block(np.array([ids.index(person)]), np.arange(k))
     worst = counting.scan(everybody, [block], jobs=1).worst
     return tuple(

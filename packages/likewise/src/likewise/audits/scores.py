@@ -31,11 +31,6 @@ class Rows:
     def units(self) -> IntArray:
         return score_units(self.chances)
 
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of everybody, by id."""
-        return {name: place for place, name in enumerate(self.people.ids)}
-
     def take(self, places: IntArray) -> Rows:
         return Rows(
             self.people.take(places), self.chances[places],

@@ -112,7 +112,7 @@ class Survey:
 
 def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis) -> Audit:
     """Judgements of people, joined by their rule: no distances, so no curve and no price."""
-    objections.check_among(survey.judgements, rows.places, "The survey asks about")
+    objections.check_among(survey.judgements, rows.people.places, "The survey asks about")
     fired = [_finding(rows, survey, pair) for pair in survey.judgements if survey.fires(pair)]
     findings = [pair for pair in fired if pair.gap]
     findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
@@ -141,7 +141,7 @@ def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis)
 
 def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
     """Somebody in pairs that were judged; the first of theirs is the worst."""
-    place = rows.places[name]
+    place = rows.people.places[name]
     pairs = [pair for pair in findings if name in (pair.over, pair.under)]
     mates = [pair.under if pair.over == name else pair.over for pair in pairs]
     above = sum(name == pair.over for pair in pairs)
@@ -152,7 +152,7 @@ def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
 
 
 def _finding(rows: Rows, survey: Survey, pair: Pair) -> Finding:
-    places = [rows.places[person] for person in pair]
+    places = [rows.people.places[person] for person in pair]
     under, over = sorted(places, key=lambda place: rows.chances[place])
     return finding(
         rows, over, under, survey.rule, survey.members, survey.votes(pair), reported=True,

@@ -97,10 +97,9 @@ class _Subject:
         rows, self.unscored = _scored(rows, self.complete)
         if self.features is None:
             self.features = schema_of(path, rows, self.schema, self.apart, self.category)
-        ids = None if self.ids is None else [row[self.ids] for row in rows]
         self.first = self.first or path
         try:
-            people = tables.parse_people(path, rows, self.features, ids)
+            people = tables.parse_people(path, rows, self.features, self.ids)
         except LikewiseError as error:
             if self.schema is not None or self.first == path:
                 raise

@@ -135,8 +135,7 @@ def elicit(
         raise LikewiseError(f"{table} has no column {ids!r}; it has {', '.join(rows[0])}.")
     apart = tuple(name for name in (SCORE, ids) if name is not None)
     schema = schema_of(table, rows, schema_file, apart, ())
-    names = None if ids is None else [row[ids] for row in rows]
-    people = tables.parse_people(table, rows, schema, names)
+    people = tables.parse_people(table, rows, schema, ids)
     fitted = None
     if judgements:
         fitted = elicitation.elicit(

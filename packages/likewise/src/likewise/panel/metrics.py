@@ -243,7 +243,8 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     return apart if complete else full_where_one_is_missing(apart, left, right)
 
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
+"""By this much a distance may differ in the two orders of a pair."""
 
 
 @dataclass(frozen=True, init=False)
@@ -345,7 +346,7 @@ class Mahalanobis(BySides):
                 rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
                 remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
                 check.require(fits, f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
-        slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
+        slack = ROUNDING * max(abs(a[i][i]) for i in range(n))
         for i in range(n):
             pivot = a[i][i] + slack
             fits = not (pivot < 0 or (pivot == 0 and any(a[i])))
@@ -527,7 +528,7 @@ class _OfTwo(_Sided):
 
 def _larger(forward: FloatArray, backward: FloatArray, sides: Sides) -> FloatArray:
     """The larger of the distances in both orders, which must be the same up to rounding."""
-    uneven = np.argwhere(np.abs(forward - backward) > _ROUNDING)
+    uneven = np.argwhere(np.abs(forward - backward) > ROUNDING)
     if len(uneven):
         place = tuple(uneven[0].tolist())
         pair = (sides.left.ids[place[0]], sides.right.ids[place[-1]])

@@ -20,7 +20,7 @@ from likewise.errors import AuditError, LikewiseError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import reports
-from likewise.panel.metrics import BySides, Distance, Sides, joined
+from likewise.panel.metrics import ROUNDING, BySides, Distance, Sides, joined
 from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
@@ -29,8 +29,6 @@ from likewise.people.columns import column_values, is_table
 from likewise.people.schema import People
 from likewise.registry import METRICS
 from likewise.validation import assign, instance, integer, items, members, require
-
-_ROUNDING = 1e-9
 
 
 def _remedy(distance: float, *people: People) -> str:
@@ -105,7 +103,7 @@ class MetricAuditor:
         np.fill_diagonal(d, 0.0)
         for wrong, rule, remedy in (
             (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", ""),
-            (np.abs(d - d.T) > _ROUNDING, "symmetric", "Take their mean, or the larger."),
+            (np.abs(d - d.T) > ROUNDING, "symmetric", "Take their mean, or the larger."),
         ):
             if wrong.any():
                 left, right = np.argwhere(wrong)[0]
@@ -210,7 +208,7 @@ class Panel:
         d[:, everybody, everybody] = 0.0
         turned = d.transpose(0, 2, 1)
         within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
-        if within and not (np.abs(d - turned) > _ROUNDING).any():
+        if within and not (np.abs(d - turned) > ROUNDING).any():
             return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
         # Something is wrong: find out what, and with whom.
         pairs = zip(self.auditors, d, strict=True)
@@ -226,15 +224,12 @@ class Panel:
         Definition "Auditor", both directions at once.
         """
         s = _scores(people, scores)
-        over = reports.exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
-        # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
-        against = over | np.swapaxes(over, 1, 2)
+        against = reports.exceeding_pairs(
+            s, self.distances(people), _checked_sensitivity(sensitivity)
+        )
         objections = {
             name: MemberObjections(
-                pairs=[
-                    (people.ids[left], people.ids[right])
-                    for left, right in np.argwhere(np.triu(votes, 1)).tolist()
-                ]
+                pairs=[(people.ids[over], people.ids[under]) for over, under in np.argwhere(votes)]
             )
             for name, votes in zip(self.members, against, strict=True)
         }

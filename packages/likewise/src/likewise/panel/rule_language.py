@@ -296,6 +296,4 @@ def _bits(profile: Profile) -> str:
 
 def _objecting(profile: Profile, names: tuple[str, ...]) -> str:
     objectors = [rules.quoted(name) for name, vote in zip(names, profile, strict=True) if vote]
-    if not objectors:
-        return "nobody objects"
     return f"{', '.join(objectors)} object{'s' * (len(objectors) == 1)}"

@@ -243,22 +243,18 @@ class Feature:
         spec = self.spec()
         arguments = [_code(spec.pop("name")), _code(spec.pop("kind"))]
         if "low" in spec and "high" in spec:
-            arguments += [repr(spec.pop("low")), repr(spec.pop("high"))]
-        if self.levels:
-            comma = "," if len(self.levels) == 1 else ""
-            spec["levels"] = f"({', '.join(map(_code, self.levels))}{comma})"
-        codes = ((n, v if n == "levels" else _code(v)) for n, v in spec.items())
-        arguments += [f"{name}={code}" for name, code in codes]
+            arguments += [_code(spec.pop("low")), _code(spec.pop("high"))]
+        arguments += [f"{name}={_code(value)}" for name, value in spec.items()]
         return f"Feature({', '.join(arguments)})"
 
     def spec(self) -> dict[str, Any]:
-        """The feature as JSON; bounds that are infinite are left out."""
+        """The feature as JSON: its name and kind, and what is not as it is by default."""
         spec: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        spec |= {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
-        spec |= {"levels": list(self.levels)} if self.levels else {}
-        spec |= {name: getattr(self, name) for name in ("label", "unit") if getattr(self, name)}
-        spec |= {} if self.visible else {"visible": False}
-        return spec if self.missing is None else {**spec, "missing": self.missing}
+        for field in fields(self)[2:]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                spec[field.name] = list(value) if field.name == "levels" else value
+        return spec
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
@@ -283,6 +279,10 @@ def plain_number(number: float, digits: int = 4) -> str:
 
 
 def _code(value: Any) -> str:
+    """A value as Python code; a list becomes a tuple."""
+    if isinstance(value, list):
+        comma = "," if len(value) == 1 else ""
+        return f"({', '.join(map(_code, value))}{comma})"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
@@ -358,7 +358,6 @@ def refuse_table(value: object) -> None:
 
 def listed_rows(rows: Any) -> list[Any]:
     """All rows, as a list; a single row or column and text are refused."""
-    refuse_table(rows)
     single = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
     if single or (isinstance(rows, np.ndarray) and rows.ndim == 0):
         raise PeopleError(

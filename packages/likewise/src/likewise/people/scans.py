@@ -15,7 +15,7 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -82,7 +82,6 @@ class Stream:
             start += len(table)
 
     def map(self, function: Callable[[Table], T], columns: Sequence[str]) -> Iterator[T]:
-        """The results of a function for every block."""
         return map(function, self.blocks(columns))
 
     def count(self) -> int:
@@ -299,21 +298,18 @@ NO_ORDER = (
 )
 
 
-@dataclass(frozen=True)
-class Draw:
-    """The rows of a block whose ids have a hash below a bound, and their hashes."""
+EVERYBODY = (1 << 64) - 1
+"""A bound that no hash is above."""
 
-    ids: str | None
-    seed: int
-    bound: int = (1 << 64) - 1
 
-    def __call__(self, table: Table) -> Table:
-        name = self.ids or NUMBER
-        if name not in table.column_names:
-            raise PeopleError(NO_ORDER)
-        numbers = hashes(table[name], self.seed)
-        kept = numbers <= np.uint64(self.bound)
-        return table.append_column(HASH, pa.array(numbers)).filter(pa.array(kept))
+def drawn(table: Table, ids: str | None, seed: int, bound: int = EVERYBODY) -> Table:
+    """The rows of a block whose ids have a hash of at most that, and their hashes."""
+    name = ids or NUMBER
+    if name not in table.column_names:
+        raise PeopleError(NO_ORDER)
+    numbers = hashes(table[name], seed)
+    kept = numbers <= np.uint64(bound)
+    return table.append_column(HASH, pa.array(numbers)).filter(pa.array(kept))
 
 
 @dataclass(frozen=True)
@@ -405,8 +401,8 @@ class Scan:
 
     def sample(self, count: int, seed: int, *others: str) -> Table:
         """About that many rows in a random order: those of the least hashes."""
-        bound = min((1 << 64) - 1, (count << 64) // max(1, self.count or 1))
-        draw = Draw(self.encoder.ids, seed, bound)
+        bound = min(EVERYBODY, (count << 64) // max(1, self.count or 1))
+        draw = partial(drawn, ids=self.encoder.ids, seed=seed, bound=bound)
         table = joined(self.source.map(draw, self.columns(*others)))
         return table.sort_by([(HASH, "ascending"), (self.encoder.ids or NUMBER, "ascending")])
 

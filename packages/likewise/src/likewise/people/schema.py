@@ -58,6 +58,11 @@ class People:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of everybody, by id."""
+        return {name: place for place, name in enumerate(self.ids)}
+
     def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
         """The people at some places; each at most once, unless they may be ``repeated``."""
         chosen = as_array(places)
@@ -326,7 +331,7 @@ class FeatureSchema:
     def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
         """Rows of plain numbers as an array; None where they need a closer look."""
         if isinstance(rows, np.ndarray):
-            if rows.ndim != 2 or rows.shape[1] != len(self) or not features.is_numeric(rows):
+            if rows.ndim != 2 or rows.shape[1] != len(self):
                 return None
             truths = rows.dtype.kind == "b" and any(f.kind != "flag" for f in self.features)
             x = rows.astype(np.float64)

@@ -128,12 +128,9 @@ def line_of(path: str | os.PathLike[str], rows: Sequence[Row]) -> reading.RowNam
 
 
 def parse_people(
-    path: Path,
-    rows: Sequence[Row],
-    schema: FeatureSchema,
-    ids: Sequence[str] | None = None,
+    path: Path, rows: Sequence[Row], schema: FeatureSchema, ids: str | None = None
 ) -> People:
-    """People from the cells of a table, by the names of the features.
+    """People from the cells of a table, by the names of the features; ``ids`` names a column.
 
     Empty cells are missing values, and so are the usual marks, with a warning. A flag is 1 or 0,
     true or false, yes or no.
@@ -144,7 +141,8 @@ def parse_people(
         reading.read_cells(feature, [row[feature.name] for row in rows], line_of(path, rows))
         for feature in schema.features
     ]
-    return schema.from_columns(columns, checked_ids(len(rows), ids))
+    names = None if ids is None else [row[ids] for row in rows]
+    return schema.from_columns(columns, checked_ids(len(rows), names))
 
 
 def parse_column(
