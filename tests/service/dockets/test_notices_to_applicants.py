@@ -134,7 +134,7 @@ def test_before_the_decision_and_when(docket: Docket, clock: Clock) -> None:
     round_id, person = people_of(docket, True)[0]
     shown = later(clock.at, -60.0)
     notice, _ = appeals.give_notice(docket, round_id, person, "before", shown)
-    assert (notice.given, notice.source, notice.reasons) == (shown, None, ())
+    assert (notice.given, notice.source, notice.reasons) == (shown, None, [])
     assert "automated system" in notice.text
     for bad in (later(clock.at, 60.0), "yesterday"):
         with pytest.raises(ServiceError, match="write a time like"):

@@ -145,10 +145,6 @@ class LedgerClock:
         self.clock = clock
         self._slow: tuple[str, str] | None = None  # the ledger's time, and the machine's
 
-    def seconds_ahead(self, at: str) -> float:
-        """Return the seconds by which a record's time is ahead of the machine's."""
-        return max(0.0, seconds_between(self.clock(), at)) if at else 0.0
-
     def after(self, at: str, docket: str) -> str:
         """Return the time, but not before ``at``, that of the docket's last record."""
         moment = self.clock()

@@ -16,6 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from babel.dates import format_date
+from babel.lists import format_list
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -203,9 +204,7 @@ def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
 
 
 def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
-    listed = ", ".join(names[:-1])
-    word = _("and")
-    people = f"{listed} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+    people = format_list(names, locale=_LOCALES[current()])
     if isinstance(votes, int):
         return _count_words(votes, people)
     if votes.fraction == 1:

@@ -52,6 +52,9 @@ Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE), Un
 PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE), Unambiguous]
 RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
 DocketId = Annotated[str, Field(pattern=DOCKET_NAME, max_length=64)]
+Moment = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$")
+]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
@@ -119,8 +122,9 @@ class AppContext:
     settings: Settings
     workers: Workers
     telemetry: errors.Telemetry
+    tokens: TokenCache
     page_limits: Buckets
-    provider: Provider | None = None
+    provider: Provider | None
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
@@ -169,7 +173,7 @@ class Access(AppAccess):
     ) -> errors.Written:  # fmt: skip
         """Run a command that returns a receipt alone."""
         receipt = await self.run(lambda worker: command(worker.docket, *args, **options))
-        return errors.written(receipt)
+        return errors.Written(errors.receipt_response(receipt))
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -254,7 +258,7 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, context: AppContext) -> None:
         settings = context.settings
         self.app, self.settings, self.telemetry = app, settings, context.telemetry
-        self.tokens = TokenCache.of(context.store)
+        self.tokens = context.tokens
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 

@@ -309,4 +309,5 @@ async def delete_token(
     """Revoke a token."""
     with kinds.acting(access.actor):
         identity = await asyncio.to_thread(revoke_token, access.app.store, token_id)
+    access.app.tokens.forget()
     return fill(responses.TokenResponse, identity)

@@ -153,8 +153,8 @@ def evenly_spread(count: int, points: int) -> list[int]:
 def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     """Return a docket in numbers; they are counted again only when the ledger has grown."""
     docket = worker.docket
-    numbers, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
-    opened = [round_.opened for round_ in docket.projection.open_rounds()]
+    numbers, moment = worker.numbers(_count), docket.moment()
+    opened = [round_.opened for round_ in docket.projection.opened.values()]
     seen = docket.last_seen(current_actor())
     hidden = {} if with_panel else dict.fromkeys(("agreement", "consistency", "members"))
     return MetricsResponse(**numbers | hidden | {
@@ -176,7 +176,7 @@ def _count(docket: Docket) -> dict[str, Any]:
     """Return the numbers that follow from the records alone."""
     projection, state = docket.projection, docket.state
     counts, labels = projection.counts, projection.counts["labels"]
-    open_rounds = projection.open_rounds()
+    open_rounds = projection.opened.values()
     recent = projection.tallies.recent(open_rounds)
     repeated = projection.tallies.consistency
     return dict(

@@ -79,7 +79,7 @@ def round_list(
     With ``having``, a page may be short or even empty although more rounds follow.
     """
     projection = docket.projection
-    history, looked, page = iter(projection.open_rounds()), 0, list[Round]()
+    history, looked, page = iter(projection.opened.values()), 0, list[Round]()
     if status in (None, "closed"):
         history = projection.history(after)
     statuses = OPEN if status == "open" else (status,)

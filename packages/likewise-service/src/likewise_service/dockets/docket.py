@@ -50,8 +50,7 @@ class UnitOfWork:
         self.projection, self.state = docket.projection, docket.state
         self.turns = docket.projection.turns
         self.actor, self.clock = kinds.current_actor(), docket.clock()
-        # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at = max(docket.moment(), self.projection.at)
+        self.at = docket.moment()
         self.added: list[tuple[Record, kinds.Body, State, Tree]] = []
         self._contents: kinds.Contents = {}
         self._rounds: dict[str, Round] = {}
@@ -311,11 +310,6 @@ class Docket:
         """Return the time, which is never before the ledger's last record."""
         return self._clock.after(self.projection.at, self.name)
 
-    @property
-    def seconds_ahead(self) -> float:
-        """How far the ledger's time is ahead of the machine's; 0 where it is not."""
-        return self._clock.seconds_ahead(self.projection.at)
-
     def refresh(self) -> Projection:
         """Read the records of other processes, without taking the writer's turn."""
         with self._turn:
@@ -482,7 +476,7 @@ class Docket:
     def settle_due(self) -> None:
         """Record the earliest deadline of an open panel or an appeal, for the tick."""
         with self.unit_of_work() as work:
-            dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            dues = [r.due for r in self.projection.opened.values() if r.outcome is None and r.due]
             dues += [a.due for a in self.projection.appeals.values() if not a.overdue]
             work.transaction.set_due(min(dues, default=None))
 

@@ -7,7 +7,7 @@ that a member sees tells one kind from the other.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from likewise.panel.objections import Pair
@@ -28,7 +28,7 @@ class Seat:
 
     def target(self, projection: Projection) -> ReviewTarget:
         """Return the review as it stands; refused to members who were never asked."""
-        round_ = projection.opened.get(self.round) or projection.round(self.round)
+        round_ = projection.round(self.round)
         if self.again is None:
             if round_.seats.get(self.member, "unasked") == "unasked":
                 sentence = f"{self.member!r} is not asked about round {self.round!r}."
@@ -46,11 +46,6 @@ class ReviewTarget:
     ``pairs`` are those that the member is asked about, ``objections`` the member's own by pair;
     ``finished`` tells if they have finished. With ``in_turn`` others follow after them.
     """
-
-    asked: str
-    due: str | None
-    objections: Mapping[Pair, kinds.Objection]
-    finished: bool
 
     def __init__(self, projection: Projection, round_: Round, member: str) -> None:
         self.quorum, self.round, self.member = projection.settings.quorum, round_, member

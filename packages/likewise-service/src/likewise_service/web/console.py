@@ -76,7 +76,7 @@ def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
 
 def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD) -> Queue:
     """Return what awaits a member, behind the pair ``focus`` if there is one."""
-    reviews = {r.id: r for r in worker.board.listed(member, ("asked",), LISTED)}
+    reviews = {r.id: r for r in board.listed(worker.docket, member, ("asked",), LISTED)}
     fines = read_fines(worker.store, worker.name, reviews)
     left = {name: awaiting(review, fines[name]) for name, review in reviews.items()}
     risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
@@ -111,7 +111,9 @@ def signing_data(
 def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
     pairs, ids = [], {place.partition(".")[0] for place in places}
     fines = read_fines(worker.store, worker.name, ids)
-    reviews = {i: api.review_response(worker.docket, worker.board.find(member, i)) for i in ids}
+    reviews = {
+        i: api.review_response(worker.docket, board.find(worker.docket, member, i)) for i in ids
+    }
     for place in places:
         id_, _, name = place.partition(".")
         pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
@@ -233,7 +235,7 @@ async def queue_page(
 
     def task(worker: Worker) -> Response:
         focus = pair or ""
-        if worker.board.find(request.caller.name, focus[:32]).ended if focus else False:
+        if board.find(worker.docket, request.caller.name, focus[:32]).ended if focus else False:
             return request.go(f"/rounds/{focus[:32]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
         queue = find_queue(worker, request.caller.name, focus)
@@ -285,7 +287,7 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
-        listed = api.review_list(worker.board, name, board.OPEN, LISTED).reviews
+        listed = api.review_list(worker.docket, name, board.OPEN, LISTED).reviews
         return {"reviews": listed, "left": find_queue(worker, name).left}
 
     return await request.show("console/rounds.html", values)
@@ -296,7 +298,7 @@ async def to_sign(request: deps.Auditor, key: Key) -> Response:
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
-        content = signing.to_sign(worker.docket, worker.board.find(member, key).seat)
+        content = signing.to_sign(worker.docket, board.find(worker.docket, member, key).seat)
         return JSONResponse(signing_data(worker, member, {key: content}))
 
     return await request.run(task)
@@ -307,7 +309,7 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        review = worker.board.find(request.caller.name, key)
+        review = board.find(worker.docket, request.caller.name, key)
         fines = read_fines(worker.store, worker.name, [key])[key]
         response = api.review_response(worker.docket, review)
         to_sign = {key: signing.to_sign(worker.docket, review.seat)}
@@ -337,49 +339,41 @@ def _check_seat(request: deps.PageRequest, form: Mapping[str, str]) -> None:
         raise ServiceError("other-seat", 403, sentence)
 
 
-class _Response(NamedTuple):
-    """A member's act on a review, as a form has it."""
+def _limit(form: Mapping[str, str]) -> float | None:
+    """Return how far apart the two may be, as a share; None where nothing is said."""
+    points = form.get("limit", "-1")
+    if not re.fullmatch(r"-1|[0-9]{1,2}", points):
+        sentence = N_("A limit is 0 to 99 points. Load the page again.")
+        raise ServiceError("bad-limit", 422, sentence)
+    return None if points == "-1" else int(points) / 100
 
-    act: Act
-    review: str
-    form: Mapping[str, str]
 
-    @property
-    def key(self) -> str | None:
-        return _once(self.form)
+def _find_pair(
+    worker: Worker, member: str, review_id: str, form: Mapping[str, str]
+) -> tuple[board.Review, tuple[str, str]]:
+    review, pair = board.find(worker.docket, member, review_id), form.get("pair", "").split(".")
+    if len(pair) != 2:
+        raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
+    return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
-    @property
-    def limit(self) -> float | None:
-        """The points that the two may be apart, as a share; None where nothing is said."""
-        points = self.form.get("limit", "-1")
-        if not re.fullmatch(r"-1|[0-9]{1,2}", points):
-            sentence = N_("A limit is 0 to 99 points. Load the page again.")
-            raise ServiceError("bad-limit", 422, sentence)
-        return None if points == "-1" else int(points) / 100
 
-    def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
-        review, pair = worker.board.find(member, self.review), self.form.get("pair", "").split(".")
-        if len(pair) != 2:
-            raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-        return review, review.round.favoured_first(Pair.of(review.people(pair)))
-
-    def write(self, worker: Worker, member: str) -> bool:
-        """Record it, and hand the review in once every pair has a response; tell if it is."""
-        docket, key, signed = worker.docket, self.key, _signatures(self.form)
-        if self.act == "finish":
-            seat = worker.board.find(member, self.review).seat
-            panel.finish(docket, seat, signed.get("finish"), key=key)
-            return True
-        review, people = self.find(worker, member)
-        if self.act == "flag":
-            reason, flagged = self.form.get("reason", "").strip(), signed.get("flag")
-            panel.flag(docket, review.seat, people, reason, flagged, limit=self.limit, key=key)
-        else:
-            if self.act == "undo" and review.target.finished:
-                reopening = key and f"{key}:reopen"
-                panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
-            panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
-        return hand_in(worker, worker.board.find(member, self.review), signed.get("finish"))
+def _record(worker: Worker, member: str, act: Act, review_id: str, form: Mapping[str, str]) -> bool:
+    """Record an act; hand the review in once every pair has a response, and tell if it is."""
+    docket, key, signed = worker.docket, _once(form), _signatures(form)
+    if act == "finish":
+        seat = board.find(docket, member, review_id).seat
+        panel.finish(docket, seat, signed.get("finish"), key=key)
+        return True
+    review, people = _find_pair(worker, member, review_id, form)
+    if act == "flag":
+        reason, flagged = form.get("reason", "").strip(), signed.get("flag")
+        panel.flag(docket, review.seat, people, reason, flagged, limit=_limit(form), key=key)
+    else:
+        if act == "undo" and review.target.finished:
+            reopening = key and f"{key}:reopen"
+            panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
+        panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
+    return hand_in(worker, board.find(docket, member, review_id), signed.get("finish"))
 
 
 # An act needs another signature: the page shows what there is now, and the member signs again.
@@ -424,7 +418,7 @@ async def comment_on_round(
     text, signed, once = form.get("comment", ""), _signatures(form).get("comment"), _once(form)
 
     def task(worker: Worker) -> None:
-        seat = worker.board.find(request.caller.name, key).seat
+        seat = board.find(worker.docket, request.caller.name, key).seat
         panel.comment(worker.docket, seat, text, signed, key=once)
 
     await request.run(task)
@@ -435,7 +429,6 @@ async def comment_on_round(
 async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
-    response = _Response(act, key, form)
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
         golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
@@ -447,11 +440,11 @@ async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
         raise ServiceError("not-meant", 422, sentence)
     if act in ("fine", "undo"):
         # Not in the docket's thread: a transaction may be under way there.
-        review, people = await request.run(lambda worker: response.find(worker, member))
+        review, people = await request.run(lambda worker: _find_pair(worker, member, key, form))
         place = (key, ".".join(review.aliases[person] for person in people))
         store, docket = request.app.store, request.docket
-        await asyncio.to_thread(keep_fine, store, docket, place, response.key, fine=act == "fine")
-    handed_in = await request.run(lambda worker: response.write(worker, member))
+        await asyncio.to_thread(keep_fine, store, docket, place, _once(form), fine=act == "fine")
+    handed_in = await request.run(lambda worker: _record(worker, member, act, key, form))
     place_query = f"{'pair' if act == 'undo' else 'last'}={key}.{form.get('pair', '')}"
     path = "/" if act == "finish" else f"/?{place_query}"
     return _saved(request, path, handed_in=handed_in)
@@ -468,7 +461,7 @@ async def hand_in_complete(request: deps.Auditor) -> Response:
     await request.form()
 
     def task(worker: Worker) -> None:
-        reviews = worker.board.listed(request.caller.name, ("asked",), LISTED)
+        reviews = board.listed(worker.docket, request.caller.name, ("asked",), LISTED)
         left = find_queue(worker, request.caller.name).left
         complete = [hand_in(worker, review) for review in reviews if review.id not in left]
         if not all(complete):
@@ -496,7 +489,7 @@ async def history(
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
+        past = board.listed(worker.docket, request.caller.name, board.ENDED, PAGE + 1, after)
         return {
             "reviews": [api.review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
@@ -514,7 +507,7 @@ async def receipts(request: deps.Auditor) -> Response:
         docket, member = worker.docket, request.caller.name
         reviews = []
         for statuses in (board.OPEN, board.ENDED):
-            for review in worker.board.listed(member, statuses, LISTED):
+            for review in board.listed(worker.docket, member, statuses, LISTED):
                 objections = map(asdict, api.review_response(docket, review).objections)
                 words = {"status": review.status, "objections": list(objections)}
                 reviews.append({"review": review.id, **words})
