@@ -67,6 +67,7 @@ Clock = Callable[[], str]
 LOG = logging.getLogger("likewise_service")
 # Seconds by which clocks may differ before the log says so.
 TOLERANCE = 1.0
+DAY = 86_400.0  # in seconds
 
 
 def now() -> str:

@@ -23,7 +23,6 @@ from likewise_service.ledger import kinds
 router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
-OPEN = ("arriving", "in audit", "awaiting labels")
 Outcome = Literal["report", "quiet", "unaudited"]
 # The most rounds that are searched for a page.
 LOOKED_THROUGH = 500
@@ -82,8 +81,7 @@ def round_list(
     history, looked, page = iter(projection.opened.values()), 0, list[Round]()
     if status in (None, "closed"):
         history = projection.history(after)
-    statuses = OPEN if status == "open" else (status,)
-    rounds_ = (r for r in history if r.number > after and (not status or r.status in statuses))
+    rounds_ = (r for r in history if r.number > after and status in (None, "open", r.status))
     for looked, round_ in enumerate(rounds_, start=1):
         if len(page) == limit or looked > LOOKED_THROUGH:
             following = round_.number - 1

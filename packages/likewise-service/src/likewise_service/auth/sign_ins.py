@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 import time
@@ -25,6 +24,7 @@ from likewise_service.errors import ServiceError, later, now
 from likewise_service.language import N_
 from likewise_service.ledger.database import seats, sessions, tokens
 from likewise_service.ledger.kinds import SERVICE, Actor, SignedIn, SignedOut, acting
+from likewise_service.ledger.records import sha256
 from likewise_service.ledger.store import Store, notify
 from likewise_service.settings import Settings
 
@@ -127,7 +127,7 @@ def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -
 
 
 def cookie_hash(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()
+    return sha256(cookie.encode(errors="replace"))
 
 
 # Programs have tokens; people sign on.
@@ -198,7 +198,7 @@ def _identity(
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return sha256("\n".join(parts).encode())
 
 
 def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
 import secrets
 import time
@@ -77,7 +76,9 @@ def create_token(
         checked_docket_name(docket)
     identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
-        connection.execute(tokens.insert().values(hash=_hash(token), **asdict(identity)))
+        connection.execute(
+            tokens.insert().values(hash=records.sha256(token.encode()), **asdict(identity))
+        )
         notify(connection, docket, identity.issued)
     return token, identity
 
@@ -112,7 +113,7 @@ def recognise(store: Store, token: str) -> Identity | None:
     """
     if not _TOKEN.match(token):
         return None
-    query = sa.select(tokens).where(tokens.c.hash == _hash(token))
+    query = sa.select(tokens).where(tokens.c.hash == records.sha256(token.encode()))
     with store.reading() as connection:
         row = connection.execute(query).first()
     return None if row is None or row.revoked is not None else identity_of(row)
@@ -135,7 +136,7 @@ class TokenCache:
         self._asked: dict[str, asyncio.Task[Identity | None]] = {}
 
     async def find(self, token: str) -> Identity | None:
-        digest = _hash(token)
+        digest = records.sha256(token.encode())
         expires, identity = self._entries.get(digest, (0.0, None))
         if expires > time.monotonic():
             return identity
@@ -207,10 +208,6 @@ def revoke_token(store: Store, token_id: str) -> Identity:
 
 def identity_of(row: sa.Row[Any]) -> Identity:
     return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 # The most callers in memory; others' buckets are full again, or nearly so.

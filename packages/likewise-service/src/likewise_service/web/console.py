@@ -33,8 +33,6 @@ from likewise_service.web import practice, rendering
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
-# A pair of the queue: the review's id, then the two people.
-PLACE = re.compile(r"([0-9a-f]{32})\.(p[0-9]{1,4}\.p[0-9]{1,4})\Z")
 
 
 class QueuedPair(NamedTuple):
@@ -74,21 +72,29 @@ def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     }
 
 
-def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD) -> Queue:
-    """Return what awaits a member, behind the pair ``focus`` if there is one."""
-    reviews = {r.id: r for r in board.listed(worker.docket, member, ("asked",), LISTED)}
-    fines = read_fines(worker.store, worker.name, reviews)
-    left = {name: awaiting(review, fines[name]) for name, review in reviews.items()}
-    risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
-    risks.sort(key=lambda risk: (-risk[0], reviews[risk[1]].number, risk[2]))
-    places = [f"{id_}.{name}" for _, id_, name in risks[:ahead]]
-    pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
-    complete = [name for name, pairs_left in left.items() if not pairs_left]
+def to_do(worker: Worker, member: str) -> dict[board.Review, dict[str, int]]:
+    """Return the reviews that a member is asked for, with the pairs that await a response."""
+    reviews = board.listed(worker.docket, member, ("asked",), LISTED)
+    fines = read_fines(worker.store, worker.name, [review.id for review in reviews])
+    return {review: awaiting(review, fines[review.id]) for review in reviews}
+
+
+def find_queue(
+    worker: Worker, member: str, focus: tuple[str, str] | None = None, ahead: int = AHEAD
+) -> Queue:
+    """Return what awaits a member, behind the pair ``focus``, (review, name), if there is one."""
+    left = to_do(worker, member)
+    risks = [(gap, review, name) for review, pairs in left.items() for name, gap in pairs.items()]
+    risks.sort(key=lambda risk: (-risk[0], risk[1].number, risk[2]))
+    places = [] if focus is None else [focus]
+    places += [(review.id, name) for _, review, name in risks[:ahead]]
+    pairs = _load(worker, member, list(dict.fromkeys(places)))
+    complete = [review for review, pairs_left in left.items() if not pairs_left]
     to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
-    for name in complete[:ahead]:
-        to_sign[name] = signing.to_sign(worker.docket, reviews[name].seat)
-    browser = signing_data(worker, member, to_sign, complete[:ahead])
-    counts = {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left}
+    for review in complete[:ahead]:
+        to_sign[review.id] = signing.to_sign(worker.docket, review.seat)
+    browser = signing_data(worker, member, to_sign, [review.id for review in complete[:ahead]])
+    counts = {review.id: len(pairs_left) for review, pairs_left in left.items() if pairs_left}
     return Queue(pairs, counts, len(complete), signing=browser)
 
 
@@ -108,14 +114,13 @@ def signing_data(
     }
 
 
-def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
-    pairs, ids = [], {place.partition(".")[0] for place in places}
+def _load(worker: Worker, member: str, places: Sequence[tuple[str, str]]) -> list[QueuedPair]:
+    pairs, ids = [], {id_ for id_, _ in places}
     fines = read_fines(worker.store, worker.name, ids)
     reviews = {
         i: api.review_response(worker.docket, board.find(worker.docket, member, i)) for i in ids
     }
-    for place in places:
-        id_, _, name = place.partition(".")
+    for id_, name in places:
         pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
         if pair is None:
             raise ServiceError("not-asked", 404, N_("You are not asked about these two people."))
@@ -223,7 +228,8 @@ PAGE = 50
 _KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-Place = Annotated[str, Query(pattern=PLACE.pattern.replace("\\Z", "$"))]
+# A pair of the queue: the review's id, then the two people.
+Place = Annotated[str, Query(pattern=r"^[0-9a-f]{32}\.p[0-9]{1,4}\.p[0-9]{1,4}$")]
 Act = Literal["flag", "fine", "undo", "finish"]
 
 
@@ -234,9 +240,9 @@ async def queue_page(
     """Show the pair that is next in the queue, or a given one; ``last`` had its response now."""
 
     def task(worker: Worker) -> Response:
-        focus = pair or ""
-        if board.find(worker.docket, request.caller.name, focus[:32]).ended if focus else False:
-            return request.go(f"/rounds/{focus[:32]}")
+        focus = None if pair is None else (pair[:32], pair[33:])
+        if focus and board.find(worker.docket, request.caller.name, focus[0]).ended:
+            return request.go(f"/rounds/{focus[0]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
         queue = find_queue(worker, request.caller.name, focus)
         return _show_queue(queue, request.page(title, str(receipt)), last or "")
@@ -288,7 +294,8 @@ async def rounds_page(request: deps.Auditor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
         listed = api.review_list(worker.docket, name, board.OPEN, LISTED).reviews
-        return {"reviews": listed, "left": find_queue(worker, name).left}
+        left = {review.id: len(pairs) for review, pairs in to_do(worker, name).items()}
+        return {"reviews": listed, "left": left}
 
     return await request.show("console/rounds.html", values)
 
@@ -461,9 +468,8 @@ async def hand_in_complete(request: deps.Auditor) -> Response:
     await request.form()
 
     def task(worker: Worker) -> None:
-        reviews = board.listed(worker.docket, request.caller.name, ("asked",), LISTED)
-        left = find_queue(worker, request.caller.name).left
-        complete = [hand_in(worker, review) for review in reviews if review.id not in left]
+        left = to_do(worker, request.caller.name)
+        complete = [hand_in(worker, review) for review, pairs in left.items() if not pairs]
         if not all(complete):
             sentence = "You sign what you say, and that needs JavaScript. Switch it on."
             raise ServiceError("signature-needed", 409, sentence)
