@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from likewise import Feature
+from likewise.learner.certificate import Unseen
 from likewise.panel.agreement import MemberAgreement
 from likewise_client.responses import (
     CommentResponse,
@@ -43,7 +44,6 @@ from likewise_service.api.metrics import (
     LeastResponse,
     MetricsResponse,
     Series,
-    UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
 from likewise_service.language import speaking
@@ -171,7 +171,7 @@ class Samples:
             reports=rounds // 5, quiet=0, unaudited=0, looked_at=rounds // 4, pairs_shown=rounds,
             members_asked=rounds // 2, member_pairs=2 * rounds,
             leasts=[LeastResponse(p, p == 0.05, 40 + 500 * p, 9 / p - 9) for p in (0.05, 0.5, 1.0)],
-            minutes=67.0, unseen=UnseenResponse(12.0, 3, 40, 0.95), labels=1894,
+            minutes=67.0, unseen=Unseen(12.0, 3, 40, 0.95), labels=1894,
             missing=26, overrides=4,
             error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,
             largest_gaps=[],

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from likewise.learner.certificate import unseen_reports
+from likewise.learner.certificate import Unseen, unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
 from likewise_client import responses
@@ -69,15 +69,6 @@ class Series(responses.Response):
     lam: list[float]
 
 
-class UnseenResponse(responses.Response):
-    """Reports in what nobody was asked about: an estimate, and an interval that always holds."""
-
-    estimate: float
-    low: int
-    high: int
-    confidence: float
-
-
 class LeastResponse(responses.Response):
     """The cost of another smallest chance (p_min), had the attention known the same.
 
@@ -121,7 +112,7 @@ class MetricsResponse(responses.Response):
     member_pairs: int
     minutes: float | None
     leasts: list[LeastResponse] | None
-    unseen: UnseenResponse
+    unseen: Unseen
     labels: int
     missing: int
     overrides: int
@@ -188,7 +179,7 @@ def _count(docket: Docket) -> dict[str, Any]:
         reports=counts["report"],
         minutes=_minutes(counts, counts["pairs_shown"]),
         leasts=_leasts(projection),
-        unseen=fill(UnseenResponse, unseen_reports(state)),
+        unseen=unseen_reports(state),
         labels=labels,
         missing=state.missing,
         error=counts["missed"] / labels if labels else None,
