@@ -117,15 +117,13 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
             for d in round_.decisions.values()
         ],
         reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
-        labels=dict(round_.labels),
-        overrides=dict(round_.overrides),
         reconsidered={
             appeal.person: appeal.approved
             for appeal in round_.appeals.values()
             if appeal.approved is not None
         },
         missing=list(awaited(docket.state, round_.id)),
-        seats=dict(round_.seats) if with_panel else None,
+        seats=round_.seats if with_panel else None,
         objections=objection_responses(docket, round_, round_.objections) if with_panel else None,
         comments=comment_responses(docket, round_.comments) if with_panel else None,
         receipt=receipt_response(docket.receipt()),

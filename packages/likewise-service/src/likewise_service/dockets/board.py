@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, ReviewTarget, Seat
+from likewise_service.dockets.reviews import OpenReview, ReviewKey, ReviewTarget, Seat
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_
@@ -81,7 +81,7 @@ def listed(
 
     ``after`` is the number, by the member's own count, after which they begin.
     """
-    entry, moment = _member(docket, member), docket.moment()
+    entry, moment = docket.seating.member(member), docket.moment()
     latest_first = set(statuses) <= set(ENDED)
     # Those whose end is not recorded, by number.
     unended = (
@@ -101,7 +101,7 @@ def listed(
 
 
 def find(docket: Docket, member: str, review_id: str) -> Review:
-    entry = _member(docket, member)
+    entry = docket.seating.member(member)
     if review_id in entry.opened:
         return _open(docket, entry.opened[review_id], docket.moment())
     rows = docket.archive.ended([review_id])
@@ -109,10 +109,6 @@ def find(docket: Docket, member: str, review_id: str) -> Review:
         sentence = N_("You have no such review. Take one from your list.")
         raise ServiceError("no-review", 404, sentence)
     return _ended(docket, rows)[0]
-
-
-def _member(docket: Docket, member: str) -> Member:
-    return docket.seating.members.get(member, Member())
 
 
 def _open(docket: Docket, review: OpenReview, moment: str) -> Review:

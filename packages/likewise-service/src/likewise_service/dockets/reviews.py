@@ -216,9 +216,12 @@ class Seating:
         if round_ is not None and isinstance(body, kinds.RoundBody):
             body.seat(self, round_, record.at)
 
+    def member(self, name: str) -> Member:
+        """Return a member's counts and open reviews: none of somebody who was never asked."""
+        return self.members.get(name, Member())
+
     def drawn(self, seat: Seat) -> bool:
-        member = self.members.get(seat.member)
-        return member is not None and self.key.review_id(seat) in member.opened
+        return self.key.review_id(seat) in self.member(seat.member).opened
 
     def restore(self, members: dict[str, Member]) -> None:
         self.members = members
@@ -233,7 +236,7 @@ class Seating:
                 self._end(review, "closed", at)
         ended = at if round_.due is None else min(at, round_.due)
         for name, seat in round_.seats.items():
-            member = self.members.get(name, Member())
+            member = self.member(name)
             opened = member.opened.get(self.key.review_id(Seat(round_.id, name)))
             if opened is None:  # they were not asked, or their turn is over
                 continue
@@ -254,8 +257,7 @@ class Seating:
     def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
         """Take in a repeat; finishing it ends it if the member's first review ended the panel."""
         seat = Seat(round_.id, body.member, again=at)
-        member = self.members.get(body.member, Member())
-        review = member.opened.get(self.key.review_id(seat))
+        review = self.member(body.member).opened.get(self.key.review_id(seat))
         if review is None:
             return
         changed = replace(review, finished=body.finished)

@@ -7,7 +7,7 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import sqlalchemy as sa
@@ -44,23 +44,6 @@ class QueuedPair(NamedTuple):
     gold: practice.Gold | None = None
 
 
-@dataclass(frozen=True)
-class Queue:
-    """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
-
-    ``complete`` counts the reviews in which none does, but which are not handed in: their rounds
-    have no pair, or the member responded elsewhere. A ``practice`` is not recorded; ``done`` of its
-    pairs have been looked at. ``signing`` is for the browser of a member who signs.
-    """
-
-    pairs: Sequence[QueuedPair]
-    left: Mapping[str, int] = field(default_factory=dict)
-    complete: int = 0
-    practice: bool = False
-    done: int = 0
-    signing: Mapping[str, Any] | None = None
-
-
 def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
     aliases, objections = review.aliases, review.target.objections
@@ -80,9 +63,13 @@ def to_do(worker: Worker, member: str) -> dict[board.Review, dict[str, int]]:
 
 
 def find_queue(
-    worker: Worker, member: str, focus: tuple[str, str] | None = None, ahead: int = AHEAD
-) -> Queue:
-    """Return what awaits a member, behind the pair ``focus``, (review, name), if there is one."""
+    worker: Worker, page: rendering.PageContext, member: str,
+    focus: tuple[str, str] | None = None, ahead: int = AHEAD,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what awaits a member, the riskiest pairs first, as :func:`queue_data` has it.
+
+    Before them comes the pair ``focus``, (review, name), if there is one.
+    """
     left = to_do(worker, member)
     risks = [(gap, review, name) for review, pairs in left.items() for name, gap in pairs.items()]
     risks.sort(key=lambda risk: (-risk[0], risk[1].number, risk[2]))
@@ -95,7 +82,7 @@ def find_queue(
         to_sign[review.id] = signing.to_sign(worker.docket, review.seat)
     browser = signing_data(worker, member, to_sign, [review.id for review in complete[:ahead]])
     counts = {review.id: len(pairs_left) for review, pairs_left in left.items() if pairs_left}
-    return Queue(pairs, counts, len(complete), signing=browser)
+    return queue_data(page, pairs, counts, complete=len(complete), signing=browser)
 
 
 def signing_data(
@@ -129,13 +116,14 @@ def _load(worker: Worker, member: str, places: Sequence[tuple[str, str]]) -> lis
 
 
 def practice_queue(
-    features: Sequence[Feature], done: int, pairs: Sequence[kinds.GoldPair] = ()
-) -> Queue:
+    page: rendering.PageContext, features: Sequence[Feature], done: int,
+    pairs: Sequence[kinds.GoldPair] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Return the made-up pairs, the operator's if there are any, without those looked at."""
     review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
     rest = list(zip(review.pairs, golds, strict=True))[done:]
     queued = [QueuedPair(review, pair, gold=gold) for pair, gold in rest]
-    return Queue(queued, {review.id: len(queued)}, practice=True, done=done)
+    return queue_data(page, queued, {review.id: len(queued)}, practice=True, done=done)
 
 
 def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
@@ -169,22 +157,32 @@ def keep_fine(
             connection.execute(db.marks.insert().values(**row, mark="fine", at=now()))
 
 
-def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
-    """Return a queue in the language in use: what the template shows, and the script goes on."""
-    everybody = (p for queued in queue.pairs for p in queued.review.people if not p.erased)
+def queue_data(
+    page: rendering.PageContext, pairs: Sequence[QueuedPair], left: Mapping[str, int], *,
+    complete: int = 0, practice: bool = False, done: int = 0,
+    signing: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return a queue in the language in use: what the template shows, and the script goes on.
+
+    ``left`` counts all pairs that await a response, by review. ``complete`` counts the reviews in
+    which none does, but which are not handed in: their rounds have no pair, or the member responded
+    elsewhere. A ``practice`` is not recorded; ``done`` of its pairs have been looked at.
+    ``signing`` is for the browser of a member who signs.
+    """
+    everybody = (p for queued in pairs for p in queued.review.people if not p.erased)
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
     return {
-        "left": queue.left,
-        "complete": queue.complete,
-        "practice": queue.practice,
-        "done": queue.done,
-        "signing": queue.signing,
+        "left": left,
+        "complete": complete,
+        "practice": practice,
+        "done": done,
+        "signing": signing,
         "url": f"{page.base}/rounds",
         "csrf": page.csrf,
         "seat": page.seat,
         "titles": [fact.title for fact in facts],
-        "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
+        "pairs": [_pair_data(queued, columns) for queued in pairs],
     }
 
 
@@ -244,15 +242,11 @@ async def queue_page(
         if focus and board.find(worker.docket, request.caller.name, focus[0]).ended:
             return request.go(f"/rounds/{focus[0]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
-        queue = find_queue(worker, request.caller.name, focus)
-        return _show_queue(queue, request.page(title, str(receipt)), last or "")
+        page = request.page(title, str(receipt))
+        queue = find_queue(worker, page, request.caller.name, focus)
+        return rendering.html("console/queue.html", page, queue=queue, last=last or "", word="")
 
     return await request.run(task)
-
-
-def _show_queue(queue: Queue, page: rendering.PageContext, last: str, word: str = "") -> Response:
-    data = queue_data(queue, page)
-    return rendering.html("console/queue.html", page, queue=data, last=last, word=word)
 
 
 @router.get("/queue.json")
@@ -264,8 +258,7 @@ async def queue_json(
     It has ``unsent`` pairs more, as many as responses are on their way.
     """
     name, page, ahead = request.caller.name, request.page(), AHEAD + min(unsent, LISTED)
-    queue = await request.run(lambda w: queue_data(find_queue(w, name, ahead=ahead), page))
-    return JSONResponse(queue)
+    return JSONResponse(await request.run(lambda w: find_queue(w, page, name, ahead=ahead)))
 
 
 @router.get("/practice")
@@ -281,8 +274,8 @@ async def practice_page(
         golds = practice.gold_pairs(pairs)
         word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
         page = request.page(worker.docket.projection.settings.title)
-        made_up = practice_queue(worker.docket.schema.features, done, pairs)
-        return _show_queue(made_up, page, "", word)
+        made_up = practice_queue(page, worker.docket.schema.features, done, pairs)
+        return rendering.html("console/queue.html", page, queue=made_up, last="", word=word)
 
     return await request.run(task)
 
