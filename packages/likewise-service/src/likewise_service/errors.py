@@ -80,8 +80,7 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
     >>> write(datetime(2026, 3, 1, 12, tzinfo=UTC))
     '2026-03-01T12:00:00.000000Z'
     """
-    moment = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return moment.isoformat(timespec=timespec)[: -len("+00:00")] + "Z"
+    return moment.astimezone(UTC).isoformat(timespec=timespec)[: -len("+00:00")] + "Z"
 
 
 def moment_of(seconds: int) -> str:
