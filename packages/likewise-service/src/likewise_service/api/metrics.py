@@ -15,7 +15,6 @@ from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCount
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import seconds_between
-from likewise_service.ledger.kinds import current_actor
 from likewise_service.verify.export import harmless
 
 # Numbers that are the docket's running counts.
@@ -146,7 +145,7 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     docket = worker.docket
     numbers, moment = worker.numbers(_count), docket.moment()
     opened = [round_.opened for round_ in docket.projection.opened.values()]
-    seen = docket.last_seen(current_actor())
+    seen = docket.last_seen()
     hidden = {} if with_panel else dict.fromkeys(("agreement", "consistency", "members"))
     return MetricsResponse(**numbers | hidden | {
         "at": moment,

@@ -318,12 +318,13 @@ class Docket:
                     self._catch_up(view)
             return self.projection
 
-    def last_seen(self, actor: kinds.Actor) -> Shown | None:
-        """Return the last record whose time and number somebody may know; None for any.
+    def last_seen(self) -> Shown | None:
+        """Return the last record whose time and number the actor may know; None for any.
 
         Those who do not see the panel at work must not see it grow: they may know of their own
         records, and of those that are not about what members say.
         """
+        actor = kinds.current_actor()
         if actor.sees_panel or self._shown is None:
             return None
         own = self._own.get(actor.id, self._shown)
@@ -331,7 +332,7 @@ class Docket:
 
     def receipt(self) -> notes.Checkpoint:
         """Return a receipt for the actor: the checkpoint of the last record that they may know."""
-        seen = self.last_seen(kinds.current_actor())
+        seen = self.last_seen()
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
     def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> notes.Checkpoint:

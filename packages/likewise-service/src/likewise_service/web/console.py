@@ -58,7 +58,7 @@ def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
 def to_do(worker: Worker, member: str) -> dict[board.Review, dict[str, int]]:
     """Return the reviews that a member is asked for, with the pairs that await a response."""
     reviews = board.listed(worker.docket, member, ("asked",), LISTED)
-    fines = read_fines(worker.store, worker.name, [review.id for review in reviews])
+    fines = read_fines(worker, [review.id for review in reviews])
     return {review: awaiting(review, fines[review.id]) for review in reviews}
 
 
@@ -103,7 +103,7 @@ def signing_data(
 
 def _load(worker: Worker, member: str, places: Sequence[tuple[str, str]]) -> list[QueuedPair]:
     pairs, ids = [], {id_ for id_, _ in places}
-    fines = read_fines(worker.store, worker.name, ids)
+    fines = read_fines(worker, ids)
     reviews = {
         i: api.review_response(worker.docket, board.find(worker.docket, member, i)) for i in ids
     }
@@ -126,13 +126,13 @@ def practice_queue(
     return queue_data(page, queued, {review.id: len(queued)}, practice=True, done=done)
 
 
-def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
+def read_fines(worker: Worker, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
     fines: defaultdict[str, set[str]] = defaultdict(set)
     marks = db.marks.c
     query = sa.select(marks.review, marks.pair).where(
-        marks.docket == docket, marks.review.in_(list(reviews)), marks.mark == "fine"
+        marks.docket == worker.name, marks.review.in_(list(reviews)), marks.mark == "fine"
     )
-    with store.reading() as connection:
+    with worker.store.reading() as connection:
         for row in connection.execute(query):
             fines[row.review].add(row.pair)
     return fines
@@ -310,7 +310,7 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         review = board.find(worker.docket, request.caller.name, key)
-        fines = read_fines(worker.store, worker.name, [key])[key]
+        fines = read_fines(worker, [key])[key]
         response = api.review_response(worker.docket, review)
         to_sign = {key: signing.to_sign(worker.docket, review.seat)}
         return {
@@ -396,7 +396,7 @@ def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | No
 
     Where the member signs, and has not signed this, it waits for them.
     """
-    fines = read_fines(worker.store, worker.name, [review.id])[review.id]
+    fines = read_fines(worker, [review.id])[review.id]
     if review.status != "asked" or awaiting(review, fines):
         return review.status != "asked"
     try:
