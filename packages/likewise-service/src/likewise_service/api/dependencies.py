@@ -154,11 +154,6 @@ class Access(AppAccess):
     docket: str
     writes: bool
 
-    @property
-    def sees_panel(self) -> bool:
-        """Tell whether the caller may see what members say and do."""
-        return self.actor.sees_panel
-
     async def run(self, task: Callable[[Worker], T], key: str | None = None) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
         task = kinds.done_by(self.actor, task)

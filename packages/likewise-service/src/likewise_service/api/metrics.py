@@ -15,6 +15,7 @@ from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCount
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import seconds_between
+from likewise_service.ledger.kinds import current_actor
 from likewise_service.verify.export import harmless
 
 # Numbers that are the docket's running counts.
@@ -140,14 +141,14 @@ def evenly_spread(count: int, points: int) -> list[int]:
     return [i * (count - 1) // (points - 1) for i in range(points)]
 
 
-def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
+def measure(worker: Worker) -> MetricsResponse:
     """Return a docket in numbers; they are counted again only when the ledger has grown."""
     docket = worker.docket
     numbers, moment = worker.numbers(_count), docket.moment()
     opened = [round_.opened for round_ in docket.projection.opened.values()]
     seen = docket.last_seen()
-    hidden = {} if with_panel else dict.fromkeys(("agreement", "consistency", "members"))
-    return MetricsResponse(**numbers | hidden | {
+    of_panel = () if current_actor().sees_panel else ("agreement", "consistency", "members")
+    return MetricsResponse(**numbers | dict.fromkeys(of_panel) | {
         "at": moment,
         "oldest_open_seconds": seconds_between(min(opened), moment) if opened else None,
         "recorded": docket.projection.at if seen is None else seen.at,
@@ -156,7 +157,7 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
 
 
 def member_list(worker: Worker, *, after: str, limit: int) -> responses.MemberList:
-    everybody = measure(worker, with_panel=True).members or []
+    everybody = measure(worker).members or []
     members = sorted((m for m in everybody if m.member > after), key=lambda m: m.member)
     page = members[:limit]
     return responses.MemberList(page, page[-1].member if len(members) > limit else None)
