@@ -311,12 +311,11 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         review = board.find(worker.docket, request.caller.name, key)
         fines = read_fines(worker, [key])[key]
-        response = api.review_response(worker.docket, review)
-        to_sign = {key: signing.to_sign(worker.docket, review.seat)}
+        response = api.review_response(worker.docket, review, ended_too=True)
         return {
             "review": response, "fines": fines, "left": len(awaiting(review, fines)),
             "form_key": secrets.token_hex(16),
-            "signing": signing_data(worker, request.caller.name, to_sign),
+            "signing": signing_data(worker, request.caller.name, {key: response.to_sign}),
         }  # fmt: skip
 
     return await request.show("console/review.html", values)

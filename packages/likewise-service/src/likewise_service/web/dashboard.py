@@ -72,7 +72,7 @@ async def dashboard(request: deps.Supervisor, wrong_reports: ledger.WrongReports
         learner = worker.docket.state.learner
         page = rounds.round_list(worker.docket, status="open", after=0, limit=LISTED)
         return {
-            "docket": dockets.docket_response(worker.docket, all_features=True),
+            "docket": dockets.docket_response(worker.docket),
             "metrics": metrics.measure(worker),
             "rounds": page.rounds,
             "certificate": _certificate(worker, wrong_reports),
