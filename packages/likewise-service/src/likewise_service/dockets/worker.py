@@ -58,10 +58,10 @@ def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
     """Keep the address at which a member wants to be told; an empty one for none."""
     if email and ("@" not in email or any(char.isspace() for char in email) or len(email) > 254):
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
+    contact = {"docket": docket, "member": member}
     with store.changing() as connection:
-        connection.execute(db.contacts.delete().where(_of(docket, member)))
-        row = {"docket": docket, "member": member, "email": email}
-        connection.execute(db.contacts.insert().values(row))
+        connection.execute(db.contacts.delete().filter_by(**contact))
+        connection.execute(db.contacts.insert().values(**contact, email=email))
 
 
 def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
@@ -87,20 +87,15 @@ def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, in
 
 def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | None:
     """Return the member's address, if this process is the one to tell them now."""
-    moment = now()
+    moment, contact = now(), {"docket": docket, "member": member}
     with store.changing() as connection:
-        row = connection.execute(sa.select(db.contacts).where(_of(docket, member))).first()
+        row = connection.execute(sa.select(db.contacts).filter_by(**contact)).first()
         if row is None:
-            fresh = {"docket": docket, "member": member, "email": "", "told": moment}
-            connection.execute(db.contacts.insert().values(fresh))
+            connection.execute(db.contacts.insert().values(**contact, email="", told=moment))
             return ""
         free = db.contacts.c.told.is_(None) | (db.contacts.c.told <= later(moment, -seconds))
-        update = db.contacts.update().where(_of(docket, member), free).values(told=moment)
+        update = db.contacts.update().filter_by(**contact).where(free).values(told=moment)
         return str(row.email) if connection.execute(update).rowcount else None
-
-
-def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
-    return (db.contacts.c.docket == docket) & (db.contacts.c.member == member)
 
 
 def _post(settings: Settings, notice: Notice) -> None:
