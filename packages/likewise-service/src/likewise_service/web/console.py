@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import sqlalchemy as sa
-from fastapi import Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter, ValidationError
 
@@ -219,7 +219,7 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
     }
 
 
-router = deps.page_router("/console")
+router = APIRouter(prefix="/console", include_in_schema=False)
 
 # The most reviews on a page of the history.
 PAGE = 50

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Query
+from fastapi import APIRouter, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
@@ -29,7 +29,7 @@ from likewise_service.verify import certificates, packets
 from likewise_service.web import dependencies as deps
 from likewise_service.web import practice, rendering
 
-router = deps.page_router("/dashboard")
+router = APIRouter(prefix="/dashboard", include_in_schema=False)
 
 LISTED, APPEALS = 100, 50
 
