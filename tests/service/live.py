@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise_client.client import Client
 from likewise_service.auth.tokens import create_token
-from likewise_service.dockets.board import ENDED, OPEN, Review, ReviewBoard
+from likewise_service.dockets.board import ENDED, OPEN, Review, listed
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, open_docket
@@ -120,9 +120,9 @@ def shown_again(docket: Docket, member: str) -> list[Seat]:
     return [review.seat for review in opened if review.seat.again is not None]
 
 
-def every_review(board: ReviewBoard, member: str) -> list[Review]:
+def every_review(docket: Docket, member: str) -> list[Review]:
     """All reviews of a member, in the order in which they were asked for."""
-    return board.listed(member, (*OPEN, *ENDED), 10**6)
+    return listed(docket, member, (*OPEN, *ENDED), 10**6)
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from likewise_client.errors import Failed, Refused, TooMuch
-from likewise_service.auth.tokens import TokenCache
+from likewise_service.auth import tokens
 from likewise_service.ledger.store import Store
 from tests.service.conftest import Start
 from tests.service.live import people, spec
@@ -81,7 +81,7 @@ def test_a_database_that_is_gone(start: Start, monkeypatch: pytest.MonkeyPatch) 
         raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
 
     bank = live.client("client", retries=0)
-    for where, name in ((TokenCache, "recognise"), (Store, "listed")):
+    for where, name in ((tokens, "recognise"), (Store, "listed")):
         with monkeypatch.context() as patched:
             patched.setattr(where, name, gone)
             with pytest.raises(Failed) as failed:
@@ -96,7 +96,7 @@ def test_what_fails_is_said_without_details(start: Start, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise RuntimeError("a detail")
 
-    monkeypatch.setattr(TokenCache, "recognise", fail)
+    monkeypatch.setattr(tokens, "recognise", fail)
     with pytest.raises(Failed, match="Tell the operator this number") as failed:
         live.client("client").me()
     assert (failed.value.status, failed.value.code) == (500, "internal")

@@ -20,6 +20,7 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import later
+from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.service.conftest import ON_SQLITE
@@ -35,7 +36,7 @@ def worker_of(docket: Docket) -> Worker:
 
 
 def metrics(docket: Docket) -> MetricsResponse:
-    return measure(worker_of(docket), with_panel=True)
+    return measure(worker_of(docket))
 
 
 def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
@@ -111,12 +112,12 @@ def test_the_latest_rounds_are_those_of_the_window(
 def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
     docket = begin()
     worker = worker_of(docket)
-    assert measure(worker, with_panel=True).oldest_open_seconds is None
+    assert measure(worker).oldest_open_seconds is None
     open_round(docket, some_people())
     worker.docket.refresh()
-    assert measure(worker, with_panel=True).oldest_open_seconds == 0
+    assert measure(worker).oldest_open_seconds == 0
     clock.at = later(clock.at, 3600)
-    found = measure(worker, with_panel=True)
+    found = measure(worker)
     assert (found.oldest_open_seconds, found.at) == (3600, clock.at)
     assert found.recorded == later(clock.at, -3600)
 
@@ -153,7 +154,11 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
 
 
 def test_how_the_panel_works_is_not_for_everybody(begin: Begin) -> None:
-    found = measure(worker_of(begin()), with_panel=False)
+    client = kinds.TokenIssued("c1", "client", "bank", "loans", "2026-03-01T12:00:00.000000Z")
+    worker = worker_of(begin())
+    assert measure(worker).members is not None
+    with kinds.acting(kinds.Actor.introduced(client)):
+        found = measure(worker)
     assert (found.members, found.agreement, found.consistency) == (None, None, None)
 
 

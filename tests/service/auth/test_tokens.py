@@ -123,15 +123,15 @@ def test_requests_at_once_look_a_token_up_once(
 ) -> None:
     first_operator(store)
     token, identity = create_token(store, "client", "bank", "loans")
-    cache, looked_up, go_on = TokenCache.of(store), list[str](), threading.Event()
+    cache, looked_up, go_on = TokenCache(store), list[str](), threading.Event()
 
-    def slowly(asked: str) -> Any:
+    def slowly(store: Store, asked: str) -> Any:
         found = recognise(store, asked)
         looked_up.append(asked)  # afterwards: what is done next must not be in what was read
         go_on.wait(60)
         return found
 
-    monkeypatch.setattr(cache, "recognise", slowly)
+    monkeypatch.setattr("likewise_service.auth.tokens.recognise", slowly)
 
     async def requests() -> None:
         async def begun(count: int) -> None:
@@ -142,6 +142,7 @@ def test_requests_at_once_look_a_token_up_once(
         await begun(1)
         # What was read before a token was revoked here is for those who asked before.
         revoke_token(store, identity.id)
+        cache.forget()
         late = asyncio.create_task(cache.find(token))
         await begun(2)
         go_on.set()

@@ -14,7 +14,7 @@ from likewise_service.api.errors import error_response
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets import appeals, erasure, rounds
 from likewise_service.dockets.docket import Docket
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.kinds import acting
 from likewise_service.verify.evidence import evidence_of
@@ -23,8 +23,6 @@ from likewise_service.verify.replay import replay_evidence
 from tests.service.conftest import ON_SQLITE
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live, people, replay_store
-
-DAY = erasure.DAY
 
 pytestmark = ON_SQLITE
 

@@ -67,7 +67,7 @@ def test_the_institution_decides_and_the_panel_audits(docket: Docket) -> None:
     assert [d.score for d in first.decisions.values()] == [round(s * 2**20) for s in SCORES]
     assert [d.approved for d in first.decisions.values()] == [True, False, True]
     assert [docket.projection.round(f"r{n}").outcome for n in (1, 2)] == ["quiet", "report"]
-    metrics = measure(Worker(docket.store, "ours", Settings()), with_panel=True)
+    metrics = measure(Worker(docket.store, "ours", Settings()))
     assert (metrics.reports, metrics.quiet, metrics.lam) == (6, 6, 0.0)
     assert metrics.agreement is not None
     assert metrics.agreement.units > 0

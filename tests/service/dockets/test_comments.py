@@ -8,7 +8,7 @@ import pytest
 
 from likewise_client.errors import NotFound, Refused
 from likewise_service.dockets import panel
-from likewise_service.dockets.board import Review, ReviewBoard
+from likewise_service.dockets.board import Review, find
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, erase_expired, set_retention
 from likewise_service.dockets.reviews import Seat
@@ -30,7 +30,7 @@ def words(docket: Docket, review: Review) -> list[str]:
 
 
 def of(docket: Docket, member: str, number: int = 1) -> Review:
-    return every_review(ReviewBoard(docket), member)[number - 1]
+    return every_review(docket, member)[number - 1]
 
 
 @pytest.mark.parametrize("turns", [False, True])
@@ -66,12 +66,11 @@ def test_a_round_that_is_shown_again_tells_nothing_by_its_comments(
         if shown_again(docket, "ada"):
             break
     [seat] = shown_again(docket, "ada")
-    board = ReviewBoard(docket)
-    again = board.find("ada", docket.seating.key.review_id(seat))
+    again = find(docket, "ada", docket.seating.key.review_id(seat))
     assert not again.comments, "what was said the first time would tell"
     panel.comment(docket, seat, "now")
-    assert words(docket, board.find("ada", again.id)) == ["now"]
-    first = board.find("ada", docket.seating.key.review_id(Seat(seat.round, "ada")))
+    assert words(docket, find(docket, "ada", again.id)) == ["now"]
+    first = find(docket, "ada", docket.seating.key.review_id(Seat(seat.round, "ada")))
     assert words(docket, first) == ["before"], "the other review would tell"
     assert replay_store(store, "loans").holds
 

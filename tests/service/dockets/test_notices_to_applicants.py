@@ -13,7 +13,7 @@ from likewise_client.errors import ApiError
 from likewise_service.dockets import appeals, erasure, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.explanations import Reason, rejection
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger.records import Payload
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words
@@ -134,7 +134,7 @@ def test_before_the_decision_and_when(docket: Docket, clock: Clock) -> None:
     round_id, person = people_of(docket, True)[0]
     shown = later(clock.at, -60.0)
     notice, _ = appeals.give_notice(docket, round_id, person, "before", shown)
-    assert (notice.given, notice.source, notice.reasons) == (shown, None, ())
+    assert (notice.given, notice.source, notice.reasons) == (shown, None, [])
     assert "automated system" in notice.text
     for bad in (later(clock.at, 60.0), "yesterday"):
         with pytest.raises(ServiceError, match="write a time like"):
@@ -181,7 +181,7 @@ def test_the_dockets_own_texts_and_days(docket: Docket) -> None:
     assert notice.text.startswith(f"No, {person}. 1. ")
     assert notice.text.endswith("Pay $5, wait 45 days.")
     appeal, _ = appeals.open_appeal(docket, round_id, person, "why?")
-    assert appeal.due == later(docket.clock(), 45 * erasure.DAY)
+    assert appeal.due == later(docket.clock(), 45 * DAY)
     assert Docket(docket.store, "loans").projection.appeal_days == 45
     assert replay_store(docket.store, "loans").holds
 

@@ -12,7 +12,7 @@ import pytest
 from likewise_client.responses import ReviewResponse
 from likewise_service.api.reviews import review_response
 from likewise_service.dockets import panel as reviews
-from likewise_service.dockets.board import Review, ReviewBoard
+from likewise_service.dockets.board import Review, find
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round
@@ -38,14 +38,13 @@ class Panel:
         if "loans" not in store.dockets():
             open_docket(store, "loans", spec(**{"repeat_share": 0.5, **more}), seed=7)
         self.docket = Docket(store, "loans", clock) if clock else Docket(store, "loans")
-        self.board = ReviewBoard(self.docket)
 
     def play(self, number: int) -> None:
         applicants = [Applicant(name, features) for name, features in people(number, 3).items()]
         open_round(self.docket, applicants)
 
     def now(self, review: Review) -> Review:
-        return self.board.find(review.seat.member, review.id)
+        return find(self.docket, review.seat.member, review.id)
 
     def response(self, review: Review) -> ReviewResponse:
         return review_response(self.docket, self.now(review))
@@ -60,14 +59,14 @@ class Panel:
         return reviews.finish(self.docket, review.seat)
 
     def awaiting(self, member: str = "ann") -> list[Review]:
-        return [review for review in every_review(self.board, member) if review.status == "asked"]
+        return [review for review in every_review(self.docket, member) if review.status == "asked"]
 
     def judge(self, review: Review, *, flag: bool) -> ReviewResponse:
         response = self.response(review)
         if flag and response.pairs:
             self.flag(review, (response.pairs[0].over, response.pairs[0].under), "alike")
         self.finish(review)
-        for colleague in every_review(self.board, "bob"):
+        for colleague in every_review(self.docket, "bob"):
             if (
                 colleague.round.id == review.round.id
                 and not repeated(review)
@@ -109,7 +108,7 @@ def test_a_repeat_looks_like_any_other(store: Store) -> None:
     )
     first = next(
         r
-        for r in every_review(panel.board, "ann")
+        for r in every_review(panel.docket, "ann")
         if r.round.id == repeat.round.id and not repeated(r)
     )
     assert first.id != again.id
@@ -244,7 +243,7 @@ def test_the_lottery_can_be_drawn_again(store: Store) -> None:
     panel = Panel(store)
     panel.until_repeat()
     restarted = Panel(store)
-    assert every_review(restarted.board, "ann") == every_review(panel.board, "ann")
+    assert every_review(restarted.docket, "ann") == every_review(panel.docket, "ann")
 
 
 def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
@@ -255,10 +254,10 @@ def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
         panel.play(number)
         for review in panel.awaiting():
             panel.judge(review, flag=False)
-        ids = [review.id for review in every_review(panel.board, "ann")]
+        ids = [review.id for review in every_review(panel.docket, "ann")]
         assert ids[: len(earlier)] == earlier
         earlier = ids
-    assert [review.number for review in every_review(panel.board, "ann")] == list(
+    assert [review.number for review in every_review(panel.docket, "ann")] == list(
         range(1, len(earlier) + 1)
     )
 
@@ -315,5 +314,5 @@ def test_what_cannot_be_objected_to(store: Store) -> None:
         assert "r1" not in str(refused.value)
         assert code == "no-person" or "a0" not in str(refused.value)
     with pytest.raises(ServiceError) as unknown:
-        panel.board.find("cy", review.id)
+        find(panel.docket, "cy", review.id)
     assert unknown.value.code == "no-review"

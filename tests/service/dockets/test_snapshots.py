@@ -19,7 +19,6 @@ from likewise_client.tree import Tree
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
-from likewise_service.dockets.board import ReviewBoard
 from likewise_service.dockets.docket import (
     Docket,
     opened_snapshot,
@@ -71,10 +70,9 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
 
 def everything(docket: Docket) -> dict[str, Any]:
     """All that a docket knows, as a snapshot and its members' reviews would tell it."""
-    board = ReviewBoard(docket)
     return {
         **docket.content(),
-        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in every_review(board, m)]
+        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in every_review(docket, m)]
                     for m in ("ada", "bob")},
         "rounds": list(docket.projection.history()),
     }  # fmt: skip
@@ -167,7 +165,7 @@ def test_refused_commands_of_a_group_leave_no_trace(begin: Begin, store: Store) 
         reader = Store.open(store.url.render_as_string(hide_password=False))
         assert reader.head("loans") == head, "nothing can be seen before the end"
         reader.close()
-    assert [r.id for r in docket.projection.open_rounds()] == ["r1", "r2"]
+    assert [r.id for r in docket.projection.opened.values()] == ["r1", "r2"]
     assert store.head("loans") == docket.projection.head
     assert replay_store(store, "loans").holds
 
@@ -185,7 +183,7 @@ def test_a_group_that_fails_is_forgotten(begin: Begin, store: Store) -> None:
     with pytest.raises(ZeroDivisionError):
         fail()
     assert docket.refresh().head == head == store.head("loans")
-    assert [r.id for r in docket.projection.open_rounds()] == ["r1"]
+    assert [r.id for r in docket.projection.opened.values()] == ["r1"]
     open_round(docket, some_people("c"))
     assert replay_store(store, "loans").holds
 

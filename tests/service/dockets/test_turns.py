@@ -20,11 +20,10 @@ from likewise.panel.rule_language import as_rule
 from likewise.panel.turns import MOST_ASKED, Turns, ask_in_turn
 from likewise_client.errors import Conflict
 from likewise_service.auth.tokens import create_token
-from likewise_service.dockets import panel
-from likewise_service.dockets.board import ReviewBoard
+from likewise_service.dockets import board, panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.figures import figures
+from likewise_service.dockets.figures import Audits
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
@@ -88,7 +87,7 @@ class Panelists:
     def asked(self) -> list[tuple[Round, str]]:
         return [
             (round_, member)
-            for round_ in self.docket.projection.open_rounds()
+            for round_ in self.docket.projection.opened.values()
             if round_.outcome is None
             for member, seat in round_.seats.items()
             if seat == "asked"
@@ -207,7 +206,7 @@ def test_a_further_member_sees_only_what_is_in_dispute(begin: Begin, store: Stor
     assert {Pair(*pair[:2]) for pair in round_.asked_of(third)} == set(pairs[:2])
     with pytest.raises(ServiceError, match="not asked about these two"):
         panel.flag(docket, Seat(round_.id, third), pairs[2])
-    [review] = ReviewBoard(docket).listed(third, ("asked",), 10)
+    [review] = board.listed(docket, third, ("asked",), 10)
     assert len(review.aliases) == len({person for pair in pairs[:2] for person in pair})
     people.opinions[round_.id, third] = set()
     people.respond(round_, third)
@@ -223,9 +222,9 @@ def test_what_was_not_asked_is_not_quiet(begin: Begin, store: Store) -> None:
     people.respond_to_all()
     round_ = docket.projection.round(round_.id)
     assert sorted(round_.seats.values()) == ["finished", "finished", "unasked"]
-    assert figures(round_).agreement.units == 0
+    assert Audits.of(round_).agreement.units == 0
     [unasked] = [m for m, seat in round_.seats.items() if seat == "unasked"]
-    assert every_review(ReviewBoard(docket), unasked) == []
+    assert every_review(docket, unasked) == []
     with pytest.raises(ServiceError, match="is not asked about"):
         panel.finish(docket, Seat(round_.id, unasked))
     words = packet_words(give_packet(docket, round_.id, next(iter(round_.people))))
@@ -246,7 +245,7 @@ def test_agreement_is_that_of_rounds_that_all_saw_at_once(begin: Begin, store: S
         people.respond_to_all()
         ended = docket.projection.round(round_.id)
         units = len(ended.reportable) if not ended.in_turn else 0
-        assert figures(ended).agreement.units == units
+        assert Audits.of(ended).agreement.units == units
     assert 0 < together < 16  # false once in 32,768 runs
     check(store, docket)
 
@@ -289,10 +288,10 @@ def test_who_does_not_respond_in_time_is_followed_by_the_next(
         clock.at = later(clock.at, 61)
         with pytest.raises(ServiceError, match="time for this round is over"):
             panel.finish(docket, Seat(round_.id, member))
-        [review] = every_review(ReviewBoard(docket), member)
+        [review] = every_review(docket, member)
         assert (review.status, review.target.outcome) == ("missed", None)
         panel.close_late_panels(docket)
-        assert panel.close_late_panels(docket) is None
+        assert panel.close_late_panels(docket) == 0
         missed.append(member)
         seats = Counter(docket.projection.round(round_.id).seats.values())
         assert seats == Counter({"absent": 3 - left, "asked": 1, "unasked": left - 1})
@@ -611,13 +610,13 @@ def test_settings_of_turns_are_checked(field: str) -> None:
 def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store) -> None:
     """The same pairs, as many records by finishing, and what was said stays."""
     docket = begin(members=FIVE, rule="at_least(2)", turns=True, repeat_share=0.5, k=4)
-    people, board = Panelists(docket, seed=4), ReviewBoard(docket)
+    people = Panelists(docket, seed=4)
     seen = Counter[str]()
     for _ in range(14):
         people.open_round()
         people.respond_to_all()
         for member in FIVE:
-            for review in board.listed(member, ("asked",), 10):
+            for review in board.listed(docket, member, ("asked",), 10):
                 round_, before = review.round, docket.projection.head.seq
                 assert review.seat.again is not None
                 assert set(review.aliases) == set(round_.shown(member))
@@ -626,7 +625,7 @@ def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store)
                 panel.finish(docket, review.seat)
                 records = docket.projection.head.seq - before - 1
                 assert records == round_.finish_records[member]
-                status = board.find(member, review.id).status
+                status = board.find(docket, member, review.id).status
                 assert status == ("closed" if round_.ended_by == member else "waiting")
                 with pytest.raises(ServiceError):
                     panel.reopen(docket, review.seat)

@@ -15,7 +15,6 @@ from likewise.errors import ParameterError
 from likewise_client.errors import ApiError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import (
-    DAY,
     erase,
     erase_expired,
     lift_hold,
@@ -26,7 +25,7 @@ from likewise_service.dockets.erasure import (
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import close, open_round, override
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.replay import replay_evidence

@@ -124,7 +124,7 @@ def check_asked(docket: Docket) -> None:
 
     A round that asks in turn has one member whose turn it is, and none is forgotten.
     """
-    for round_ in docket.projection.open_rounds():
+    for round_ in docket.projection.opened.values():
         awaited = [who for who, seat in round_.seats.items() if seat == "asked"]
         assert not round_.in_turn or len(awaited) == (round_.outcome is None)
         for who in awaited if round_.outcome is None else ():

@@ -254,7 +254,7 @@ def review(history: History) -> None:
     actor, choose, docket = history.by("auditor"), history.random, history.machine.docket
     member = history.roles[actor.id][1] or choose.choice(MEMBERS)
     docket.refresh()
-    listed = board.ReviewBoard(docket).listed(member, board.OPEN, 20)
+    listed = board.listed(docket, member, board.OPEN, 20)
     if not listed:
         return
     chosen = choose.choice(listed)
@@ -281,7 +281,7 @@ def comment(history: History) -> None:
     actor, choose, docket = history.by("auditor"), history.random, history.machine.docket
     member = history.roles[actor.id][1] or choose.choice(MEMBERS)
     docket.refresh()
-    listed = board.ReviewBoard(docket).listed(member, (*board.OPEN, *board.ENDED), 20)
+    listed = board.listed(docket, member, (*board.OPEN, *board.ENDED), 20)
     if listed:
         chosen, words = choose.choice(listed), "the same debts"
         signed = _signed(history, member, chosen, "comment", [], words, None)

@@ -12,7 +12,7 @@ import pytest
 from likewise.learner.attention import Asking
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.figures import figures
+from likewise_service.dockets.figures import Audits
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket
@@ -117,7 +117,7 @@ def test_what_was_not_asked_is_not_counted_as_quiet(honest: Store) -> None:
     """Agreement is over pairs that members were asked about, and packets say how many."""
     docket = Docket(honest, "loans")
     for round_ in docket.projection.history():
-        agreement = figures(round_).agreement
+        agreement = Audits.of(round_).agreement
         assert agreement.units == (round_.pairs_asked if round_.looked_at else 0)
     unasked = _first(docket, "unasked")
     words = packet_words(give_packet(docket, unasked.id, next(iter(unasked.people))))

@@ -25,7 +25,7 @@ from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
 from likewise_service.dockets import appeals, erasure, panel, rounds, signing
 from likewise_service.dockets import docket as dockets
-from likewise_service.dockets.board import ENDED, OPEN, ReviewBoard
+from likewise_service.dockets.board import ENDED, OPEN, listed
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.errors import ServiceError, later, now
@@ -121,7 +121,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
                 _act(docket, name, act, key if name == "ada" else None)
     anchor(docket, FileTarget(str(folder / "heads.jsonl")))
     with acting(actors["bob"]):
-        panel.finish(docket, ReviewBoard(docket).listed("bob", OPEN, 9)[0].seat)
+        panel.finish(docket, listed(docket, "bob", OPEN, 9)[0].seat)
     with acting(actors["ada"]):
         _act(docket, "ada", "comment", key)
     with acting(actors["bank"]):
@@ -144,7 +144,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
     """Act on the first review; comments are on one that has ended."""
-    review = ReviewBoard(docket).listed(member, OPEN if act != "comment" else ENDED, 9)[0]
+    review = listed(docket, member, OPEN if act != "comment" else ENDED, 9)[0]
     pair = review.round.reportable[0][:2]
     signed, aliases = None, tuple(review.aliases[person] for person in pair)
     if key is not None:
@@ -577,7 +577,7 @@ def _spoken(
 ) -> list[tuple[str, dict[str, Any]]]:
     """What a key would have ada say of the open round; it may have signed another review."""
     docket = scene.docket
-    review = next(r for r in ReviewBoard(docket).listed("ada", OPEN, 9) if r.round.id == "r2")
+    review = next(r for r in listed(docket, "ada", OPEN, 9) if r.round.id == "r2")
     to_sign = signing.to_sign(docket, review.seat)
     assert to_sign is not None
     with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):

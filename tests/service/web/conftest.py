@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from likewise import Feature
+from likewise.learner.certificate import Unseen
 from likewise.panel.agreement import MemberAgreement
 from likewise_client.responses import (
     CommentResponse,
@@ -43,13 +44,12 @@ from likewise_service.api.metrics import (
     LeastResponse,
     MetricsResponse,
     Series,
-    UnseenResponse,
 )
 from likewise_service.auth.tokens import Identity
 from likewise_service.language import speaking
 from likewise_service.ledger import kinds
 from likewise_service.web import practice
-from likewise_service.web.console import Queue, QueuedPair, practice_queue, queue_data
+from likewise_service.web.console import QueuedPair, practice_queue, queue_data
 from likewise_service.web.practice import GOLD
 from likewise_service.web.rendering import PageContext, pair_key, render
 
@@ -171,7 +171,7 @@ class Samples:
             reports=rounds // 5, quiet=0, unaudited=0, looked_at=rounds // 4, pairs_shown=rounds,
             members_asked=rounds // 2, member_pairs=2 * rounds,
             leasts=[LeastResponse(p, p == 0.05, 40 + 500 * p, 9 / p - 9) for p in (0.05, 0.5, 1.0)],
-            minutes=67.0, unseen=UnseenResponse(12.0, 3, 40, 0.95), labels=1894,
+            minutes=67.0, unseen=Unseen(12.0, 3, 40, 0.95), labels=1894,
             missing=26, overrides=4,
             error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,
             largest_gaps=[],
@@ -287,17 +287,25 @@ class Samples:
         }  # fmt: skip
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
-    def queue(self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1) -> Queue:
+    def queue(
+        self, review: ReviewResponse, fines: set[str] | None = None, first: int = 1,
+        page: PageContext | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """A queue of one review, behind the pair at a place."""
         pairs = [QueuedPair(review, pair, pair_key(pair) in (fines or ())) for pair in review.pairs]
         left = sum(not (queued.fine or queued.pair.flagged) for queued in pairs)
         waiting = [q for q in pairs[first - 1 :] if first > 1 or not (q.fine or q.pair.flagged)]
-        return Queue(waiting, {review.id: left} if left else {})
-
-    def asked(self, queue: Queue, last: str = "", word: str = "") -> str:
         with speaking(self.page.language):
-            values = {"queue": queue_data(queue, self.page), "last": last, "word": word}
-        return render("console/queue.html", self.page, **values)
+            return queue_data(page or self.page, waiting, {review.id: left} if left else {})
+
+    def asked(self, queue: dict[str, Any], last: str = "", word: str = "") -> str:
+        return render("console/queue.html", self.page, queue=queue, last=last, word=word)
+
+    def practice(self, done: int, word: str) -> str:
+        """The practice, after some of its pairs."""
+        with speaking(self.page.language):
+            queue = practice_queue(self.page, FEATURES, done)
+        return self.asked(queue, word=word)
 
     def signing(self, *keys: str) -> dict[str, Any]:
         """What the browser of a member with those keys has to know."""
@@ -306,7 +314,7 @@ class Samples:
 
     def whole(self, review: ReviewResponse, fines: set[str] | None = None) -> str:
         """One round as a whole."""
-        left = sum(self.queue(review, fines).left.values())
+        left = sum(self.queue(review, fines)["left"].values())
         values = {
             "review": review, "fines": fines or set(), "left": left, "form_key": "ab" * 16,
             "signing": self.signing("ab" * 8) if review.ended else self.signing(),
@@ -333,9 +341,9 @@ class Samples:
             "queue-flagged": self.asked(self.queue(self.flagged(), first=2), f"{KEY}.p1.p3"),
             "queue-erased": self.asked(self.queue(self.erased())),
             "queue-graded": self.asked(self.queue(self.review(graded=True, final=True))),
-            "queue-none": self.asked(Queue([], complete=1)),
-            "practice": self.asked(practice_queue(FEATURES, 1), word=GOLD[0].word("fine")),
-            "practice-done": self.asked(practice_queue(FEATURES, 4), word=GOLD[3].word("flag")),
+            "queue-none": self.asked(queue_data(page, [], {}, complete=1)),
+            "practice": self.practice(1, GOLD[0].word("fine")),
+            "practice-done": self.practice(4, GOLD[3].word("flag")),
             "rounds": render(
                 "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1}
             ),

@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po
 import likewise_service
 from likewise_service import language
 from likewise_service.web.dependencies import BY_CODE, FOR_PEOPLE
-from studies.scripts.catalogues import updated, written
+from studies.scripts.catalogues import messages, updated, written
 from tests.service.live import Live
 from tests.service.web.test_server import browse, field
 
@@ -43,7 +43,7 @@ def test_every_text_is_in_the_catalogue_with_the_same_places(name: str) -> None:
     path = language.CATALOGUES / f"{name}.po"
     with path.open("rb") as file:
         catalogue = {message.id: message for message in read_po(file, locale=name) if message.id}
-    assert catalogue.keys() == language.messages().keys()
+    assert catalogue.keys() == messages().keys()
     for text, message in catalogue.items():
         assert not message.fuzzy, text
         one = [text] if isinstance(text, str) else list(text)
@@ -108,7 +108,7 @@ def test_no_text_is_where_it_would_not_be_found() -> None:
         path.read_text() for path in (language.FOLDER / "web" / "static").glob("*.js")
     )
     called = set(re.findall(r"""\b(?:_|ngettext)\("((?:[^"\\]|\\.)+)\"""", scripts))
-    extracted = {text if isinstance(text, str) else text[0] for text in language.messages(".js")}
+    extracted = {text if isinstance(text, str) else text[0] for text in messages(".js")}
     assert called == extracted
 
 
@@ -145,7 +145,7 @@ def test_every_page_is_in_its_language(name: str, samples: Samples) -> None:
     spoken = replace(samples, page=replace(samples.page, language=name))
     with language.speaking(name):
         translated = {
-            text for text in language.messages(".html")
+            text for text in messages(".html")
             if isinstance(text, str) and len(text) > 12 and "%" not in text
             and language.gettext(text) != text
         }  # fmt: skip

@@ -9,7 +9,15 @@ from importlib.resources import files
 import pytest
 
 STATIC = files("likewise_service.web").joinpath("static")
-OURS = ("console.css", "console.js", "dashboard.css", "dashboard.js", "likewise.css", "signing.js")
+OURS = (
+    "console.css",
+    "console.js",
+    "dashboard.css",
+    "dashboard.js",
+    "likewise.css",
+    "signing.js",
+    "texts.js",
+)
 
 
 @pytest.mark.parametrize("name", OURS)

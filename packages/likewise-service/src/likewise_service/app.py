@@ -120,11 +120,12 @@ def create_app(settings: Settings) -> FastAPI:
         # Requests can be traced; numbers and logs are our own.
         telemetry={"metrics": False, "logs": False},
     )  # fmt: skip
-    page_limits = tokens.Buckets(settings.rate, settings.burst)
-    provider = sign_ins.provider_from(settings)
     app.state.error_page = dependencies.error_page
-    context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
-    app.state.context = context
+    app.state.context = deps.AppContext(
+        store, settings, workers, telemetry, tokens.TokenCache(store),
+        page_limits=tokens.Buckets(settings.rate, settings.burst),
+        provider=sign_ins.provider_from(settings),
+    )  # fmt: skip
     for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
         app.router.routes.extend(router.routes)

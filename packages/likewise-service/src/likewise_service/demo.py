@@ -59,7 +59,7 @@ class Simulation:
 
     def step(self, docket: Docket) -> bool:
         projection = docket.refresh()
-        opened, count = projection.open_rounds(), projection.counts["rounds"]
+        opened, count = list(projection.opened.values()), projection.counts["rounds"]
         for round_ in opened:
             if self._review(docket, round_) or self._repay(docket, round_):
                 return True

@@ -67,6 +67,7 @@ Clock = Callable[[], str]
 LOG = logging.getLogger("likewise_service")
 # Seconds by which clocks may differ before the log says so.
 TOLERANCE = 1.0
+DAY = 86_400.0  # in seconds
 
 
 def now() -> str:
@@ -79,8 +80,7 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
     >>> write(datetime(2026, 3, 1, 12, tzinfo=UTC))
     '2026-03-01T12:00:00.000000Z'
     """
-    moment = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-    return moment.isoformat(timespec=timespec)[: -len("+00:00")] + "Z"
+    return moment.astimezone(UTC).isoformat(timespec=timespec)[: -len("+00:00")] + "Z"
 
 
 def moment_of(seconds: int) -> str:
@@ -144,10 +144,6 @@ class LedgerClock:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._slow: tuple[str, str] | None = None  # the ledger's time, and the machine's
-
-    def seconds_ahead(self, at: str) -> float:
-        """Return the seconds by which a record's time is ahead of the machine's."""
-        return max(0.0, seconds_between(self.clock(), at)) if at else 0.0
 
     def after(self, at: str, docket: str) -> str:
         """Return the time, but not before ``at``, that of the docket's last record."""

@@ -16,7 +16,8 @@ from typing import Any
 
 import sqlalchemy as sa
 from babel.dates import format_date
-from babel.messages.extract import extract_from_dir
+from babel.lists import format_list
+from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
@@ -38,13 +39,19 @@ current, speaking, spoken = _LANGUAGE.get, _LANGUAGE.within, _LANGUAGE.during
 
 
 @cache
+def _texts(language: str) -> Catalog:
+    """Return all texts with their translations, and the files that they are in."""
+    with (CATALOGUES / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
+
+
+@cache
 def catalogue(language: str) -> gnu.NullTranslations:
     """Return the catalogue of a language, compiled when it is first used."""
     if language == "en":
         return gnu.NullTranslations()
     compiled = io.BytesIO()
-    with (CATALOGUES / f"{language}.po").open("rb") as file:
-        write_mo(compiled, read_po(file, locale=language))
+    write_mo(compiled, _texts(language))
     compiled.seek(0)
     return gnu.GNUTranslations(compiled)
 
@@ -203,9 +210,7 @@ def _joined(word: str, parts: Sequence[rules.Rule]) -> str:
 
 
 def _votes_words(votes: int | rules.Share, names: Sequence[str]) -> str:
-    listed = ", ".join(names[:-1])
-    word = _("and")
-    people = f"{listed} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+    people = format_list(names, locale=_LOCALES[current()])
     if isinstance(votes, int):
         return _count_words(votes, people)
     if votes.fraction == 1:
@@ -227,42 +232,16 @@ def _count_words(votes: int, people: str) -> str:
     return _("at least %(votes)s members object", votes=votes)
 
 
-METHODS = {
-    "web/templates/**.html": "jinja2", "verify/**.txt": "jinja2",
-    "web/static/vendor/**": "ignore", "web/static/**.js": "javascript", "**.py": "python",
-}  # fmt: skip
-OPTIONS = {
-    "web/templates/**.html": {"trimmed": "true", "newstyle_gettext": "true"},
-    "web/static/**.js": {"parse_template_string": "true"},
-}
-KEYWORDS: dict[str, Any] = {"_": None, "gettext": None, "N_": None, "ngettext": (1, 2)}
-Message = str | tuple[str, ...]
-
-
 @cache
-def messages(kind: str = "") -> dict[Message, list[str]]:
-    """Return every text that people read, or those of one kind of file, with its files."""
-    files: dict[Message, list[str]] = {}
-    methods = [(p, m) for p, m in METHODS.items() if p.endswith(kind) or m == "ignore"]
-    extracted = extract_from_dir(FOLDER, methods, OPTIONS, KEYWORDS)
-    for file, _line, message, _comments, _context in extracted:
-        files.setdefault(message, []).append(file)
-    return files
+def _script_words(language: str) -> dict[str, Any]:
+    """Return the scripts' texts; those that depend on a number have a form for one and another."""
+    return {
+        message.id if isinstance(message.id, str) else message.id[0]: message.string
+        for message in _texts(language)
+        if any(file.endswith(".js") for file, _line in message.locations)
+    }
 
 
-@cache
-def _script_words(language: str) -> dict[str, str | list[str]]:
-    listed: dict[str, str | list[str]] = {}
-    with speaking(language):
-        for text in messages(".js"):
-            if isinstance(text, str):
-                listed[text] = gettext(text)
-            else:
-                singular, plural = text
-                listed[singular] = [ngettext(singular, plural, count) for count in (1, 2)]
-    return listed
-
-
-def script_words() -> dict[str, str | list[str]]:
+def script_words() -> dict[str, Any]:
     """Return the scripts' texts in the language in use, unless that is English, as theirs is."""
     return {} if current() == "en" else _script_words(current())

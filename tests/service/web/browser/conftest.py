@@ -15,8 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from likewise_service.web.console import Queue, queue_data
-from likewise_service.web.rendering import POLICY, pair_key
+from likewise_service.web.rendering import POLICY, PageContext, pair_key
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -59,13 +58,13 @@ class Stage:
         self.posts.clear()
         self.refuse, self.seat, self.graded = "", "5ea7", False
 
-    def queue(self, focus: str = "") -> Queue:
+    def queue(self, focus: str = "", page: PageContext | None = None) -> dict[str, Any]:
         """The queue as it stands."""
         names = [pair_key(pair) for pair in self.samples.review().pairs]
         flags = {names.index(key): reason for key, reason in self.flags.items()}
         first = names.index(focus[33:]) + 1 if focus else 1
         review = self.samples.review(flags, graded=self.graded)
-        return self.samples.queue(review, self.fines, first)
+        return self.samples.queue(review, self.fines, first, page)
 
     def get(self, path: str, query: dict[str, str]) -> tuple[int, str, bytes]:
         """Status, kind and content of a page or file."""
@@ -82,8 +81,7 @@ class Stage:
             return 401, "application/json", b"{}"
         if path == "/console/queue.json":
             page = replace(self.samples.page, seat=self.seat)
-            data = queue_data(self.queue(), page)
-            return 200, "application/json", json.dumps(data).encode()
+            return 200, "application/json", json.dumps(self.queue(page=page)).encode()
         if path == "/console/":
             text = self.samples.asked(self.queue(query.get("pair", "")), query.get("last", ""))
         elif path.startswith("/page/"):

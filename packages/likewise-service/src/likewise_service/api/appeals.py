@@ -23,7 +23,8 @@ router = deps.api_router("/v1/dockets/{docket}", "appeals")
 
 AppealId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From opening it.")]
 Status = Literal["open", "overdue", "ended"]
-Moment = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
+# The appeals in a list of each status: what is overdue is still open.
+LISTED = {"open": ("open", "overdue"), "overdue": ("overdue",), "ended": ("decided", "withdrawn")}
 
 
 class AppealBody(deps.PersonBody):
@@ -58,7 +59,7 @@ class NoticeBody(deps.PersonBody):
     """A notice that is given now, or was at a time before; reasons only where you decided."""
 
     occasion: kinds.Occasion
-    given: Moment | None = None
+    given: deps.Moment | None = None
     reasons: Annotated[list[deps.Reason], Field(default_factory=list, max_length=4)]
 
 
@@ -73,7 +74,7 @@ def appeal_list(
         listed = docket.projection.appeals.values()
     else:
         listed = _recorded(docket, after)
-    fitting = (a for a in listed if a.seq > after and status in (None, *_statuses(a)))
+    fitting = (a for a in listed if a.seq > after and (not status or a.status in LISTED[status]))
     page = list(islice(fitting, limit + 1))
     following = page[limit - 1].seq if len(page) > limit else None
     return responses.AppealList(appeal_responses(docket, page[:limit]), following)
@@ -89,12 +90,6 @@ def _recorded(docket: Docket, after: int) -> Iterable[kinds.Appeal]:
             after = record.seq
         if not page:
             return
-
-
-def _statuses(appeal: kinds.Appeal) -> tuple[str, ...]:
-    if appeal.ended is not None:
-        return ("ended",)
-    return ("open", "overdue") if appeal.overdue else ("open",)
 
 
 def appeal_responses(
@@ -211,11 +206,9 @@ async def new_notice(
     body: NoticeBody, access: Access = adds(kinds.NoticeGiven)
 ) -> responses.NoticeResponse:
     """Make the notice for one applicant, and record that it is given."""
-
     notice, receipt = await access.run(
         lambda w: appeals.give_notice(
             w.docket, body.round, body.person, body.occasion, body.given, body.reasons
         )
     )
-    fields = {"reasons": list(notice.reasons), "receipt": receipt_response(receipt)}
-    return fill(responses.NoticeResponse, notice, **fields)
+    return fill(responses.NoticeResponse, notice, receipt=receipt_response(receipt))

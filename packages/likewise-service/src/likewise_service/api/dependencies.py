@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Header, HTTPException, Path, Query, Requ
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise_service.api import errors
@@ -52,6 +52,9 @@ Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE), Un
 PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE), Unambiguous]
 RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
 DocketId = Annotated[str, Field(pattern=DOCKET_NAME, max_length=64)]
+Moment = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$")
+]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
@@ -90,14 +93,11 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class Bearer(HTTPBearer):
-    """Documents the token in the schema; the middleware checks it before any route."""
-
-    async def __call__(self, request: HTTPConnection) -> None:
-        """Check nothing."""
-
-
-BEARER = Bearer(auto_error=False, description="A token that the operator gave you: lw_…")
+# Documents the token in the schema, and refuses nothing: the middleware checks it before any route.
+BEARER = HTTPBearer(
+    scheme_name="Bearer", auto_error=False,
+    description="A token that the operator gave you: lw_…",
+)  # fmt: skip
 
 
 def operation_id(route: APIRoute) -> str:
@@ -119,8 +119,9 @@ class AppContext:
     settings: Settings
     workers: Workers
     telemetry: errors.Telemetry
+    tokens: TokenCache
     page_limits: Buckets
-    provider: Provider | None = None
+    provider: Provider | None
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
@@ -153,11 +154,6 @@ class Access(AppAccess):
     docket: str
     writes: bool
 
-    @property
-    def sees_panel(self) -> bool:
-        """Tell whether the caller may see what members say and do."""
-        return self.actor.sees_panel
-
     async def run(self, task: Callable[[Worker], T], key: str | None = None) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
         task = kinds.done_by(self.actor, task)
@@ -169,7 +165,7 @@ class Access(AppAccess):
     ) -> errors.Written:  # fmt: skip
         """Run a command that returns a receipt alone."""
         receipt = await self.run(lambda worker: command(worker.docket, *args, **options))
-        return errors.written(receipt)
+        return errors.Written(errors.receipt_response(receipt))
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -254,7 +250,7 @@ class AccessMiddleware:
     def __init__(self, app: ASGIApp, context: AppContext) -> None:
         settings = context.settings
         self.app, self.settings, self.telemetry = app, settings, context.telemetry
-        self.tokens = TokenCache.of(context.store)
+        self.tokens = context.tokens
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 

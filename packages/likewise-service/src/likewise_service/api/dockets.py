@@ -99,15 +99,16 @@ class RevealBody(deps.Body):
     docket: Annotated[str, Field(max_length=64)]
 
 
-def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketResponse:
+def docket_response(docket: Docket) -> responses.DocketResponse:
     """Return a docket's settings; auditors do not learn of features that are hidden from them."""
     projection, settings = docket.projection, docket.projection.settings
+    hides = any(body.role == "auditor" for body in kinds.current_actor().introduction)
     learner = docket.state.learner
     return fill(
         responses.DocketResponse, settings, name=docket.name,
         notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
         learner_from=projection.learner_from or None,
-        features=[f.spec() for f in docket.schema.features if all_features or f.visible],
+        features=[f.spec() for f in docket.schema.features if f.visible or not hides],
         k=learner.k, alpha=learner.alpha, feedback=learner.feedback,
         members=list(projection.members), rule=projection.rule,
         seed_commitment=projection.commitment, receipt=receipt_response(docket.receipt()),
@@ -149,9 +150,7 @@ async def create_docket(
             rounds.open_docket(access.app.store, body.name, spec)
 
     await asyncio.to_thread(create)
-    return await access.app.workers.run(
-        body.name, lambda w: docket_response(w.docket, all_features=True)
-    )
+    return await access.app.workers.run(body.name, lambda w: docket_response(w.docket))
 
 
 def _check_size(settings: Settings, spec: DocketSpec) -> None:
@@ -167,8 +166,7 @@ def _check_size(settings: Settings, spec: DocketSpec) -> None:
 @router.get("/{docket}")
 async def get_docket(access: deps.AnyAccess) -> responses.DocketResponse:
     """Return a docket's settings, and its features."""
-    all_features = access.caller.role != "auditor"
-    return await access.run(lambda w: docket_response(w.docket, all_features=all_features))
+    return await access.run(lambda w: docket_response(w.docket))
 
 
 AfterName = Annotated[
@@ -309,4 +307,5 @@ async def delete_token(
     """Revoke a token."""
     with kinds.acting(access.actor):
         identity = await asyncio.to_thread(revoke_token, access.app.store, token_id)
+    access.app.tokens.forget()
     return fill(responses.TokenResponse, identity)

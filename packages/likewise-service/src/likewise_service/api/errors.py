@@ -51,10 +51,6 @@ class Written(Response):
     receipt: ReceiptResponse
 
 
-def written(receipt: Checkpoint) -> Written:
-    return Written(receipt_response(receipt))
-
-
 # Errors of a database that is gone, locked for too long, or has no connection left.
 UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
 # Errors that have a response: whoever sent the request can do something about it.

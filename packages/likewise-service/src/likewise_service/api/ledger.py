@@ -125,7 +125,7 @@ async def get_tile(
 @router.get("/metrics")
 async def get_metrics(access: deps.ReadAccess) -> metrics.MetricsResponse:
     """Return reports, errors, gaps, what is open or missing; and how the panel works."""
-    return await access.run(lambda w: metrics.measure(w, with_panel=access.sees_panel))
+    return await access.run(metrics.measure)
 
 
 @router.get("/certificate")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from likewise.learner.certificate import unseen_reports
+from likewise.learner.certificate import Unseen, unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
 from likewise_client import responses
@@ -69,15 +69,6 @@ class Series(responses.Response):
     lam: list[float]
 
 
-class UnseenResponse(responses.Response):
-    """Reports in what nobody was asked about: an estimate, and an interval that always holds."""
-
-    estimate: float
-    low: int
-    high: int
-    confidence: float
-
-
 class LeastResponse(responses.Response):
     """The cost of another smallest chance (p_min), had the attention known the same.
 
@@ -121,7 +112,7 @@ class MetricsResponse(responses.Response):
     member_pairs: int
     minutes: float | None
     leasts: list[LeastResponse] | None
-    unseen: UnseenResponse
+    unseen: Unseen
     labels: int
     missing: int
     overrides: int
@@ -150,14 +141,14 @@ def evenly_spread(count: int, points: int) -> list[int]:
     return [i * (count - 1) // (points - 1) for i in range(points)]
 
 
-def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
+def measure(worker: Worker) -> MetricsResponse:
     """Return a docket in numbers; they are counted again only when the ledger has grown."""
     docket = worker.docket
-    numbers, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
-    opened = [round_.opened for round_ in docket.projection.open_rounds()]
-    seen = docket.last_seen(current_actor())
-    hidden = {} if with_panel else dict.fromkeys(("agreement", "consistency", "members"))
-    return MetricsResponse(**numbers | hidden | {
+    numbers, moment = worker.numbers(_count), docket.moment()
+    opened = [round_.opened for round_ in docket.projection.opened.values()]
+    seen = docket.last_seen()
+    of_panel = () if current_actor().sees_panel else ("agreement", "consistency", "members")
+    return MetricsResponse(**numbers | dict.fromkeys(of_panel) | {
         "at": moment,
         "oldest_open_seconds": seconds_between(min(opened), moment) if opened else None,
         "recorded": docket.projection.at if seen is None else seen.at,
@@ -166,7 +157,7 @@ def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
 
 
 def member_list(worker: Worker, *, after: str, limit: int) -> responses.MemberList:
-    everybody = measure(worker, with_panel=True).members or []
+    everybody = measure(worker).members or []
     members = sorted((m for m in everybody if m.member > after), key=lambda m: m.member)
     page = members[:limit]
     return responses.MemberList(page, page[-1].member if len(members) > limit else None)
@@ -176,7 +167,7 @@ def _count(docket: Docket) -> dict[str, Any]:
     """Return the numbers that follow from the records alone."""
     projection, state = docket.projection, docket.state
     counts, labels = projection.counts, projection.counts["labels"]
-    open_rounds = projection.open_rounds()
+    open_rounds = projection.opened.values()
     recent = projection.tallies.recent(open_rounds)
     repeated = projection.tallies.consistency
     return dict(
@@ -188,7 +179,7 @@ def _count(docket: Docket) -> dict[str, Any]:
         reports=counts["report"],
         minutes=_minutes(counts, counts["pairs_shown"]),
         leasts=_leasts(projection),
-        unseen=fill(UnseenResponse, unseen_reports(state)),
+        unseen=unseen_reports(state),
         labels=labels,
         missing=state.missing,
         error=counts["missed"] / labels if labels else None,

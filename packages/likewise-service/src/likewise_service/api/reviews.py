@@ -15,9 +15,9 @@ from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.dependencies import Access, adds
-from likewise_service.api.errors import Written, fill, receipt_response, written
-from likewise_service.dockets import panel, signing
-from likewise_service.dockets.board import Review, ReviewBoard
+from likewise_service.api.errors import Written, fill, receipt_response
+from likewise_service.dockets import board, panel, signing
+from likewise_service.dockets.board import Review
 from likewise_service.dockets.docket import Docket, features_known
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
@@ -25,7 +25,6 @@ from likewise_service.ledger import kinds, notes, records, signatures
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
 
-MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
 Status = Literal["asked", "waiting", "closed", "missed"]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
 Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
@@ -38,7 +37,7 @@ class SignatureBody(deps.Body):
     """A member's signature: by which key, when, of what that was shown, and the reason's salt."""
 
     key: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-    at: Annotated[str, Field(pattern=MOMENT)]
+    at: deps.Moment
     shown: Annotated[
         str, Field(pattern=r"^[0-9a-f]{64}$", description="The hash of to_sign.shown.")
     ]
@@ -83,13 +82,13 @@ class ReviewList(responses.Response):
 
 
 def review_list(
-    board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int, after: int | None = None
+    docket: Docket, member: str, statuses: tuple[str, ...], limit: int, after: int | None = None
 ) -> ReviewList:
     """List a member's reviews, the oldest first; of those that have ended, the latest first."""
-    reviews = board.listed(member, statuses, limit + 1, after)
+    reviews = board.listed(docket, member, statuses, limit + 1, after)
     listed = [_summary(review) for review in reviews[:limit]]
     following = listed[-1].number if len(reviews) > limit else None
-    return ReviewList(listed, receipt_response(board.docket.receipt()), following)
+    return ReviewList(listed, receipt_response(docket.receipt()), following)
 
 
 def _summary(review: Review) -> responses.ReviewSummary:
@@ -233,7 +232,7 @@ async def list_reviews(
 ) -> ReviewList:
     """List what awaits you, the oldest first; of what has closed, the latest first."""
     return await access.run(
-        lambda w: review_list(w.board, access.caller.name, (status,), limit, after)
+        lambda w: review_list(w.docket, access.caller.name, (status,), limit, after)
     )
 
 
@@ -242,7 +241,7 @@ async def get_review(review_id: ReviewId, access: deps.AuditorAccess) -> respons
     """Return the people of a round, the pairs that can be reported, and your objections."""
 
     def task(worker: Worker) -> responses.ReviewResponse:
-        review = worker.board.find(access.caller.name, review_id)
+        review = board.find(worker.docket, access.caller.name, review_id)
         return review_response(worker.docket, review, ended_too=True)
 
     return await access.run(task)
@@ -264,13 +263,12 @@ class OwnReview:
         pair = body.pair if isinstance(body, WithdrawalBody) else None
         signed = None if body is None or body.signature is None else body.signature.parsed
 
-        def task(worker: Worker) -> notes.Checkpoint:
-            review = worker.board.find(self.access.caller.name, self.id)
+        def act(docket: Docket) -> notes.Checkpoint:
+            review = board.find(docket, self.access.caller.name, self.id)
             people = () if pair is None else (review.people(pair),)
-            seat, request = review.seat, {"signed": signed, "key": self.key}
-            return command(worker.docket, seat, *people, **request, **options)
+            return command(docket, review.seat, *people, signed=signed, key=self.key, **options)
 
-        return written(await self.access.run(task))
+        return await self.access.write(act)
 
 
 async def _own_review(

@@ -23,7 +23,6 @@ from likewise_service.ledger import kinds
 router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
-OPEN = ("arriving", "in audit", "awaiting labels")
 Outcome = Literal["report", "quiet", "unaudited"]
 # The most rounds that are searched for a page.
 LOOKED_THROUGH = 500
@@ -71,7 +70,7 @@ class ClosedBody(deps.Body):
 
 
 def round_list(
-    docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool,
+    docket: Docket, *, status: str | None, after: int, limit: int,
     having: Callable[[Round], bool] | None = None,
 ) -> responses.RoundList:  # fmt: skip
     """Return a page of rounds by number, of one status or (``open``) of all but closed ones.
@@ -79,11 +78,10 @@ def round_list(
     With ``having``, a page may be short or even empty although more rounds follow.
     """
     projection = docket.projection
-    history, looked, page = iter(projection.open_rounds()), 0, list[Round]()
+    history, looked, page = iter(projection.opened.values()), 0, list[Round]()
     if status in (None, "closed"):
         history = projection.history(after)
-    statuses = OPEN if status == "open" else (status,)
-    rounds_ = (r for r in history if r.number > after and (not status or r.status in statuses))
+    rounds_ = (r for r in history if r.number > after and status in (None, "open", r.status))
     for looked, round_ in enumerate(rounds_, start=1):
         if len(page) == limit or looked > LOOKED_THROUGH:
             following = round_.number - 1
@@ -92,10 +90,11 @@ def round_list(
             page.append(round_)
     else:
         following = None
-    return responses.RoundList([_summary(docket, r, with_panel) for r in page], following)
+    return responses.RoundList([_summary(docket, r) for r in page], following)
 
 
-def _summary(docket: Docket, round_: Round, with_panel: bool) -> responses.RoundSummary:
+def _summary(docket: Docket, round_: Round) -> responses.RoundSummary:
+    with_panel = kinds.current_actor().sees_panel
     finished = sum(seat == "finished" for seat in round_.seats.values())
     return fill(
         responses.RoundSummary, round_, people=len(round_.people),
@@ -105,9 +104,9 @@ def _summary(docket: Docket, round_: Round, with_panel: bool) -> responses.Round
     )  # fmt: skip
 
 
-def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> responses.RoundResponse:
-    """Return a round as a client sees it, or ``with_panel``: with what its members said."""
-    shadow = docket.projection.settings.shadow
+def round_response(docket: Docket, round_: Round) -> responses.RoundResponse:
+    """Return a round, with what its members said for those who see the panel."""
+    shadow, with_panel = docket.projection.settings.shadow, kinds.current_actor().sees_panel
     return fill(
         responses.RoundResponse,
         round_,
@@ -119,15 +118,13 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> respon
             for d in round_.decisions.values()
         ],
         reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
-        labels=dict(round_.labels),
-        overrides=dict(round_.overrides),
         reconsidered={
             appeal.person: appeal.approved
             for appeal in round_.appeals.values()
             if appeal.approved is not None
         },
         missing=list(awaited(docket.state, round_.id)),
-        seats=dict(round_.seats) if with_panel else None,
+        seats=round_.seats if with_panel else None,
         objections=objection_responses(docket, round_, round_.objections) if with_panel else None,
         comments=comment_responses(docket, round_.comments) if with_panel else None,
         receipt=receipt_response(docket.receipt()),
@@ -154,8 +151,7 @@ async def _respond(
     access: Access, command: Callable[[Docket], Round], key: str | None = None
 ) -> responses.RoundResponse:
     def task(worker: Worker) -> responses.RoundResponse:
-        round_ = command(worker.docket)
-        return round_response(worker.docket, round_, with_panel=access.sees_panel)
+        return round_response(worker.docket, command(worker.docket))
 
     return await access.run(task, key)
 
@@ -173,7 +169,7 @@ async def list_rounds(
     """List rounds by number, the oldest first; follow ``next`` until it is null."""
     return await access.run(
         lambda w: round_list(
-            w.docket, status=status, after=after, limit=limit, with_panel=access.sees_panel,
+            w.docket, status=status, after=after, limit=limit,
             having=None if outcome is None else lambda round_: round_.outcome == outcome,
         )
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 import time
@@ -25,6 +24,7 @@ from likewise_service.errors import ServiceError, later, now
 from likewise_service.language import N_
 from likewise_service.ledger.database import seats, sessions, tokens
 from likewise_service.ledger.kinds import SERVICE, Actor, SignedIn, SignedOut, acting
+from likewise_service.ledger.records import sha256
 from likewise_service.ledger.store import Store, notify
 from likewise_service.settings import Settings
 
@@ -127,7 +127,7 @@ def _record_ends(connection: sa.Connection, condition: sa.ColumnElement[bool]) -
 
 
 def cookie_hash(cookie: str) -> str:
-    return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()
+    return sha256(cookie.encode(errors="replace"))
 
 
 # Programs have tokens; people sign on.
@@ -198,7 +198,7 @@ def _identity(
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return sha256("\n".join(parts).encode())
 
 
 def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> None:
@@ -246,7 +246,7 @@ class Provider:
     def address(self, attempt: Attempt, back: str) -> str:
         return str(
             prepare_grant_uri(
-                self._endpoint("authorization_endpoint"), client_id=self.client_id,
+                _address(self._describe()[0], "authorization_endpoint"), client_id=self.client_id,
                 response_type="code", redirect_uri=back, scope="openid profile likewise",
                 state=attempt.state, nonce=attempt.nonce,
                 code_challenge=create_s256_code_challenge(attempt.verifier),
@@ -259,7 +259,8 @@ class Provider:
             "grant_type": "authorization_code", "code": code, "redirect_uri": back,
             "code_verifier": attempt.verifier,
         }  # fmt: skip
-        token = self._request("POST", self._endpoint("token_endpoint"), data=form).get("id_token")
+        endpoint = _address(self._describe()[0], "token_endpoint")
+        token = self._request("POST", endpoint, data=form).get("id_token")
         if not isinstance(token, str):
             raise _refused("The provider sent no ID token")
         return self._checked(token, {"nonce": attempt.nonce})
@@ -306,9 +307,6 @@ class Provider:
             self._cached, self._fetched_again = None, time.monotonic()
             keys = self._describe()[1]
         return keys
-
-    def _endpoint(self, name: str) -> str:
-        return _address(self._describe()[0], name)
 
     def _describe(self) -> tuple[Mapping[str, Any], KeySet]:
         moment = time.monotonic()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import re
 import secrets
 import time
@@ -13,8 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
-from weakref import WeakKeyDictionary, proxy
+from typing import Any, Literal, get_args
 
 import sqlalchemy as sa
 
@@ -79,7 +76,9 @@ def create_token(
         checked_docket_name(docket)
     identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
-        connection.execute(tokens.insert().values(hash=_hash(token), **asdict(identity)))
+        connection.execute(
+            tokens.insert().values(hash=records.sha256(token.encode()), **asdict(identity))
+        )
         notify(connection, docket, identity.issued)
     return token, identity
 
@@ -114,12 +113,10 @@ def recognise(store: Store, token: str) -> Identity | None:
     """
     if not _TOKEN.match(token):
         return None
-    digest = _hash(token)
+    query = sa.select(tokens).where(tokens.c.hash == records.sha256(token.encode()))
     with store.reading() as connection:
-        row = connection.execute(sa.select(tokens).where(tokens.c.hash == digest)).first()
-    if row is None or not hmac.compare_digest(row.hash, digest) or row.revoked is not None:
-        return None
-    return identity_of(row)
+        row = connection.execute(query).first()
+    return None if row is None or row.revoked is not None else identity_of(row)
 
 
 class TokenCache:
@@ -131,23 +128,15 @@ class TokenCache:
 
     SECONDS = 1.0
     MOST = 1_000
-    _of_stores: ClassVar[WeakKeyDictionary[Store, TokenCache]] = WeakKeyDictionary()
 
     def __init__(self, store: Store) -> None:
-        self.store = proxy(store)
+        self.store = store
         self._entries: dict[str, tuple[float, Identity]] = {}
         # Lookups under way, for which other requests with the same token wait.
         self._asked: dict[str, asyncio.Task[Identity | None]] = {}
 
-    @classmethod
-    def of(cls, store: Store) -> TokenCache:
-        """Return the cache of a store, which all its users share."""
-        if store not in cls._of_stores:
-            cls._of_stores[store] = cls(store)
-        return cls._of_stores[store]
-
     async def find(self, token: str) -> Identity | None:
-        digest = _hash(token)
+        digest = records.sha256(token.encode())
         expires, identity = self._entries.get(digest, (0.0, None))
         if expires > time.monotonic():
             return identity
@@ -159,7 +148,7 @@ class TokenCache:
     async def _look_up(self, token: str, digest: str) -> Identity | None:
         this = asyncio.current_task()
         try:
-            identity = await asyncio.to_thread(self.recognise, token)
+            identity = await asyncio.to_thread(recognise, self.store, token)
             # Not if a token was revoked here after this was read.
             if identity is not None and self._asked.get(digest) is this:
                 if len(self._entries) >= self.MOST:
@@ -169,9 +158,6 @@ class TokenCache:
         finally:
             if self._asked.get(digest) is this:
                 self._asked.pop(digest, None)
-
-    def recognise(self, token: str) -> Identity | None:
-        return recognise(self.store, token)
 
     def forget(self) -> None:
         self._entries.clear()
@@ -217,17 +203,11 @@ def revoke_token(store: Store, token_id: str) -> Identity:
             raise ServiceError("last-operator", 409, sentence)
         notify(connection, row.docket, kinds.TokenEnded(token_id))
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
-        identity = identity_of(connection.execute(select).one())
-    TokenCache.of(store).forget()
-    return identity
+        return identity_of(connection.execute(select).one())
 
 
 def identity_of(row: sa.Row[Any]) -> Identity:
     return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
-
-
-def _hash(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 # The most callers in memory; others' buckets are full again, or nearly so.

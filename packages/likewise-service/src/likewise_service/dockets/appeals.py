@@ -19,12 +19,10 @@ from typing import Any
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.explanations import NAMED, PastPolicy, rejection
 from likewise_service.dockets.round import KeptPolicy, Round
-from likewise_service.errors import ServiceError, is_moment, later, passed
+from likewise_service.errors import DAY, ServiceError, is_moment, later, passed
 from likewise_service.language import N_, speaking
 from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import Payload, canonical, features_of, person_payload
-
-DAY = 86_400.0
 
 
 def open_appeal(
@@ -210,7 +208,7 @@ def set_notices(work: UnitOfWork, before: str, after: str, days: float) -> None:
         sentence = f"Appeals must be decided within 1 to {LONGEST_DAYS:g} days."
         raise ServiceError("bad-days", 422, sentence)
     terms = kinds.NoticesSet(before, after, float(days))
-    if terms != (work.projection.notices or DEFAULT_NOTICES):
+    if terms != notices_of(work.docket):
         work.add(terms)
 
 
@@ -237,7 +235,7 @@ class GivenNotice:
     occasion: kinds.Occasion
     given: str
     text: str
-    reasons: Sequence[str]
+    reasons: list[str]
     source: str | None
 
 
@@ -256,7 +254,7 @@ def give_notice(
             sentence = f"It was given at {moment!r}: write a time like {work.at}, or none."
             raise ServiceError("bad-time", 422, sentence)
         notice = _notice(work, round_, person, occasion, moment, reasons)
-        content = {"text": notice.text, "reasons": list(notice.reasons), "source": notice.source}
+        content = {"text": notice.text, "reasons": notice.reasons, "source": notice.source}
         digest = work.keep(Payload.fresh(content))
         work.add(kinds.NoticeGiven(round_id, person, occasion, moment, digest))
     return notice, docket.receipt()
@@ -269,7 +267,7 @@ def _notice(
     terms, settings = notices_of(work.docket), work.projection.settings
     words = {"title": settings.title, "days": f"{terms.days:g}"}
     if occasion == "before":
-        return GivenNotice(occasion, given, Template(terms.before).substitute(words), (), None)
+        return GivenNotice(occasion, given, Template(terms.before).substitute(words), [], None)
     if settings.shadow or round_.stands(person):
         fault = f"{person!r} was not rejected by a decision that is used."
         raise ServiceError("not-adverse", 409, f"{fault} Give no notice of a rejection.")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from likewise.learner.certificate import unseen_reports
 from likewise.people.features import Feature
 from likewise_service.dockets.docket import Docket
-from likewise_service.errors import seconds_between
+from likewise_service.errors import DAY, seconds_between
 from likewise_service.language import rule_words, speaking
 
 FORMAT = "likewise-assessment/1"
@@ -18,7 +18,6 @@ NOTE = (
     "people can know; without it this is no assessment. This is no legal advice."
 )
 TO_WRITE = "To be written"
-DAY = 86_400.0
 
 
 class Part(NamedTuple):

@@ -1,5 +1,7 @@
 """Reviews: what a member is asked to look at, under ids that say nothing.
 
+Open ones are in memory, the others are found by an index.
+
 A member knows a round only by a review. Some reviews show a round again that the member has
 finished: a lottery draws when and which, and the docket's secret lets others check it afterwards.
 Neither ids, nor the order of people, nor times tell these reviews from others.
@@ -11,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, ReviewTarget, Seat
+from likewise_service.dockets.reviews import OpenReview, ReviewKey, ReviewTarget, Seat
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError
 from likewise_service.language import N_
@@ -72,66 +74,55 @@ class Review:
         return people[pair[0]], people[pair[1]]
 
 
-class ReviewBoard:
-    """The reviews of a docket's members: open ones from memory, the others by an index."""
+def listed(
+    docket: Docket, member: str, statuses: Sequence[str], limit: int, after: int | None = None
+) -> list[Review]:
+    """Return a member's reviews of some statuses: the oldest first, but ended ones the latest.
 
-    def __init__(self, docket: Docket) -> None:
-        self.docket = docket
+    ``after`` is the number, by the member's own count, after which they begin.
+    """
+    entry, moment = docket.seating.member(member), docket.moment()
+    latest_first = set(statuses) <= set(ENDED)
+    # Those whose end is not recorded, by number.
+    unended = (
+        review
+        for review in entry.opened.values()
+        if after is None or (review.number != after and (review.number < after) == latest_first)
+    )
+    opened = (_open(docket, review, moment) for review in unended)
+    reviews = (review for review in opened if review.status in statuses)
+    ended = [status for status in statuses if status in ENDED]
+    if not ended:
+        return list(islice(reviews, limit))
+    with docket.looking() as view:
+        rows = view.ended_reviews(member, ended, after, limit, entry.reviews)
+    everything = [*reviews, *_ended(docket, rows)]
+    return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
 
-    def listed(
-        self, member: str, statuses: Sequence[str], limit: int, after: int | None = None
-    ) -> list[Review]:
-        """Return a member's reviews of some statuses: the oldest first, but ended ones the latest.
 
-        ``after`` is the number, by the member's own count, after which they begin.
-        """
-        entry, moment = self._member(member), self.docket.moment()
-        latest_first = set(statuses) <= set(ENDED)
-        # Those whose end is not recorded, by number.
-        unended = (
-            review
-            for review in entry.opened.values()
-            if after is None or (review.number != after and (review.number < after) == latest_first)
-        )
-        targets = ((review, review.seat.target(self.docket.projection)) for review in unended)
-        reviews = (
-            self._open(review, target, moment)
-            for review, target in targets
-            if target.status(moment) in statuses
-        )
-        ended = [status for status in statuses if status in ENDED]
-        if not ended:
-            return list(islice(reviews, limit))
-        with self.docket.looking() as view:
-            rows = view.ended_reviews(member, ended, after, limit, entry.reviews)
-        everything = [*reviews, *self._ended(rows)]
-        return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
+def find(docket: Docket, member: str, review_id: str) -> Review:
+    entry = docket.seating.member(member)
+    if review_id in entry.opened:
+        return _open(docket, entry.opened[review_id], docket.moment())
+    rows = docket.archive.ended([review_id])
+    if not rows or rows[0].member != member or rows[0].number > entry.reviews:
+        sentence = N_("You have no such review. Take one from your list.")
+        raise ServiceError("no-review", 404, sentence)
+    return _ended(docket, rows)[0]
 
-    def find(self, member: str, review_id: str) -> Review:
-        entry = self._member(member)
-        if review_id in entry.opened:
-            review = entry.opened[review_id]
-            target = review.seat.target(self.docket.projection)
-            return self._open(review, target, self.docket.moment())
-        rows = self.docket.archive.ended([review_id])
-        if not rows or rows[0].member != member or rows[0].number > entry.reviews:
-            sentence = N_("You have no such review. Take one from your list.")
-            raise ServiceError("no-review", 404, sentence)
-        return self._ended(rows)[0]
 
-    def _member(self, member: str) -> Member:
-        return self.docket.seating.members.get(member, Member())
+def _open(docket: Docket, review: OpenReview, moment: str) -> Review:
+    target, key = review.seat.target(docket.projection), docket.seating.key
+    status = target.status(moment)
+    ended = target.due if status in ENDED else None
+    return Review(review.id, target, review.number, review.seat, status, ended, key)
 
-    def _open(self, review: OpenReview, target: ReviewTarget, moment: str) -> Review:
-        status, key = target.status(moment), self.docket.seating.key
-        ended = target.due if status in ENDED else None
-        return Review(review.id, target, review.number, review.seat, status, ended, key)
 
-    def _ended(self, rows: Sequence[transaction.EndedReview]) -> list[Review]:
-        projection, key = self.docket.projection, self.docket.seating.key
-        self.docket.archive.prepare([row.round for row in rows], projection.head.seq)
-        seats = [Seat(row.round, row.member, row.again) for row in rows]
-        return [
-            Review(row.id, seat.target(projection), row.number, seat, row.status, row.ended, key)
-            for row, seat in zip(rows, seats, strict=True)
-        ]
+def _ended(docket: Docket, rows: Sequence[transaction.EndedReview]) -> list[Review]:
+    projection, key = docket.projection, docket.seating.key
+    docket.archive.prepare([row.round for row in rows], projection.head.seq)
+    seats = [Seat(row.round, row.member, row.again) for row in rows]
+    return [
+        Review(row.id, seat.target(projection), row.number, seat, row.status, row.ended, key)
+        for row, seat in zip(rows, seats, strict=True)
+    ]

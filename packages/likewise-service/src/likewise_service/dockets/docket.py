@@ -50,8 +50,7 @@ class UnitOfWork:
         self.projection, self.state = docket.projection, docket.state
         self.turns = docket.projection.turns
         self.actor, self.clock = kinds.current_actor(), docket.clock()
-        # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at = max(docket.moment(), self.projection.at)
+        self.at = docket.moment()
         self.added: list[tuple[Record, kinds.Body, State, Tree]] = []
         self._contents: kinds.Contents = {}
         self._rounds: dict[str, Round] = {}
@@ -311,11 +310,6 @@ class Docket:
         """Return the time, which is never before the ledger's last record."""
         return self._clock.after(self.projection.at, self.name)
 
-    @property
-    def seconds_ahead(self) -> float:
-        """How far the ledger's time is ahead of the machine's; 0 where it is not."""
-        return self._clock.seconds_ahead(self.projection.at)
-
     def refresh(self) -> Projection:
         """Read the records of other processes, without taking the writer's turn."""
         with self._turn:
@@ -324,12 +318,13 @@ class Docket:
                     self._catch_up(view)
             return self.projection
 
-    def last_seen(self, actor: kinds.Actor) -> Shown | None:
-        """Return the last record whose time and number somebody may know; None for any.
+    def last_seen(self) -> Shown | None:
+        """Return the last record whose time and number the actor may know; None for any.
 
         Those who do not see the panel at work must not see it grow: they may know of their own
         records, and of those that are not about what members say.
         """
+        actor = kinds.current_actor()
         if actor.sees_panel or self._shown is None:
             return None
         own = self._own.get(actor.id, self._shown)
@@ -337,7 +332,7 @@ class Docket:
 
     def receipt(self) -> notes.Checkpoint:
         """Return a receipt for the actor: the checkpoint of the last record that they may know."""
-        seen = self.last_seen(kinds.current_actor())
+        seen = self.last_seen()
         return self.checkpoint(self.tree if seen is None else seen.tree)
 
     def checkpoint(self, tree: Tree, key: signatures.PrivateKey | None = None) -> notes.Checkpoint:
@@ -482,7 +477,7 @@ class Docket:
     def settle_due(self) -> None:
         """Record the earliest deadline of an open panel or an appeal, for the tick."""
         with self.unit_of_work() as work:
-            dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            dues = [r.due for r in self.projection.opened.values() if r.outcome is None and r.due]
             dues += [a.due for a in self.projection.appeals.values() if not a.overdue]
             work.transaction.set_due(min(dues, default=None))
 

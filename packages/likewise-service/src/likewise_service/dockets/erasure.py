@@ -12,7 +12,7 @@ from likewise.numerics.fixed_point import FloatArray
 from likewise.people import Feature, People
 from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store
 
@@ -106,7 +106,6 @@ def _point(hypotheses: HypothesisClass, x: FloatArray) -> bytes:
     return np.ascontiguousarray(points).tobytes()
 
 
-DAY = 86_400.0
 # The longest period, in days: a hundred years.
 LONGEST = 36_525.0
 # The most characters of a hold's reason.

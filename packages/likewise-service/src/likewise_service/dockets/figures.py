@@ -8,7 +8,6 @@ from dataclasses import astuple, dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from operator import sub
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,24 +19,11 @@ from likewise.panel.reports import decisive
 from likewise_service.dockets.round import Round
 
 
-class RoundFigures(NamedTuple):
-    """A panel's work on a round: agreement, decisive votes by member, and the largest gap.
-
-    ``gap`` is (over, under, units), if a pair could be reported. Agreement and decisive votes are
-    of rounds that were put before all members at once: turns depend on what the others said.
-    """
-
-    gap: tuple[str, str, int] | None
-    decisive: Counter[str]
-    agreement: Agreement
-
-
-def figures(round_: Round) -> RoundFigures:
-    pairs = round_.possible
+def _decisive_votes(round_: Round) -> Counter[str]:
     votes: Counter[str] = Counter()
     for pair in () if round_.in_turn else round_.pairs:
         votes.update(decisive(round_.rule, round_.panel_objections(), pair))
-    return RoundFigures(pairs[0] if pairs else None, votes, _agreement(round_))
+    return votes
 
 
 def _agreement(round_: Round) -> Agreement:
@@ -167,7 +153,9 @@ class MemberCounts:
 class Audits:
     """Audits of some rounds: agreement, what each member did, and the largest gaps.
 
-    ``gaps`` are (units, round's number, its id, over, under), the largest first.
+    Agreement and decisive votes are of rounds that were put before all members at once: turns
+    depend on what the others said. ``gaps`` are (units, round's number, its id, over, under), the
+    largest first.
     """
 
     rounds: int = 0
@@ -176,33 +164,29 @@ class Audits:
     members: dict[str, MemberCounts] = field(default_factory=dict)
     gaps: list[tuple[int, int, str, str, str]] = field(default_factory=list)
 
-    def add(self, round_: Round, audit: RoundFigures) -> None:
-        """Add a round as it stands; its audit may be under way."""
-        self.rounds += 1
-        self.reports += round_.outcome == "report"
-        self.agreement += audit.agreement
-        if audit.gap is not None:
-            over, under, units = audit.gap
-            self._keep([(units, round_.number, round_.id, over, under)])
+    @classmethod
+    def of(cls, round_: Round) -> Audits:
+        """Return those of one round as it stands; its audit may be under way."""
+        votes, reports = _decisive_votes(round_), int(round_.outcome == "report")
+        largest = round_.possible[:1]
+        gaps = [(units, round_.number, round_.id, over, under) for over, under, units in largest]
+        audits = cls(1, reports, _agreement(round_), gaps=gaps)
         for member, seat in round_.seats.items():
             if seat != "unasked":
-                counts = self.members.setdefault(member, MemberCounts())
-                objections, votes = len(round_.objections.get(member, {})), audit.decisive[member]
-                done, absent = seat == "finished", seat == "absent"
-                counts += MemberCounts(1, done, absent, objections, votes)
+                objections, done = len(round_.objections.get(member, {})), int(seat == "finished")
+                absent = int(seat == "absent")
+                audits.members[member] = MemberCounts(1, done, absent, objections, votes[member])
+        return audits
 
     def __iadd__(self, other: Audits) -> Audits:
         self.rounds += other.rounds
         self.reports += other.reports
         self.agreement += other.agreement
-        self._keep(other.gaps)
+        self.gaps = sorted([*self.gaps, *other.gaps], reverse=True)[:LARGEST]
         for member, counts in other.members.items():
             total = self.members.setdefault(member, MemberCounts())
             total += counts
         return self
-
-    def _keep(self, gaps: Iterable[tuple[int, int, str, str, str]]) -> None:
-        self.gaps = sorted([*self.gaps, *gaps], reverse=True)[:LARGEST]
 
 
 # Smallest chances of being shown whole that the docket's own is compared with.
@@ -266,12 +250,14 @@ class Tallies:
         asking = round_.asking
         if asking is not None and not all(map(asking.expected, round_.pairs)):
             self.leasts.surprised(asking, least)
-        audit, block = figures(round_), (round_.number - 1) // BLOCK
-        self.latest.setdefault(block, Audits()).add(round_, audit)
+        audit, block = Audits.of(round_), (round_.number - 1) // BLOCK
+        hundred = self.latest.setdefault(block, Audits())
+        hundred += audit
         oldest = max(self.latest) - WINDOW // BLOCK + 1
         self.latest = {place: sums for place, sums in self.latest.items() if place >= oldest}
         if round_.seats:
-            self.months.setdefault((round_.audited or "")[:7], Audits()).add(round_, audit)
+            month = self.months.setdefault((round_.audited or "")[:7], Audits())
+            month += audit
 
     def repeated(self, member: str, before: Round, now: Round) -> None:
         """Replace a member's consistency on a round, as it was, by what it is now."""
@@ -291,7 +277,7 @@ class Tallies:
             audits += block
         for round_ in opened:
             if round_.outcome is None:
-                audits.add(round_, figures(round_))
+                audits += Audits.of(round_)
         return audits
 
 

@@ -10,12 +10,11 @@ from likewise.people.schema import FeatureSchema
 from likewise.validation import within
 from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.signing import Signature, sign_act
 from likewise_service.errors import ServiceError, passed
 from likewise_service.language import N_
-from likewise_service.ledger import kinds, notes, records, signatures
+from likewise_service.ledger import kinds, records, signatures
 
 
 @command
@@ -117,14 +116,14 @@ finish = partial(set_finished, finished=True)
 reopen = partial(set_finished, finished=False)
 
 
-def close_late_panels(docket: Docket) -> notes.Checkpoint | None:
-    """Close the panels whose deadline has passed; return None if there are none."""
-    if not _late(docket.refresh(), docket.moment()):
-        return None
+def close_late_panels(docket: Docket) -> int:
+    """Close the panels whose deadline has passed; return how many."""
     with docket.unit_of_work() as work:
-        for round_ in _late(work.projection, work.at):
+        in_audit = [r for r in work.projection.opened.values() if r.outcome is None]
+        late = [round_ for round_ in in_audit if passed(round_.due, work.at)]
+        for round_ in late:
             _miss(work, round_, [m for m, seat in round_.seats.items() if seat == "asked"])
-    return docket.receipt()
+    return len(late)
 
 
 def _miss(
@@ -141,10 +140,6 @@ def _go_on(work: UnitOfWork, round_id: str, sitting: Sequence[str] | None = None
     if "asked" not in round_.seats.values() and not work.ask_next(round_id, sitting):
         work.add(round_.conclusion(work.projection.settings.quorum))
         work.close_if_done(round_id)
-
-
-def _late(projection: Projection, at: str) -> list[Round]:
-    return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
 def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> bool:
@@ -217,7 +212,7 @@ def leave(work: UnitOfWork, member: str) -> None:
     rest = tuple(name for name in work.projection.members if name != member)
     spec.checked_panel(rest, work.projection.rule)
     work.add(kinds.MemberLeft(member))
-    for round_ in work.projection.open_rounds():
+    for round_ in work.projection.opened.values():
         if round_.in_turn and round_.outcome is None and round_.seats.get(member) == "asked":
             _miss(work, round_, [member], rest)
 

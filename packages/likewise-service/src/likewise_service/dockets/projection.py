@@ -137,7 +137,8 @@ class Standing:
 class Projection(Standing):
     """All that a docket's records say, up to the record ``head``.
 
-    In an ``audit_only`` docket the institution decides.
+    ``opened`` are the rounds that are not closed, the oldest first. In an ``audit_only`` docket the
+    institution decides.
     """
 
     def __init__(
@@ -177,10 +178,6 @@ class Projection(Standing):
             remedy = f"Its rounds are listed at /v1/dockets/{self.name}/rounds."
             raise ServiceError("no-round", 404, f"{fault} {remedy}")
         return round_
-
-    def open_rounds(self) -> list[Round]:
-        """Return the rounds that are not closed, the oldest first."""
-        return list(self.opened.values())
 
     def history(self, after: int = 0) -> Iterator[Round]:
         """Yield all rounds with numbers above ``after``, in order; closed ones page by page."""

@@ -7,7 +7,7 @@ that a member sees tells one kind from the other.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from likewise.panel.objections import Pair
@@ -28,7 +28,7 @@ class Seat:
 
     def target(self, projection: Projection) -> ReviewTarget:
         """Return the review as it stands; refused to members who were never asked."""
-        round_ = projection.opened.get(self.round) or projection.round(self.round)
+        round_ = projection.round(self.round)
         if self.again is None:
             if round_.seats.get(self.member, "unasked") == "unasked":
                 sentence = f"{self.member!r} is not asked about round {self.round!r}."
@@ -46,11 +46,6 @@ class ReviewTarget:
     ``pairs`` are those that the member is asked about, ``objections`` the member's own by pair;
     ``finished`` tells if they have finished. With ``in_turn`` others follow after them.
     """
-
-    asked: str
-    due: str | None
-    objections: Mapping[Pair, kinds.Objection]
-    finished: bool
 
     def __init__(self, projection: Projection, round_: Round, member: str) -> None:
         self.quorum, self.round, self.member = projection.settings.quorum, round_, member
@@ -221,9 +216,12 @@ class Seating:
         if round_ is not None and isinstance(body, kinds.RoundBody):
             body.seat(self, round_, record.at)
 
+    def member(self, name: str) -> Member:
+        """Return a member's counts and open reviews: none of somebody who was never asked."""
+        return self.members.get(name, Member())
+
     def drawn(self, seat: Seat) -> bool:
-        member = self.members.get(seat.member)
-        return member is not None and self.key.review_id(seat) in member.opened
+        return self.key.review_id(seat) in self.member(seat.member).opened
 
     def restore(self, members: dict[str, Member]) -> None:
         self.members = members
@@ -238,7 +236,7 @@ class Seating:
                 self._end(review, "closed", at)
         ended = at if round_.due is None else min(at, round_.due)
         for name, seat in round_.seats.items():
-            member = self.members.get(name, Member())
+            member = self.member(name)
             opened = member.opened.get(self.key.review_id(Seat(round_.id, name)))
             if opened is None:  # they were not asked, or their turn is over
                 continue
@@ -259,8 +257,7 @@ class Seating:
     def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
         """Take in a repeat; finishing it ends it if the member's first review ended the panel."""
         seat = Seat(round_.id, body.member, again=at)
-        member = self.members.get(body.member, Member())
-        review = member.opened.get(self.key.review_id(seat))
+        review = self.member(body.member).opened.get(self.key.review_id(seat))
         if review is None:
             return
         changed = replace(review, finished=body.finished)

@@ -9,8 +9,8 @@ nothing by itself, and no caller is told before all are on disk.
 from __future__ import annotations
 
 import asyncio
-import logging
 import smtplib
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,14 +28,13 @@ from likewise.learner.evidence import OneSided
 from likewise_service.dockets import appeals, board, panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import Recomputation
-from likewise_service.errors import ServiceError, later, now
+from likewise_service.errors import LOG, ServiceError, later, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
 PATIENCE = 10.0
-LOG = logging.getLogger("likewise_service")
 
 
 @dataclass(frozen=True)
@@ -50,24 +49,19 @@ class Notice:
 
 def awaiting(docket: Docket) -> dict[str, int]:
     """Return how many reviews await each member, where any do."""
-    moment, numbers = docket.moment(), {}
-    for name in docket.projection.members:
-        member = docket.seating.members.get(name)
-        reviews = member.opened.values() if member is not None else ()
-        targets = (review.seat.target(docket.projection) for review in reviews)
-        if number := sum(target.status(moment) == "asked" for target in targets):
-            numbers[name] = number
-    return numbers
+    members, everything = docket.projection.members, sys.maxsize
+    asked = {name: board.listed(docket, name, ("asked",), everything) for name in members}
+    return {name: len(listed) for name, listed in asked.items() if listed}
 
 
 def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
     """Keep the address at which a member wants to be told; an empty one for none."""
     if email and ("@" not in email or any(char.isspace() for char in email) or len(email) > 254):
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
+    contact = {"docket": docket, "member": member}
     with store.changing() as connection:
-        connection.execute(db.contacts.delete().where(_of(docket, member)))
-        row = {"docket": docket, "member": member, "email": email}
-        connection.execute(db.contacts.insert().values(row))
+        connection.execute(db.contacts.delete().filter_by(**contact))
+        connection.execute(db.contacts.insert().values(**contact, email=email))
 
 
 def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
@@ -93,20 +87,15 @@ def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, in
 
 def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | None:
     """Return the member's address, if this process is the one to tell them now."""
-    moment = now()
+    moment, contact = now(), {"docket": docket, "member": member}
     with store.changing() as connection:
-        row = connection.execute(sa.select(db.contacts).where(_of(docket, member))).first()
+        row = connection.execute(sa.select(db.contacts).filter_by(**contact)).first()
         if row is None:
-            fresh = {"docket": docket, "member": member, "email": "", "told": moment}
-            connection.execute(db.contacts.insert().values(fresh))
+            connection.execute(db.contacts.insert().values(**contact, email="", told=moment))
             return ""
         free = db.contacts.c.told.is_(None) | (db.contacts.c.told <= later(moment, -seconds))
-        update = db.contacts.update().where(_of(docket, member), free).values(told=moment)
+        update = db.contacts.update().filter_by(**contact).where(free).values(told=moment)
         return str(row.email) if connection.execute(update).rowcount else None
-
-
-def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
-    return (db.contacts.c.docket == docket) & (db.contacts.c.member == member)
 
 
 def _post(settings: Settings, notice: Notice) -> None:
@@ -181,7 +170,7 @@ class Worker:
         self._jobs: deque[Job] = deque()
         self.working: asyncio.Task[None] | None = None
         self._docket: Docket | None = None
-        self._cache: dict[str, tuple[int, object]] = {}
+        self._numbers: tuple[int, dict[str, Any]] = (0, {})
         # The certificate with one-sided labels, as far as the ledger was recomputed.
         self.one_sided: dict[str, Any] | None = None
 
@@ -194,10 +183,6 @@ class Worker:
         return self._docket
 
     @property
-    def board(self) -> board.ReviewBoard:
-        return board.ReviewBoard(self.docket)
-
-    @property
     def seq(self) -> int:
         """The number of the last record that was read; 0 where the docket is not open."""
         return 0 if self._docket is None else self._docket.projection.head.seq
@@ -208,7 +193,8 @@ class Worker:
 
     @property
     def behind(self) -> bool:
-        return self._docket is not None and self._docket.seconds_ahead > 0
+        """Tell if the machine's clock is behind the ledger's time."""
+        return self._docket is not None and self._docket.clock() < self._docket.projection.at
 
     def take_certificate(self, sums: OneSided | None) -> None:
         """Keep the certificate of the rounds that count by now; computing it may take a while."""
@@ -218,13 +204,12 @@ class Worker:
             if any(before.get(name, "") != value for name, value in counted.items()):
                 self.one_sided = sums.to_json()
 
-    def cached(self, name: str, compute: Callable[[], T]) -> T:
-        """Return a value that is computed again only when the ledger has grown."""
+    def numbers(self, count: Callable[[Docket], dict[str, Any]]) -> dict[str, Any]:
+        """Return the docket's numbers, which are counted again only when the ledger has grown."""
         seq = self.docket.projection.head.seq
-        entry = self._cache.get(name)
-        if entry is None or entry[0] != seq:
-            self._cache[name] = entry = (seq, compute())
-        return entry[1]  # type: ignore[return-value] # the value under that name
+        if self._numbers[0] != seq:
+            self._numbers = (seq, count(self.docket))
+        return self._numbers[1]
 
     def submit(self, job: Job) -> None:
         """Add a job; all that wait when the thread is free are done in one group."""

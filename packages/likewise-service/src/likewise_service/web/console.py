@@ -7,11 +7,11 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal, NamedTuple
 
 import sqlalchemy as sa
-from fastapi import Path, Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import JSONResponse, Response
 from pydantic import TypeAdapter, ValidationError
 
@@ -33,8 +33,6 @@ from likewise_service.web import practice, rendering
 
 # The reviews that are looked through, and the pairs that a page has ahead.
 LISTED, AHEAD = 500, 40
-# A pair of the queue: the review's id, then the two people.
-PLACE = re.compile(r"([0-9a-f]{32})\.(p[0-9]{1,4}\.p[0-9]{1,4})\Z")
 
 
 class QueuedPair(NamedTuple):
@@ -44,23 +42,6 @@ class QueuedPair(NamedTuple):
     pair: responses.ReviewPair
     fine: bool = False
     gold: practice.Gold | None = None
-
-
-@dataclass(frozen=True)
-class Queue:
-    """The pairs, the riskiest first; ``left`` counts all that await a response, by review.
-
-    ``complete`` counts the reviews in which none does, but which are not handed in: their rounds
-    have no pair, or the member responded elsewhere. A ``practice`` is not recorded; ``done`` of its
-    pairs have been looked at. ``signing`` is for the browser of a member who signs.
-    """
-
-    pairs: Sequence[QueuedPair]
-    left: Mapping[str, int] = field(default_factory=dict)
-    complete: int = 0
-    practice: bool = False
-    done: int = 0
-    signing: Mapping[str, Any] | None = None
 
 
 def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
@@ -74,22 +55,34 @@ def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     }
 
 
-def find_queue(worker: Worker, member: str, focus: str = "", ahead: int = AHEAD) -> Queue:
-    """Return what awaits a member, behind the pair ``focus`` if there is one."""
-    reviews = {r.id: r for r in worker.board.listed(member, ("asked",), LISTED)}
-    fines = read_fines(worker.store, worker.name, reviews)
-    left = {name: awaiting(review, fines[name]) for name, review in reviews.items()}
-    risks = [(excess, id_, name) for id_, pairs in left.items() for name, excess in pairs.items()]
-    risks.sort(key=lambda risk: (-risk[0], reviews[risk[1]].number, risk[2]))
-    places = [f"{id_}.{name}" for _, id_, name in risks[:ahead]]
-    pairs = _load(worker, member, list(dict.fromkeys([*([focus] if focus else []), *places])))
-    complete = [name for name, pairs_left in left.items() if not pairs_left]
+def to_do(worker: Worker, member: str) -> dict[board.Review, dict[str, int]]:
+    """Return the reviews that a member is asked for, with the pairs that await a response."""
+    reviews = board.listed(worker.docket, member, ("asked",), LISTED)
+    fines = read_fines(worker, [review.id for review in reviews])
+    return {review: awaiting(review, fines[review.id]) for review in reviews}
+
+
+def find_queue(
+    worker: Worker, page: rendering.PageContext, member: str,
+    focus: tuple[str, str] | None = None, ahead: int = AHEAD,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what awaits a member, the riskiest pairs first, as :func:`queue_data` has it.
+
+    Before them comes the pair ``focus``, (review, name), if there is one.
+    """
+    left = to_do(worker, member)
+    risks = [(gap, review, name) for review, pairs in left.items() for name, gap in pairs.items()]
+    risks.sort(key=lambda risk: (-risk[0], risk[1].number, risk[2]))
+    places = [] if focus is None else [focus]
+    places += [(review.id, name) for _, review, name in risks[:ahead]]
+    pairs = _load(worker, member, list(dict.fromkeys(places)))
+    complete = [review for review, pairs_left in left.items() if not pairs_left]
     to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
-    for name in complete[:ahead]:
-        to_sign[name] = signing.to_sign(worker.docket, reviews[name].seat)
-    browser = signing_data(worker, member, to_sign, complete[:ahead])
-    counts = {name: len(pairs_left) for name, pairs_left in left.items() if pairs_left}
-    return Queue(pairs, counts, len(complete), signing=browser)
+    for review in complete[:ahead]:
+        to_sign[review.id] = signing.to_sign(worker.docket, review.seat)
+    browser = signing_data(worker, member, to_sign, [review.id for review in complete[:ahead]])
+    counts = {review.id: len(pairs_left) for review, pairs_left in left.items() if pairs_left}
+    return queue_data(page, pairs, counts, complete=len(complete), signing=browser)
 
 
 def signing_data(
@@ -108,12 +101,13 @@ def signing_data(
     }
 
 
-def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair]:
-    pairs, ids = [], {place.partition(".")[0] for place in places}
-    fines = read_fines(worker.store, worker.name, ids)
-    reviews = {i: api.review_response(worker.docket, worker.board.find(member, i)) for i in ids}
-    for place in places:
-        id_, _, name = place.partition(".")
+def _load(worker: Worker, member: str, places: Sequence[tuple[str, str]]) -> list[QueuedPair]:
+    pairs, ids = [], {id_ for id_, _ in places}
+    fines = read_fines(worker, ids)
+    reviews = {
+        i: api.review_response(worker.docket, board.find(worker.docket, member, i)) for i in ids
+    }
+    for id_, name in places:
         pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
         if pair is None:
             raise ServiceError("not-asked", 404, N_("You are not asked about these two people."))
@@ -122,22 +116,23 @@ def _load(worker: Worker, member: str, places: Sequence[str]) -> list[QueuedPair
 
 
 def practice_queue(
-    features: Sequence[Feature], done: int, pairs: Sequence[kinds.GoldPair] = ()
-) -> Queue:
+    page: rendering.PageContext, features: Sequence[Feature], done: int,
+    pairs: Sequence[kinds.GoldPair] = (),
+) -> dict[str, Any]:  # fmt: skip
     """Return the made-up pairs, the operator's if there are any, without those looked at."""
     review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
     rest = list(zip(review.pairs, golds, strict=True))[done:]
     queued = [QueuedPair(review, pair, gold=gold) for pair, gold in rest]
-    return Queue(queued, {review.id: len(queued)}, practice=True, done=done)
+    return queue_data(page, queued, {review.id: len(queued)}, practice=True, done=done)
 
 
-def read_fines(store: Store, docket: str, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
+def read_fines(worker: Worker, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
     fines: defaultdict[str, set[str]] = defaultdict(set)
     marks = db.marks.c
     query = sa.select(marks.review, marks.pair).where(
-        marks.docket == docket, marks.review.in_(list(reviews)), marks.mark == "fine"
+        marks.docket == worker.name, marks.review.in_(list(reviews)), marks.mark == "fine"
     )
-    with store.reading() as connection:
+    with worker.store.reading() as connection:
         for row in connection.execute(query):
             fines[row.review].add(row.pair)
     return fines
@@ -162,22 +157,32 @@ def keep_fine(
             connection.execute(db.marks.insert().values(**row, mark="fine", at=now()))
 
 
-def queue_data(queue: Queue, page: rendering.PageContext) -> dict[str, Any]:
-    """Return a queue in the language in use: what the template shows, and the script goes on."""
-    everybody = (p for queued in queue.pairs for p in queued.review.people if not p.erased)
+def queue_data(
+    page: rendering.PageContext, pairs: Sequence[QueuedPair], left: Mapping[str, int], *,
+    complete: int = 0, practice: bool = False, done: int = 0,
+    signing: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return a queue in the language in use: what the template shows, and the script goes on.
+
+    ``left`` counts all pairs that await a response, by review. ``complete`` counts the reviews in
+    which none does, but which are not handed in: their rounds have no pair, or the member responded
+    elsewhere. A ``practice`` is not recorded; ``done`` of its pairs have been looked at.
+    ``signing`` is for the browser of a member who signs.
+    """
+    everybody = (p for queued in pairs for p in queued.review.people if not p.erased)
     facts = next((p.features for p in everybody), [])
     columns = {fact.name: column for column, fact in enumerate(facts)}
     return {
-        "left": queue.left,
-        "complete": queue.complete,
-        "practice": queue.practice,
-        "done": queue.done,
-        "signing": queue.signing,
+        "left": left,
+        "complete": complete,
+        "practice": practice,
+        "done": done,
+        "signing": signing,
         "url": f"{page.base}/rounds",
         "csrf": page.csrf,
         "seat": page.seat,
         "titles": [fact.title for fact in facts],
-        "pairs": [_pair_data(queued, columns) for queued in queue.pairs],
+        "pairs": [_pair_data(queued, columns) for queued in pairs],
     }
 
 
@@ -214,14 +219,15 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
     }
 
 
-router = deps.page_router("/console")
+router = APIRouter(prefix="/console", include_in_schema=False)
 
 # The most reviews on a page of the history.
 PAGE = 50
 _KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-Place = Annotated[str, Query(pattern=PLACE.pattern.replace("\\Z", "$"))]
+# A pair of the queue: the review's id, then the two people.
+Place = Annotated[str, Query(pattern=r"^[0-9a-f]{32}\.p[0-9]{1,4}\.p[0-9]{1,4}$")]
 Act = Literal["flag", "fine", "undo", "finish"]
 
 
@@ -232,19 +238,15 @@ async def queue_page(
     """Show the pair that is next in the queue, or a given one; ``last`` had its response now."""
 
     def task(worker: Worker) -> Response:
-        focus = pair or ""
-        if worker.board.find(request.caller.name, focus[:32]).ended if focus else False:
-            return request.go(f"/rounds/{focus[:32]}")
+        focus = None if pair is None else (pair[:32], pair[33:])
+        if focus and board.find(worker.docket, request.caller.name, focus[0]).ended:
+            return request.go(f"/rounds/{focus[0]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
-        queue = find_queue(worker, request.caller.name, focus)
-        return _show_queue(queue, request.page(title, str(receipt)), last or "")
+        page = request.page(title, str(receipt))
+        queue = find_queue(worker, page, request.caller.name, focus)
+        return rendering.html("console/queue.html", page, queue=queue, last=last or "", word="")
 
     return await request.run(task)
-
-
-def _show_queue(queue: Queue, page: rendering.PageContext, last: str, word: str = "") -> Response:
-    data = queue_data(queue, page)
-    return rendering.html("console/queue.html", page, queue=data, last=last, word=word)
 
 
 @router.get("/queue.json")
@@ -256,8 +258,7 @@ async def queue_json(
     It has ``unsent`` pairs more, as many as responses are on their way.
     """
     name, page, ahead = request.caller.name, request.page(), AHEAD + min(unsent, LISTED)
-    queue = await request.run(lambda w: queue_data(find_queue(w, name, ahead=ahead), page))
-    return JSONResponse(queue)
+    return JSONResponse(await request.run(lambda w: find_queue(w, page, name, ahead=ahead)))
 
 
 @router.get("/practice")
@@ -273,8 +274,8 @@ async def practice_page(
         golds = practice.gold_pairs(pairs)
         word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
         page = request.page(worker.docket.projection.settings.title)
-        made_up = practice_queue(worker.docket.schema.features, done, pairs)
-        return _show_queue(made_up, page, "", word)
+        made_up = practice_queue(page, worker.docket.schema.features, done, pairs)
+        return rendering.html("console/queue.html", page, queue=made_up, last="", word=word)
 
     return await request.run(task)
 
@@ -285,8 +286,9 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
-        listed = api.review_list(worker.board, name, board.OPEN, LISTED).reviews
-        return {"reviews": listed, "left": find_queue(worker, name).left}
+        listed = api.review_list(worker.docket, name, board.OPEN, LISTED).reviews
+        left = {review.id: len(pairs) for review, pairs in to_do(worker, name).items()}
+        return {"reviews": listed, "left": left}
 
     return await request.show("console/rounds.html", values)
 
@@ -296,7 +298,7 @@ async def to_sign(request: deps.Auditor, key: Key) -> Response:
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
-        content = signing.to_sign(worker.docket, worker.board.find(member, key).seat)
+        content = signing.to_sign(worker.docket, board.find(worker.docket, member, key).seat)
         return JSONResponse(signing_data(worker, member, {key: content}))
 
     return await request.run(task)
@@ -307,14 +309,13 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        review = worker.board.find(request.caller.name, key)
-        fines = read_fines(worker.store, worker.name, [key])[key]
-        response = api.review_response(worker.docket, review)
-        to_sign = {key: signing.to_sign(worker.docket, review.seat)}
+        review = board.find(worker.docket, request.caller.name, key)
+        fines = read_fines(worker, [key])[key]
+        response = api.review_response(worker.docket, review, ended_too=True)
         return {
             "review": response, "fines": fines, "left": len(awaiting(review, fines)),
             "form_key": secrets.token_hex(16),
-            "signing": signing_data(worker, request.caller.name, to_sign),
+            "signing": signing_data(worker, request.caller.name, {key: response.to_sign}),
         }  # fmt: skip
 
     return await request.show("console/review.html", values)
@@ -337,49 +338,41 @@ def _check_seat(request: deps.PageRequest, form: Mapping[str, str]) -> None:
         raise ServiceError("other-seat", 403, sentence)
 
 
-class _Response(NamedTuple):
-    """A member's act on a review, as a form has it."""
+def _limit(form: Mapping[str, str]) -> float | None:
+    """Return how far apart the two may be, as a share; None where nothing is said."""
+    points = form.get("limit", "-1")
+    if not re.fullmatch(r"-1|[0-9]{1,2}", points):
+        sentence = N_("A limit is 0 to 99 points. Load the page again.")
+        raise ServiceError("bad-limit", 422, sentence)
+    return None if points == "-1" else int(points) / 100
 
-    act: Act
-    review: str
-    form: Mapping[str, str]
 
-    @property
-    def key(self) -> str | None:
-        return _once(self.form)
+def _find_pair(
+    worker: Worker, member: str, review_id: str, form: Mapping[str, str]
+) -> tuple[board.Review, tuple[str, str]]:
+    review, pair = board.find(worker.docket, member, review_id), form.get("pair", "").split(".")
+    if len(pair) != 2:
+        raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
+    return review, review.round.favoured_first(Pair.of(review.people(pair)))
 
-    @property
-    def limit(self) -> float | None:
-        """The points that the two may be apart, as a share; None where nothing is said."""
-        points = self.form.get("limit", "-1")
-        if not re.fullmatch(r"-1|[0-9]{1,2}", points):
-            sentence = N_("A limit is 0 to 99 points. Load the page again.")
-            raise ServiceError("bad-limit", 422, sentence)
-        return None if points == "-1" else int(points) / 100
 
-    def find(self, worker: Worker, member: str) -> tuple[board.Review, tuple[str, str]]:
-        review, pair = worker.board.find(member, self.review), self.form.get("pair", "").split(".")
-        if len(pair) != 2:
-            raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-        return review, review.round.favoured_first(Pair.of(review.people(pair)))
-
-    def write(self, worker: Worker, member: str) -> bool:
-        """Record it, and hand the review in once every pair has a response; tell if it is."""
-        docket, key, signed = worker.docket, self.key, _signatures(self.form)
-        if self.act == "finish":
-            seat = worker.board.find(member, self.review).seat
-            panel.finish(docket, seat, signed.get("finish"), key=key)
-            return True
-        review, people = self.find(worker, member)
-        if self.act == "flag":
-            reason, flagged = self.form.get("reason", "").strip(), signed.get("flag")
-            panel.flag(docket, review.seat, people, reason, flagged, limit=self.limit, key=key)
-        else:
-            if self.act == "undo" and review.target.finished:
-                reopening = key and f"{key}:reopen"
-                panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
-            panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
-        return hand_in(worker, worker.board.find(member, self.review), signed.get("finish"))
+def _record(worker: Worker, member: str, act: Act, review_id: str, form: Mapping[str, str]) -> bool:
+    """Record an act; hand the review in once every pair has a response, and tell if it is."""
+    docket, key, signed = worker.docket, _once(form), _signatures(form)
+    if act == "finish":
+        seat = board.find(docket, member, review_id).seat
+        panel.finish(docket, seat, signed.get("finish"), key=key)
+        return True
+    review, people = _find_pair(worker, member, review_id, form)
+    if act == "flag":
+        reason, flagged = form.get("reason", "").strip(), signed.get("flag")
+        panel.flag(docket, review.seat, people, reason, flagged, limit=_limit(form), key=key)
+    else:
+        if act == "undo" and review.target.finished:
+            reopening = key and f"{key}:reopen"
+            panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
+        panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
+    return hand_in(worker, board.find(docket, member, review_id), signed.get("finish"))
 
 
 # An act needs another signature: the page shows what there is now, and the member signs again.
@@ -402,7 +395,7 @@ def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | No
 
     Where the member signs, and has not signed this, it waits for them.
     """
-    fines = read_fines(worker.store, worker.name, [review.id])[review.id]
+    fines = read_fines(worker, [review.id])[review.id]
     if review.status != "asked" or awaiting(review, fines):
         return review.status != "asked"
     try:
@@ -424,7 +417,7 @@ async def comment_on_round(
     text, signed, once = form.get("comment", ""), _signatures(form).get("comment"), _once(form)
 
     def task(worker: Worker) -> None:
-        seat = worker.board.find(request.caller.name, key).seat
+        seat = board.find(worker.docket, request.caller.name, key).seat
         panel.comment(worker.docket, seat, text, signed, key=once)
 
     await request.run(task)
@@ -435,7 +428,6 @@ async def comment_on_round(
 async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, find it fine, take that back, or hand a review in as it is."""
     form, member = await request.form(), request.caller.name
-    response = _Response(act, key, form)
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
         golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
@@ -447,11 +439,11 @@ async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
         raise ServiceError("not-meant", 422, sentence)
     if act in ("fine", "undo"):
         # Not in the docket's thread: a transaction may be under way there.
-        review, people = await request.run(lambda worker: response.find(worker, member))
+        review, people = await request.run(lambda worker: _find_pair(worker, member, key, form))
         place = (key, ".".join(review.aliases[person] for person in people))
         store, docket = request.app.store, request.docket
-        await asyncio.to_thread(keep_fine, store, docket, place, response.key, fine=act == "fine")
-    handed_in = await request.run(lambda worker: response.write(worker, member))
+        await asyncio.to_thread(keep_fine, store, docket, place, _once(form), fine=act == "fine")
+    handed_in = await request.run(lambda worker: _record(worker, member, act, key, form))
     place_query = f"{'pair' if act == 'undo' else 'last'}={key}.{form.get('pair', '')}"
     path = "/" if act == "finish" else f"/?{place_query}"
     return _saved(request, path, handed_in=handed_in)
@@ -468,9 +460,8 @@ async def hand_in_complete(request: deps.Auditor) -> Response:
     await request.form()
 
     def task(worker: Worker) -> None:
-        reviews = worker.board.listed(request.caller.name, ("asked",), LISTED)
-        left = find_queue(worker, request.caller.name).left
-        complete = [hand_in(worker, review) for review in reviews if review.id not in left]
+        left = to_do(worker, request.caller.name)
+        complete = [hand_in(worker, review) for review, pairs in left.items() if not pairs]
         if not all(complete):
             sentence = "You sign what you say, and that needs JavaScript. Switch it on."
             raise ServiceError("signature-needed", 409, sentence)
@@ -496,7 +487,7 @@ async def history(
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = worker.board.listed(request.caller.name, board.ENDED, PAGE + 1, after)
+        past = board.listed(worker.docket, request.caller.name, board.ENDED, PAGE + 1, after)
         return {
             "reviews": [api.review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
@@ -514,7 +505,7 @@ async def receipts(request: deps.Auditor) -> Response:
         docket, member = worker.docket, request.caller.name
         reviews = []
         for statuses in (board.OPEN, board.ENDED):
-            for review in worker.board.listed(member, statuses, LISTED):
+            for review in board.listed(worker.docket, member, statuses, LISTED):
                 objections = map(asdict, api.review_response(docket, review).objections)
                 words = {"status": review.status, "objections": list(objections)}
                 reviews.append({"review": review.id, **words})

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import Query
+from fastapi import APIRouter, Query
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
@@ -29,7 +29,7 @@ from likewise_service.verify import certificates, packets
 from likewise_service.web import dependencies as deps
 from likewise_service.web import practice, rendering
 
-router = deps.page_router("/dashboard")
+router = APIRouter(prefix="/dashboard", include_in_schema=False)
 
 LISTED, APPEALS = 100, 50
 
@@ -70,12 +70,10 @@ async def dockets_page(
 async def dashboard(request: deps.Supervisor, wrong_reports: ledger.WrongReports = 0) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         learner = worker.docket.state.learner
-        page = rounds.round_list(
-            worker.docket, status="open", after=0, limit=LISTED, with_panel=True
-        )
+        page = rounds.round_list(worker.docket, status="open", after=0, limit=LISTED)
         return {
-            "docket": dockets.docket_response(worker.docket, all_features=True),
-            "metrics": metrics.measure(worker, with_panel=True),
+            "docket": dockets.docket_response(worker.docket),
+            "metrics": metrics.measure(worker),
             "rounds": page.rounds,
             "certificate": _certificate(worker, wrong_reports),
             # How far apart chances may be for the panel, and for the policy to compare with.
@@ -108,7 +106,7 @@ def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
 @router.get("/{docket}/data")
 async def data(request: deps.Supervisor) -> metrics.MetricsResponse:
     """Return the same numbers, for the charts of a page that refreshes itself."""
-    return await request.run(lambda worker: metrics.measure(worker, with_panel=True))
+    return await request.run(metrics.measure)
 
 
 @router.get("/{docket}/rounds")
@@ -124,7 +122,7 @@ async def rounds_page(
         first = max(0, number - LISTED) if after is None and not having else after or 0
         page = rounds.round_list(
             worker.docket, status="open" if having == "open" else None, after=first, limit=LISTED,
-            with_panel=True, having=HAVING.get(having, lambda round_: round_.outcome == having),
+            having=HAVING.get(having, lambda round_: round_.outcome == having),
         )  # fmt: skip
         return {
             "page_of": page, "having": having, "first": first, "number": number,
@@ -140,7 +138,7 @@ AppealId = Annotated[str, Query(pattern="^[0-9a-f]{12}$")]
 
 def _round(worker: Worker, name: str) -> responses.RoundResponse:
     docket = worker.docket
-    return rounds.round_response(docket, docket.projection.round(name), with_panel=True)
+    return rounds.round_response(docket, docket.projection.round(name))
 
 
 @router.get("/{docket}/round")

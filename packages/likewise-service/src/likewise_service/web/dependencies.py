@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
@@ -172,10 +172,6 @@ def acts(kind: type[Body], path: str = "/dashboard/{docket}") -> Any:
     """Admit those who may add that kind of record, as the API does."""
     roles = (role for role in sign_ins.PEOPLE if role in MAY[kind.kind])
     return Depends(_signed_in(path, *roles))
-
-
-def page_router(prefix: str = "") -> APIRouter:
-    return APIRouter(prefix=prefix, include_in_schema=False)
 
 
 TITLES = {

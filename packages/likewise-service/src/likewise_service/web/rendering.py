@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from likewise.learner.certificate import Unseen
 from likewise.panel.agreement import MemberAgreement
 from likewise_client import responses
 from likewise_service import language
@@ -138,12 +139,12 @@ def seat_words(seat: str) -> str:
     return _(SEATS[seat])
 
 
-def interval(unseen: metrics.UnseenResponse) -> str:
+def interval(unseen: Unseen) -> str:
     """Write between which numbers unseen reports are, and how certain that is.
 
-    >>> interval(metrics.UnseenResponse(12.0, 3, 40, 0.95))[:60]
+    >>> interval(Unseen(12.0, 3, 40, 0.95))[:60]
     'reports that nobody was asked about; between 3 and 40 with 9'
-    >>> interval(metrics.UnseenResponse(0.0, 0, 0, 0.95))
+    >>> interval(Unseen(0.0, 0, 0, 0.95))
     'the panel was asked about all that could be reported'
     """
     if not unseen.high:
@@ -259,9 +260,9 @@ def environment() -> Environment:
         language.gettext, language.ngettext, newstyle=True
     )
     filters = (
-        agreed_words, agreement_words, by_id, interval, language.difference_words,
-        metrics.evenly_spread, language.rule_words, moment, number, pair_key, percent, person_name,
-        rounded, seat_words, share, span, value_words,
+        agreed_words, agreement_words, by_id, interval, metrics.evenly_spread, language.rule_words,
+        moment, number, pair_key, percent, person_name, rounded, seat_words, share, span,
+        value_words,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     functions = (apart, closes, count, language.script_words, points)

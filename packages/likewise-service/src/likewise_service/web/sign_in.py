@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from fastapi import Form, Query, Request
+from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from likewise_service import language
@@ -18,7 +18,7 @@ from likewise_service.errors import ServiceError
 from likewise_service.language import N_
 from likewise_service.web import dependencies, rendering
 
-router = dependencies.page_router()
+router = APIRouter(include_in_schema=False)
 
 HOMES = {"auditor": "/console/", "operator": "/dashboard/", "regulator": "/dashboard/"}
 FORM, ATTEMPT = "likewise_form", "likewise_sign_on"

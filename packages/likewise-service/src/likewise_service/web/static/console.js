@@ -4,26 +4,8 @@
 (() => {
   "use strict";
   const find = (id) => document.getElementById(id), opened = Date.now();
-  // Texts in the language of the page; English ones are here.
-  const language = document.documentElement.lang, locale = language === "en" ? "en-GB" : language;
-  const words = JSON.parse(find("words")?.textContent ?? "{}");
-  const fill = (text, values) => text.replace(/%\((\w+)\)s/g, (_match, name) => values[name]);
-  const _ = (text, values = {}) => fill(words[text] ?? text, values);
-  const counted = new Intl.PluralRules(language);
-  const ngettext = (one, several, num, values = {}) => {
-    const form = counted.select(num) === "one" ? 0 : 1;
-    return fill((words[one] ?? [one, several])[form], { num: num.toLocaleString(locale), ...values });
-  };
-
-  // Times are written in UTC by the server, and turned into the reader's own.
-  const clock = new Intl.DateTimeFormat(locale, {
-    day: "numeric", month: "long", year: "numeric",
-    hour: "2-digit", minute: "2-digit", timeZoneName: "short",
-  });
-  for (const time of document.querySelectorAll("time[datetime]")) {
-    const then = new Date(time.dateTime);
-    if (!Number.isNaN(then.valueOf())) time.textContent = clock.format(then).replace(" at ", ", ");
-  }
+  const { _, ngettext, locale, moment, localise } = likewiseTexts;
+  localise();
 
   // On a phone the pages' names do not all fit: the current one is brought into sight.
   document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
@@ -427,7 +409,7 @@
       drawLimit(pair);
     }
     const link = find("round-link"), due = pair.due && new Date(pair.due);
-    if (link) text(find("deadline"), due ? _("Closes %(moment)s.", { moment: clock.format(due).replace(" at ", ", ") }) : pair.deadline);
+    if (link) text(find("deadline"), due ? _("Closes %(moment)s.", { moment: moment(due) }) : pair.deadline);
     if (link) { link.href = `${data.url}/${pair.review}`; text(link.querySelector("[data-number]"), pair.number); }
   }
 

@@ -4,10 +4,7 @@
   const board = document.getElementById("board");
   const rounds = board.dataset.url.replace(/data$/, "rounds");
   const find = (id) => document.getElementById(id);
-  // Texts in the language of the page; English ones are here.
-  const language = document.documentElement.lang, locale = language === "en" ? "en-GB" : language;
-  const words = JSON.parse(find("words")?.textContent ?? "{}");
-  const _ = (text, values = {}) => (words[text] ?? text).replace(/%\((\w+)\)s/g, (_match, name) => values[name]);
+  const { _, locale, localise } = likewiseTexts;
   const figures = [...document.querySelectorAll("[data-chart]")];
   const every = Math.max(1, Number(board.dataset.every)) * 1000;
   const ROWS = 12;
@@ -15,17 +12,6 @@
   let paused = false;
   let timer = 0;
   const plots = new Map();
-
-  const clock = new Intl.DateTimeFormat(locale, {
-    day: "numeric", month: "long", year: "numeric",
-    hour: "2-digit", minute: "2-digit", timeZoneName: "short",
-  });
-  const tell = (iso) => clock.format(new Date(iso)).replace(" at ", ", ");
-  function localise() {
-    for (const time of document.querySelectorAll("time[datetime]")) {
-      time.textContent = tell(time.dateTime);
-    }
-  }
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const write = (value, digits) => (value == null ? "–" : value.toLocaleString(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits }));

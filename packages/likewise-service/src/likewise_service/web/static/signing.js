@@ -2,9 +2,7 @@
 // never sent anywhere. What is signed is the same text that the API's signatures cover.
 const likewiseSigning = (() => {
   "use strict";
-  // Texts in the language of the page; English ones are here.
-  const words = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
-  const _ = (text) => words[text] ?? text;
+  const { _ } = likewiseTexts;
   const ALGORITHM = "Ed25519", STORE = "keys", encoder = new TextEncoder();
 
   // JSON in the one form that is signed: sorted keys, no spaces.
