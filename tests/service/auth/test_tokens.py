@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import ParameterError
-from likewise_service.auth.sign_ins import begin_session, end_session, find_session
+from likewise_service.auth.sign_ins import add_seat, begin_session, end_session, find_session
 from likewise_service.auth.tokens import (
     ROLES,
     Role,
@@ -23,7 +23,7 @@ from likewise_service.auth.tokens import (
     revoke_token,
 )
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.database import sessions, tokens
+from likewise_service.ledger.database import seats, sessions, tokens
 from likewise_service.ledger.store import Store
 
 
@@ -110,10 +110,12 @@ def test_sessions(store: Store) -> None:
 def test_sessions_end_with_time_and_with_their_token(store: Store) -> None:
     token, identity = create_token(store, "auditor", "ann", "loans")
     cookie, _ = begin_session(store, token, -1)
+    add_seat(store, cookie, create_token(store, "auditor", "bob", "loans")[0])
     assert find_session(store, cookie) is None
     cookie, _ = begin_session(store, token, 60)
     with store.reading() as connection:
-        assert connection.execute(sa.select(sa.func.count()).select_from(sessions)).scalar() == 1
+        rows = [connection.execute(sa.select(table)).all() for table in (sessions, seats)]
+    assert list(map(len, rows)) == [1, 0], "what has expired is gone, with its seats"
     revoke_token(store, identity.id)
     assert find_session(store, cookie) is None
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from click.testing import CliRunner, Result
 from likewise.cli.main import main
 from likewise.errors import ParameterError
 from likewise_client.errors import ApiError
+from likewise_service.app import retain
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import (
     erase,
@@ -24,9 +27,12 @@ from likewise_service.dockets.erasure import (
 )
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.reviews import Seat
-from likewise_service.dockets.rounds import close, open_round, override
+from likewise_service.dockets.rounds import Applicant, close, open_docket, open_round, override
+from likewise_service.dockets.worker import Workers
 from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.test_actors import about, rehashed
@@ -75,6 +81,39 @@ def test_reasons_then_people_are_erased_when_their_time_has_ended(
     found = replay_store(docket.store, "loans")
     assert found.holds, found.text()
     assert found.decisions == 9, "all of them, from surrogates"
+
+
+def test_what_a_server_erases_in_time_is_in_none_of_sqlites_files(
+    sqlite_url: str, spec: Callable[..., Any]
+) -> None:
+    """It erases within a transaction of its own, after which the journal has to be emptied."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=5)
+    docket = Docket(store, "loans")
+    open_round(docket, [
+        Applicant("a", {"score": 777, "debt": 43, "purpose": "car"}),
+        Applicant("b", {"score": 333, "debt": 44, "purpose": "car"}),
+    ])  # fmt: skip
+    flag(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
+    for member in ("ada", "bob"):
+        finish(docket, Seat("r1", member))
+    close(docket, "r1")
+    set_retention(docket, 1e-9, 1e-9)
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    files = [path, path.with_name(path.name + "-wal")]
+    assert b"secretneighbour" in b"".join(file.read_bytes() for file in files)
+
+    async def serve() -> None:
+        workers = Workers(store, Settings(database=sqlite_url))
+        await retain(workers)
+        await workers.close()
+
+    asyncio.run(serve())
+    assert docket.refresh().round("r1").erased.keys() == {"a", "b"}
+    for file in files:
+        assert b"secretneighbour" not in file.read_bytes()
+        assert b"[777.0," not in file.read_bytes()
+    store.close()
 
 
 def test_a_hold_keeps_what_it_names_until_it_is_lifted(docket: Docket, clock: Clock) -> None:

@@ -146,7 +146,7 @@ async def _background(
     ]
     if not settings.writer:
         jobs.append(workers.recompute(stop, telemetry.recomputed))
-        jobs.append(_every(RETENTION_SECONDS, stop, lambda: _retain(workers)))
+        jobs.append(_every(RETENTION_SECONDS, stop, lambda: retain(workers)))
     if anchoring.targets and not settings.writer:
         look = partial(asyncio.to_thread, anchoring.look, workers.store, stop.is_set)
         jobs.append(_every(ANCHOR_SECONDS, stop, look))
@@ -179,10 +179,13 @@ async def _measure(workers: Workers, telemetry: Telemetry) -> None:
     await asyncio.to_thread(telemetry.measured, workers.count, as_of.timestamp())
 
 
-async def _retain(workers: Workers) -> None:
+async def retain(workers: Workers) -> None:
+    """Erase what has been kept for its time, in all dockets that have periods."""
     store = workers.store
     names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
     await workers.each("Retention", names, lambda w: erase_expired(w.docket))
+    if names:  # within its transaction an erasure could not do it
+        await asyncio.to_thread(store.scrub_soon)
 
 
 def serving_app(settings: Settings) -> FastAPI:

@@ -79,7 +79,7 @@ def open_session(
     expires, name = later(moment, seconds), secrets.token_hex(8)
     session = Session(identity, csrf, expires, name, issuer, subject)
     with store.changing() as connection:
-        connection.execute(sessions.delete().where(sessions.c.expires <= moment))
+        end_sessions(connection, sessions.c.expires <= moment)
         connection.execute(
             sessions.insert().values(
                 hash=cookie_hash(cookie), token=identity.id, csrf=csrf, expires=expires, id=name,
