@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -349,8 +349,11 @@ def pick(weights: IntArray, number: int) -> int:
     return int(np.searchsorted(np.cumsum(weights), number, side="right"))
 
 
-def score(weight: int, total: int) -> int:
-    """A probability as an integer of 2^-20, halves up.
+Weight = TypeVar("Weight", int, IntArray)
+
+
+def score(weight: Weight, total: int) -> Weight:
+    """A probability, or an array of them, as integers of 2^-20, halves up.
 
     >>> score(1, 2), score(1, 3)
     (524288, 349525)

@@ -371,12 +371,9 @@ class _Plan(NamedTuple):
 @lru_cache(maxsize=16)
 def _plan(tree: ContextTree, bins: int) -> _Plan:
     features = len(tree.levels)
-    left_open = np.zeros(tree.nodes, dtype=np.int64)
-    for levels, stride in zip(tree.levels, tree.strides, strict=True):
-        left_open += np.arange(tree.nodes) // stride % (levels + 1) == levels
     # Nodes that leave fewer features open come first, since others are sums of them.
-    order = np.argsort(left_open, kind="stable")
-    inner = order[left_open[order] > 0]
+    nothing = np.empty(0, dtype=np.int64)
+    inner = np.concatenate([nothing, *(depth.nodes for depth in tree.depths)])
     log_splits = np.array([0.0, *(LN2 + log(count) for count in range(1, features + 1))])
     nodes = (
         np.array(tree.levels, dtype=np.int64), np.array(tree.strides, dtype=np.int64),
