@@ -11,7 +11,7 @@ plainest baselines are here; a package adds one with an entry point of the group
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -19,14 +19,14 @@ import numpy as np
 
 from likewise.errors import HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses import Cut, ExactWeights, HypothesisClass, Pool
-from likewise.learner.costs import DUALS, Dual
+from likewise.learner.costs import dual_from_spec
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner, player_named
 from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Setting, named_setting, settings_of_function
-from likewise.validation import choice, require
+from likewise.validation import choice
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -78,6 +78,8 @@ def _self_tuned(
         if kappa is not None:
             raise ParameterError("kappa", "must be given once", kappa, "Not kappa_share too.")
         kappa = kappa_share * eps
+    parameters = {"gamma": gamma, "theta": theta, "largest": largest}
+    of_dual = {name: value for name, value in parameters.items() if value is not None}
     schedule = SelfTuned(
         eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
         outstanding=outstanding, waiting=waiting, shrink=shrink,
@@ -85,7 +87,7 @@ def _self_tuned(
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
         engine=engine, feedback=feedback, scales=scales, open_limit=open_limit,
-        dual=_dual(dual, gamma=gamma, theta=theta, largest=largest),
+        dual=dual_from_spec({"dual": dual, **of_dual}),
     )  # fmt: skip
 
 
@@ -97,15 +99,6 @@ def _with_prior(hypotheses: HypothesisClass, prior: str | None) -> HypothesisCla
         raise ParameterError("prior", rule, prior, "It has no exact weights, so no prior.")
     weighted: HypothesisClass = hypotheses.with_prior(prior)
     return weighted
-
-
-def _dual(name: str, **parameters: float | None) -> Dual:
-    kind = DUALS[choice("dual", name, DUALS, "Check it.")]
-    names = [field.name for field in fields(kind)]
-    values = {key: value for key, value in parameters.items() if value is not None}
-    for key, value in values.items():
-        require(key in names, key, f"must be left out for the dual {name}", value, "It has none.")
-    return kind(**values)
 
 
 def _paper(
