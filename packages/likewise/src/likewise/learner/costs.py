@@ -323,7 +323,6 @@ DUALS: dict[str, type[Dual]] = {
 
 
 def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
-    """Read a dual player from its JSON."""
     rule = "must be an object that names a rule"
     check.require(isinstance(spec, Mapping), "dual", rule, spec, '{"dual": …}.')
     name = check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")
