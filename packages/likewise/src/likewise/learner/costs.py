@@ -113,7 +113,7 @@ class Loss:
 
 def _range(schema: FeatureSchema, name: str) -> tuple[float, float]:
     """The beginning of a feature's range, and its width."""
-    low, high = schema.features[schema.names.index(name)].limits
+    low, high = schema[name].limits
     return low, high - low
 
 
@@ -121,7 +121,7 @@ def _weight(schema: FeatureSchema, person: Person, weight: float | str) -> int:
     if not isinstance(weight, str):
         return to_units(weight)
     low, width = _range(schema, weight)
-    value = person.features[schema.names.index(weight)]
+    value = person.features[schema.place(weight)]
     if math.isnan(value):
         raise EventRefused(
             f"Person {person.id!r} has no {weight}, which says what an error costs. Give it."
