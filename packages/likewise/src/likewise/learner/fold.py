@@ -634,9 +634,7 @@ def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-def checked_label(
-    person: str, label: object, round_: OpenRound, *, fractions: bool = False
-) -> float:
+def checked_label(person: str, label: object, round_: OpenRound, *, fractions: bool) -> float:
     """The label of somebody in a sealed round: 0 or 1, or a fraction."""
     number = isinstance(label, _NUMBERS)
     if not (number and (label in (0, 1) or (fractions and 0 < cast(float, label) < 1))):

@@ -34,7 +34,7 @@ from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
 BUILT_IN = {
-    "noise": "aa58adf3dc1917cf", "vectors": "d620405a0e601aa7", "weights": "1f3ab67eea0c57e8",
+    "noise": "aa58adf3dc1917cf", "vectors": "d620405a0e601aa7", "weights": "3fd7a91f9047559a",
 }  # fmt: skip
 
 # How many draws of a grid's program a thread makes at a time; of thresholds twice as many.
