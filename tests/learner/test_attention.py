@@ -23,7 +23,6 @@ from likewise.learner.attention import (
     Response,
     ask,
     ask_all,
-    attention_from_spec,
     attention_named,
 )
 from likewise.learner.events import Arrived, Audited, Person, Sealed
@@ -197,7 +196,7 @@ def test_a_memory_of_other_features_is_refused() -> None:
 @pytest.mark.parametrize("text", EVERY)
 def test_an_attention_is_known_by_its_json(text: str) -> None:
     attention = attention_named(text)
-    assert attention_from_spec(attention.spec()) == attention
+    assert ATTENTIONS.read(attention.spec()) == attention
     assert ATTENTIONS[attention.name] is type(attention)
 
 

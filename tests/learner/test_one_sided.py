@@ -46,10 +46,10 @@ from likewise.learner.events import (
 )
 from likewise.learner.oracle import Oracle
 from likewise.learner.players import ContextFTPL, Draws, Frozen
-from likewise.learner.schedules import schedule_from_spec
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.people import Feature, FeatureSchema
+from likewise.registry import SCHEDULES
 from likewise.simulate import Loans
 from likewise.simulate.rounds import play
 
@@ -520,7 +520,7 @@ def test_the_frontier_of_one_sided_labels_ends_at_a_sixth() -> None:
 
 def test_the_one_sided_schedule_can_be_written_as_json_and_read_back() -> None:
     schedule = PaperOneSided(50, b=0.1, omega_constant=2048, noise="per-point")
-    again = schedule_from_spec(schedule.spec())
+    again = SCHEDULES.read(schedule.spec())
     assert again == schedule
     assert isinstance(again, PaperOneSided)
 

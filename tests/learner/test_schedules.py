@@ -11,7 +11,7 @@ from likewise.errors import ParameterError
 from likewise.hypotheses import Pool
 from likewise.learner import Learner, Margins, Paper, SelfTuned
 from likewise.learner.bounds import bounds
-from likewise.learner.schedules import schedule_from_spec
+from likewise.registry import SCHEDULES
 from likewise.simulate import Loans
 
 POOL = Pool.from_table([[0, 0], [0, 1], [1, 1]])
@@ -50,7 +50,7 @@ def test_an_exact_player_has_no_sampling_error() -> None:
 
 @pytest.mark.parametrize("schedule", [SelfTuned(eta=0.3, x=2.0), Paper(50, b=0.1)])
 def test_a_schedule_can_be_written_as_json_and_read_back(schedule: Any) -> None:
-    assert schedule_from_spec(schedule.spec()) == schedule
+    assert SCHEDULES.read(schedule.spec()) == schedule
 
 
 @pytest.mark.parametrize(

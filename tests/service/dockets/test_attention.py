@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from likewise.errors import ParameterError
-from likewise.learner.attention import Asking, PanelModel, attention_from_spec
+from likewise.learner.attention import Asking, PanelModel
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.registry import ATTENTIONS
 from likewise_client.errors import Refused
 from likewise_client.responses import ReviewPair, ReviewResponse
 from likewise_service.auth.tokens import create_token
@@ -192,6 +193,6 @@ def test_an_attention_is_named_in_a_dockets_settings(attention: Any) -> None:
     data = {"title": "Loans", "members": ["ada"], "rule": "any"}
     made = DocketSpec.from_hand({**data, "learner": {**learner, "attention": attention}})
     name = attention["attention"] if isinstance(attention, dict) else attention.split(":")[0]
-    assert attention_from_spec(made.learner["attention"]).name == name
+    assert ATTENTIONS.read(made.learner["attention"]).name == name
     with pytest.raises(ParameterError, match="least"):
         DocketSpec.from_hand({**data, "learner": {**learner, "attention": "model:0"}})

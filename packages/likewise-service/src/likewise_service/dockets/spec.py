@@ -11,11 +11,11 @@ from typing import Any
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.hypotheses import Stumps, class_from_spec
-from likewise.learner import attention, schedules
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.numerics.fixed_point import to_units
 from likewise.panel import rule_language, rules
 from likewise.people.schema import FeatureSchema
+from likewise.registry import ATTENTIONS, SCHEDULES
 from likewise.validation import flag, integer, positive, require, within
 from likewise_service.errors import ServiceError
 
@@ -219,9 +219,9 @@ def _parts(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Read the parts of a learner; an attention may be named, as in ``share:0.25``."""
     parts = dict(settings)
     if "schedule" in parts:
-        parts["schedule"] = schedules.schedule_from_spec(parts["schedule"])
+        parts["schedule"] = SCHEDULES.read(parts["schedule"])
     if isinstance(parts.get("attention"), Mapping):
-        parts["attention"] = attention.attention_from_spec(parts["attention"])
+        parts["attention"] = ATTENTIONS.read(parts["attention"])
     return parts
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +40,12 @@ def named_prior(owner: str, prior: Any) -> str:
 
 
 def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
-    """Check a prior: a name, or probabilities in the order of the codes or by description.
+    """Check probabilities of single hypotheses, in the order of their codes or by description.
 
     >>> listed_prior("Pool", {"approve nobody": 0.75, "approve everybody": 0.25},
     ...              ["approve everybody", "approve nobody"])
     (0.25, 0.75)
     """
-    if isinstance(prior, str):
-        return named_prior(owner, prior)
     where = f"{owner}: prior"
     rule = f"must have a probability for each of the {len(names)} hypotheses"
     remedy = "Without one, a hypothesis is never learnt. describe(code) names each of them."
@@ -279,10 +277,9 @@ class ExactWeights(ABC):
         """
         changed = copy(self)
         # Values computed from the old prior are dropped.
-        for base in type(self).__mro__:
-            for name, value in vars(base).items():
-                if isinstance(value, cached_property):
-                    changed.__dict__.pop(name, None)
+        for name in list(vars(changed)):
+            if isinstance(getattr(type(self), name, None), cached_property):
+                delattr(changed, name)
         changed.prior = self.checked_prior(prior)
         return changed
 
@@ -349,8 +346,11 @@ def pick(weights: IntArray, number: int) -> int:
     return int(np.searchsorted(np.cumsum(weights), number, side="right"))
 
 
-def score(weight: int, total: int) -> int:
-    """A probability as an integer of 2^-20, halves up.
+Weight = TypeVar("Weight", int, IntArray)
+
+
+def score(weight: Weight, total: int) -> Weight:
+    """A probability, or an array of them, as integers of 2^-20, halves up.
 
     >>> score(1, 2), score(1, 3)
     (524288, 349525)

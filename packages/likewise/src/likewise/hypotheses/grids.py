@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
 from itertools import combinations, product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -102,10 +102,6 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
 
     groups: Groups
     cellular = True
-
-    @abstractmethod
-    def __init__(self, schema: FeatureSchema, **parameters: Any) -> None:
-        """Take the schema, and the parameters by name."""
 
     @property
     @abstractmethod
@@ -207,7 +203,8 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
 
         values = {name: getattr(self, name) for name in self.parameters}
         values["by"] = tuple(self.groups.by[f] for f in features)
-        return Nested(type(self)(self.schema, **values), coarser_costs, coarser_points)
+        coarser: OverCells = cast(Any, type(self))(self.schema, **values)
+        return Nested(coarser, coarser_costs, coarser_points)
 
     def check_listable(self, count: str) -> None:
         """Refuse to list more than 2^20 hypotheses; ``count`` is their number as a formula."""
@@ -428,7 +425,7 @@ class ContextTree:
         return grid[tuple(slice(0, n) for n in self.levels)].reshape(-1)
 
     @cached_property
-    def _depths(self) -> tuple[_Depth, ...]:
+    def depths(self) -> tuple[Depth, ...]:
         """The nodes from those that leave one feature open up to the root, which leaves all."""
         if not self.levels:
             return ()
@@ -441,7 +438,7 @@ class ContextTree:
             features = np.nonzero(left_open[:, nodes].T)[1].reshape(-1, count).T
             levels, strides = np.array(self.levels)[features], np.array(self.strides)[features]
             children = np.where(level < levels, nodes + (level - levels) * strides, self.nodes)
-            depths.append(_Depth(nodes, features, children))
+            depths.append(Depth(nodes, features, children))
         return tuple(depths)
 
     def gather(self, cells: IntArray, join: np.ufunc = np.add) -> IntArray:
@@ -471,7 +468,7 @@ class ContextTree:
         log_z = np.append(log_stop, 0.0)
         choices = np.zeros((self.nodes, 1 + len(self.levels)), dtype=np.int64)
         choices[:, 0] = 1 << base.WEIGHT_BITS
-        for depth in self._depths:
+        for depth in self.depths:
             count = len(depth.features)
             terms = np.empty((1 + count, len(depth.nodes)))
             terms[0] = log_stop[depth.nodes] - LN2
@@ -505,7 +502,7 @@ class ContextTree:
 
 
 @dataclass(frozen=True)
-class _Depth:
+class Depth:
     """The nodes that leave the same number of features open, and the children of their splits.
 
     ``features`` are the open ones of each node, (open, nodes); ``children`` the nodes of each

@@ -89,12 +89,6 @@ def trie_separating_set(bits: Bits) -> IntArray:
     return np.sort(order[np.unique(first)])
 
 
-def rows_as_bytes(packed: Bits) -> list[bytes]:
-    """The rows of a table of bytes, each as a key of a dictionary."""
-    width, text = packed.shape[1], np.ascontiguousarray(packed).tobytes()
-    return [text[row * width : (row + 1) * width] for row in range(len(packed))]
-
-
 def verify_separating_set(hypotheses: HypothesisClass) -> bool:
     """Test whether all hypotheses of a listable class differ on its separating set.
 
@@ -167,8 +161,8 @@ class Listed(HypothesisClass, ExactWeights):
         if bits.max(initial=0) > 1:
             raise HypothesisError(f"{owner}.predictions must be 0 or 1; got {int(bits.max())}.")
         first: dict[bytes, int] = {}
-        for member, key in enumerate(rows_as_bytes(np.packbits(bits.T, axis=1))):
-            earlier = first.setdefault(key, member)
+        for member, row in enumerate(np.packbits(bits.T, axis=1)):
+            earlier = first.setdefault(row.tobytes(), member)
             if earlier != member:
                 raise HypothesisError(
                     f"{owner}: hypotheses {earlier} and {member} agree on all {len(bits)} points "
@@ -271,8 +265,10 @@ class Listed(HypothesisClass, ExactWeights):
         return self.size / (2 << base.WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> base.Prior:
-        names = () if isinstance(prior, str) else [self.describe(code) for code in self.codes()]
-        return base.listed_prior(type(self).__name__, prior, names)
+        owner = type(self).__name__
+        if isinstance(prior, str):
+            return base.named_prior(owner, prior)
+        return base.listed_prior(owner, prior, [self.describe(code) for code in self.codes()])
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         return _ListedPolicy(base.gibbs_weights(costs, float(temperature), self.log_inverse))

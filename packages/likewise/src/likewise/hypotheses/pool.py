@@ -321,7 +321,8 @@ def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatAr
 def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
     """The first member of those that agree on all reference data, or a constant among them."""
     first: dict[bytes, int] = {}
-    for member, key in enumerate(lists.rows_as_bytes(packed)):
+    for member, row in enumerate(packed):
+        key = row.tobytes()
         earlier = first.setdefault(key, member)
         if constant[member] and not constant[earlier]:
             first[key] = member

@@ -86,9 +86,8 @@ class Trees(Listed):
             packed = (holds[root] & sides[yes]) | (~holds[root] & sides[no])
             # The bits after the last row are padding, and must not separate trees.
             packed &= np.packbits(np.ones(len(rows), dtype=np.uint8))
-            keys = lists.rows_as_bytes(packed)
-            for key, a, b in zip(keys, yes.tolist(), no.tolist(), strict=True):
-                simplest.setdefault(key, (root, a, b))
+            for row, a, b in zip(packed, yes.tolist(), no.tolist(), strict=True):
+                simplest.setdefault(row.tobytes(), (root, a, b))
         packed = np.frombuffer(b"".join(simplest), dtype=np.uint8).reshape(len(simplest), -1)
         bits = np.unpackbits(packed, axis=1, count=len(rows))
         return np.array(list(simplest.values()), dtype=np.int64), count - len(simplest), bits

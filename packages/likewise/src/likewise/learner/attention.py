@@ -21,11 +21,11 @@ from __future__ import annotations
 import math
 from abc import ABC
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -326,12 +326,6 @@ def digest(memory: Memory) -> str:
     return sha256(repr(memory).encode()).hexdigest()[:32] if memory else ""
 
 
-def attention_from_spec(spec: Mapping[str, Any]) -> Attention:
-    """Read any registered attention from its JSON."""
-    attention: Attention = ATTENTIONS.read(spec)
-    return attention
-
-
 def attention_named(text: str) -> Attention:
     """The attention of a name; a colon precedes parameters by name, or the first one alone.
 
@@ -343,7 +337,7 @@ def attention_named(text: str) -> Attention:
     name, colon, value = text.partition(":") if isinstance(text, str) else (text, "", "")
     kind = ATTENTIONS[name]
     if not colon:
-        return attention_from_spec({"attention": name})
+        return cast(Attention, ATTENTIONS.read({"attention": name}))
     parameters = {f.name: f.default for f in fields(kind)}  # type: ignore[arg-type] # a dataclass
     try:
         pairs = [part.rpartition("=")[::2] for part in value.split(",")]
@@ -356,7 +350,7 @@ def attention_named(text: str) -> Attention:
             f"Write one of {', '.join(ATTENTIONS)}, share:0.25 or model:least=0.1,patience=5.",
         ) from None  # fmt: skip
     values = {key: _as_kind(parameters.get(key), number) for key, number in numbers.items()}
-    return attention_from_spec({"attention": name, **values})
+    return cast(Attention, ATTENTIONS.read({"attention": name, **values}))
 
 
 def _as_kind(default: object, number: float) -> float:
@@ -393,11 +387,8 @@ class Share(Attention):
     skips = False
 
     def __post_init__(self) -> None:
-        assign(self, share=_chance("share", self.share))
-
-    @property
-    def least(self) -> float:  # type: ignore[override] # a constant of the others
-        return self.share
+        share = _chance("share", self.share)
+        assign(self, share=share, least=share)
 
     def unknown(self, memory: Memory, pairs: Possible) -> BoolArray:  # noqa: ARG002
         """None: a round is shown whole or not at all."""

@@ -147,11 +147,9 @@ def unseen_reports(state: State, *, confidence: float = 0.95) -> Unseen:
 
     # The excess falls until near the estimate, and rises from there on.
     middle = max(0, round(y * b))
-    low, high = _first(lambda x: excess(x) <= 0, middle), 1
-    while excess(middle + high) <= 0:
-        high *= 2
-    high = middle + _first(lambda x: excess(middle + x) > 0, high)
-    return Unseen(looks.unseen, low, min(high - 1, looks.in_part), confidence)
+    low = bisect_left(range(middle), True, key=lambda x: excess(x) <= 0)
+    high = _last_within(excess, middle)
+    return Unseen(looks.unseen, low, min(high, looks.in_part), confidence)
 
 
 def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) -> Unseen:
@@ -179,16 +177,17 @@ def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) 
         top = max(terms)
         return top + math.log(sum(math.exp(term - top) for term in terms)) - most
 
-    high = 1
-    while excess(high) <= 0:
-        high *= 2
-    high = _first(lambda x: excess(x) > 0, high) - 1
+    high = _last_within(excess, 0)
     return Unseen(reports * share / (1.0 - share), 0, high, confidence)
 
 
-def _first(holds: Callable[[int], bool], last: int) -> int:
-    """The first number up to ``last`` from which on a condition holds, by bisection."""
-    return bisect_left(range(last), True, key=holds)
+def _last_within(excess: Callable[[int], float], start: int) -> int:
+    """The last number before the excess, from ``start`` on, rises above 0 for good."""
+    step = 1
+    while excess(start + step) <= 0:
+        step *= 2
+    numbers = range(start, start + step)
+    return start + bisect_left(numbers, True, key=lambda x: excess(x) > 0) - 1
 
 
 def least_cost(hypotheses: HypothesisClass, costs: IntArray) -> int:

@@ -26,7 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from likewise import validation as check
 from likewise.errors import EventRefused
@@ -113,7 +113,7 @@ class Loss:
 
 def _range(schema: FeatureSchema, name: str) -> tuple[float, float]:
     """The beginning of a feature's range, and its width."""
-    low, high = schema.features[schema.names.index(name)].limits
+    low, high = schema[name].limits
     return low, high - low
 
 
@@ -121,7 +121,7 @@ def _weight(schema: FeatureSchema, person: Person, weight: float | str) -> int:
     if not isinstance(weight, str):
         return to_units(weight)
     low, width = _range(schema, weight)
-    value = person.features[schema.names.index(weight)]
+    value = person.features[schema.place(weight)]
     if math.isnan(value):
         raise EventRefused(
             f"Person {person.id!r} has no {weight}, which says what an error costs. Give it."
@@ -187,27 +187,16 @@ class Lifted(Pricing):
         """eta·((v + w)·J·(1−y) − w)/k."""
         seen = self.unit * sum(weights) * (ONE - label)
         unseen = self.unit * weights[1] >> BITS
-        return (seen and seen * _inverse(decision) >> 3 * BITS) - unseen
+        # Whoever was approved has an inverse chance: the fold takes no other decision.
+        inverse = cast(int, decision.inverse_chance) if seen else 0
+        return (seen * inverse >> 3 * BITS) - unseen
 
     def largest(self, cap: int) -> int:
         """eta·(2·M − 1)/k."""
         return self.unit * (2 * cap - 1)
 
 
-def _inverse(decision: Decision) -> int:
-    if decision.inverse_chance is None:
-        raise EventRefused(f"{decision} has no inverse chance; was it made with full information?")
-    return decision.inverse_chance
-
-
-FEEDBACK = ("full", "one-sided")
-
-
-def pricing_named(feedback: str, eta: float, k: int) -> Pricing:
-    remedy = "one-sided means that labels are known of those who were approved."
-    check.choice("feedback", feedback, FEEDBACK, remedy)
-    kind = FullInformation if feedback == "full" else Lifted
-    return kind(to_units(eta / k))
+PRICINGS: dict[str, type[Pricing]] = {"full": FullInformation, "one-sided": Lifted}
 
 
 @dataclass(frozen=True)
@@ -334,7 +323,6 @@ DUALS: dict[str, type[Dual]] = {
 
 
 def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
-    """Read a dual player from its JSON."""
     rule = "must be an object that names a rule"
     check.require(isinstance(spec, Mapping), "dual", rule, spec, '{"dual": …}.')
     name = check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")

@@ -159,7 +159,6 @@ class Audited:
 
     @property
     def limit_of(self) -> Limits:
-        """The limits by pair."""
         return dict(zip_longest(self.pairs, self.limits))
 
     def _check_pairs(self) -> None:

@@ -635,9 +635,7 @@ def label(state: State, round_id: str, labels: Mapping[str, float]) -> State:
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-def checked_label(
-    person: str, label: object, round_: OpenRound, *, fractions: bool = False
-) -> float:
+def checked_label(person: str, label: object, round_: OpenRound, *, fractions: bool) -> float:
     """The label of somebody in a sealed round: 0 or 1, or a fraction."""
     number = isinstance(label, _NUMBERS)
     if not (number and (label in (0, 1) or (fractions and 0 < cast(float, label) < 1))):
@@ -695,13 +693,7 @@ def _closed(event: events.Closed, state: State) -> State:
 
 
 def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
-    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0."""
-    labels, audits = _feedback_awaited(round_, learner)
-    return _largest_cost(round_, learner, labels, audits), audits
-
-
-def _feedback_awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
-    """How many labels and audits a round awaits.
+    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0.
 
     Until it is sealed, a round counts with its full bound, k labels and a report. An audit counts
     where a panel looks at the round and the learner does not ignore it.
@@ -709,28 +701,23 @@ def _feedback_awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
     labels = learner.k
     if round_.panel is not None:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
-    asked = round_.asking
-    heard = asked is None or asked.looked_at or asked.quiet
-    return labels, int(heard and round_.outcome is None and not learner.ignores_reports)
-
-
-def _largest_cost(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
-    """A bound on the cost of so many labels and audits of a round, in units."""
     cost = labels * learner.label_bound(round_.number) if labels else 0
-    if audits:
-        cost += audits * 2 * report_cost(round_.lam / learner.audit_share, 1)
-    return cost
+    if round_.outcome is not None or learner.ignores_reports:
+        return cost, 0
+    asked = round_.asking
+    if asked is None or asked.looked_at or asked.quiet:
+        return cost + 2 * report_cost(round_.lam / learner.audit_share, 1), 1
+    return cost, 0
 
 
 def with_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state with a round added or changed, and its outstanding feedback counted."""
     before, learner = state.open.get(round_.id), state.learner
-    labels, audits = _feedback_awaited(round_, learner)
+    cost, audits = awaited(round_, learner)
     if before is not None:
-        labels_before, audits_before = _feedback_awaited(before, learner)
-        labels, audits = labels - labels_before, audits - audits_before
-    tuning = state.tuning.awaiting(_largest_cost(round_, learner, labels, audits), audits)
-    return state.having(round_, tuning=tuning, **changes)
+        cost_before, audits_before = awaited(before, learner)
+        cost, audits = cost - cost_before, audits - audits_before
+    return state.having(round_, tuning=state.tuning.awaiting(cost, audits), **changes)
 
 
 def charge_labels(

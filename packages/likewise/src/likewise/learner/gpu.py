@@ -102,7 +102,7 @@ def word_of(
     """Philox 4x32-10: word ``part`` of a block."""
     c0, c1 = block.to(tl.uint32), draw.to(tl.uint32)
     c2 = tl.zeros_like(c0) + round_.to(tl.uint32)
-    c3 = purpose.to(tl.uint32)
+    c3 = tl.zeros_like(c0) + purpose.to(tl.uint32)
     k0, k1 = key0.to(tl.uint32), key1.to(tl.uint32)
     for _ in tl.static_range(_ROUNDS):
         high0 = tl.umulhi(c0, tl.zeros_like(c0) + _M0)
@@ -116,16 +116,6 @@ def word_of(
         k0 = k0 + _W0
         k1 = k1 + _W1
     return tl.where(part == 0, c0, tl.where(part == 1, c1, tl.where(part == 2, c2, c3)))
-
-
-@kernel()
-def least_of(minima: tl.tensor, count: tl.tensor, CHUNK: tl.constexpr) -> tl.tensor:
-    place = tl.arange(0, CHUNK)
-    least = tl.full((CHUNK,), _NONE, tl.int64)
-    for start in range(0, count, CHUNK):
-        valid = start + place < count
-        least = tl.minimum(least, tl.load(minima + start + place, mask=valid, other=_NONE))
-    return tl.min(least)
 
 
 BASE = 127
@@ -146,31 +136,26 @@ def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:
     return _LARGEST_NUMBER / largest
 
 
-@kernel(
-    "first_draw", "draws", "rows", "purpose", "second_purpose", "key0", "key1", "points", "copies"
-)
+@kernel("first_draw", "rows", "purpose", "key0", "key1", "points", "copies")
 def noise_kernel(
     noise: tl.tensor, digits: tl.tensor, scale: tl.tensor, round_: tl.tensor,
-    first_draw: tl.tensor, draws: tl.tensor, rows: tl.tensor, purpose: tl.tensor,
-    second_purpose: tl.tensor, key0: tl.tensor, key1: tl.tensor, points: tl.tensor,
-    copies: tl.tensor, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+    first_draw: tl.tensor, rows: tl.tensor, purpose: tl.tensor, key0: tl.tensor, key1: tl.tensor,
+    points: tl.tensor, copies: tl.tensor, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
     """noise[row, q] in units, and its digits[row, 2·WIDTH]: the first, then the second of each.
 
-    Rows are draws first_draw, first_draw + 1, … of the purpose; those from ``draws`` on are draws
-    0, 1, … of the second purpose. Columns from ``points`` on are 0.
+    Rows are draws first_draw, first_draw + 1, …; columns from ``points`` on are 0.
     """
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     row, q = place // WIDTH, place % WIDTH
     valid = row < rows
     unit = tl.load(scale)
     number_of_round = tl.load(round_)
-    draw = tl.where(row < draws, first_draw + row, row - draws)
-    of = tl.where(row < draws, purpose, second_purpose)
+    draw = first_draw + row
     total = tl.zeros((BLOCK,), tl.int64)
     for copy in range(copies):
         position = q * copies + copy
-        word = word_of(position // 4, draw, number_of_round, of, key0, key1, position % 4)
+        word = word_of(position // 4, draw, number_of_round, purpose, key0, key1, position % 4)
         total += rint(laplace_of(word) * unit).to(tl.int64)
     total = tl.where(q < points, total, 0)
     tl.store(noise + place, total, mask=valid)
@@ -181,18 +166,15 @@ def noise_kernel(
     tl.store(digits + row * (2 * WIDTH) + WIDTH + q, second.to(tl.int8), mask=valid)
 
 
-@kernel("size", "padded", "points", "copies", "count")
+@kernel("size", "padded", "points", "copies")
 def costs_kernel(
-    costs: tl.tensor, minima: tl.tensor, count: tl.tensor, scale: tl.tensor, out: tl.tensor,
-    size: tl.tensor, padded: tl.tensor, points: tl.tensor, copies: tl.tensor, BLOCK: tl.constexpr,
+    costs: tl.tensor, lowest: tl.tensor, scale: tl.tensor, out: tl.tensor, size: tl.tensor,
+    padded: tl.tensor, points: tl.tensor, copies: tl.tensor, BLOCK: tl.constexpr,
 ) -> None:  # fmt: skip
-    """out[h] = rint(f·(c_h − lowest)), cut off where h can never be chosen; padding is far away.
-
-    The lowest cost is the least of ``count`` minima, such as one for each block of hypotheses.
-    """
+    """out[h] = rint(f·(c_h − lowest)), cut off where h can never be chosen; padding is far away."""
     h = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     unit = tl.load(scale)
-    above = tl.load(costs + h, mask=h < size, other=0) - least_of(minima, count, 256)
+    above = tl.load(costs + h, mask=h < size, other=0) - tl.load(lowest)
     # Σ_q |n_q| is at most this, and so is the difference of two hypotheses' noise.
     spread = points.to(tl.float64) * copies.to(tl.float64) * (_LARGEST_LAPLACE * unit + 0.5)
     cut = tl.minimum(above, spread.to(tl.int64) + 1)
@@ -354,35 +336,30 @@ class DeviceList:
 
     def draw(
         self, costs: Any, scale: Any, round_: Any, *, seed: int, copies: int, purpose: int,
-        first_draw: int, draws: int, second_purpose: int = 0, second_draws: int = 0,
-        every: bool = False, minima: Any = None,
+        first_draw: int, draws: int, every: bool = False,
     ) -> Any:  # fmt: skip
-        """The places in the list of draws of a purpose, and then of draws of a second one.
+        """The places in the list of draws of a purpose.
 
         ``costs`` (int64), the noise's ``scale`` in units (float64) and the number of the round
         (int64) are tensors on the device, for which the host never waits. ``every`` searches all
-        tiles, for sums beyond 2^62, which short integers cannot certify. ``minima`` are the lowest
-        costs of blocks of hypotheses, if the caller has them.
+        tiles, for sums beyond 2^62, which short integers cannot certify.
         """
-        rows = draws + second_draws
-        noise, digits, least, choice = self.space(rows)
-        lowest = costs.amin().reshape(1) if minima is None else minima
-        noise_kernel[(triton.cdiv(rows * self.width, 256),)](
-            noise, digits, scale, round_, first_draw, draws, rows, purpose, second_purpose,
-            seed & 0xFFFFFFFF, seed >> 32, self.points, copies, WIDTH=self.width, BLOCK=256,
-            num_warps=4, **EXACT,
+        noise, digits, least, choice = self.space(draws)
+        noise_kernel[(triton.cdiv(draws * self.width, 256),)](
+            noise, digits, scale, round_, first_draw, draws, purpose, seed & 0xFFFFFFFF,
+            seed >> 32, self.points, copies, WIDTH=self.width, BLOCK=256, num_warps=4, **EXACT,
         )  # fmt: skip
         costs_kernel[(triton.cdiv(self.padded, 1024),)](
-            costs, lowest, len(lowest), scale, self.short_costs, self.size, self.padded,
-            self.points, copies, BLOCK=1024, **EXACT,
+            costs, costs.amin(), scale, self.short_costs, self.size, self.padded, self.points,
+            copies, BLOCK=1024, **EXACT,
         )  # fmt: skip
-        minima_kernel[(triton.cdiv(rows, ROWS) * self.parts,)](
-            digits, self.table, self.short_costs, least, rows, self.tiles, self.groups,
+        minima_kernel[(triton.cdiv(draws, ROWS) * self.parts,)](
+            digits, self.table, self.short_costs, least, draws, self.tiles, self.groups,
             WIDTH=self.width, DEPTH=self.depth, ROWS=ROWS, TILE=self.tile, GROUP=GROUP,
             num_warps=4, num_stages=3,
         )  # fmt: skip
         chunk = min(1024, max(16, triton.next_power_of_2(self.tiles)))
-        resolve_kernel[(rows,)](
+        resolve_kernel[(draws,)](
             least, noise, self.table, costs, choice, self.tiles,
             EVERY_TILE if every else self.points // 2 + 2, self.size, WIDTH=self.width,
             TILE=self.tile, CHUNK=chunk, num_warps=4,

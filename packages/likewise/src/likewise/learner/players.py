@@ -298,7 +298,7 @@ class ContextFTPL(Player):
             points, stream, first_draw=draws.batch * draws.count, draws=draws.count
         )
         counts = approved.sum(axis=0, dtype=np.int64)
-        scores = [base.score(int(n), draws.count) for n in counts]
+        scores = base.score(counts, draws.count).tolist()
         return Estimates(scores, first_approvals(approved[: draws.cap]))
 
     def decide(
@@ -508,9 +508,7 @@ class NestedFTPL(Player):
             approved.append(law.approvals(located, stream, first_draw=first, draws=count))
         resampled = min(draws.cap, count - 1)
         counts = [bits[resampled:].sum(axis=0, dtype=np.int64) for bits in approved]
-        units = [
-            ((yes << (fixed_point.BITS + 1)) // (count - resampled) + 1) >> 1 for yes in counts
-        ]
+        units = [base.score(yes, count - resampled) for yes in counts]
         experts = np.stack([np.full(len(points), ONE), *units])
         weights = self._weights(hypotheses, frozen)
         total = int(weights.sum())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar, Literal
@@ -14,7 +13,7 @@ import numpy as np
 from likewise import validation as check
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_of_negative, log
-from likewise.registry import SCHEDULES, Specified
+from likewise.registry import Specified
 
 
 @dataclass(frozen=True)
@@ -398,15 +397,3 @@ class SelfTuned(Schedule):
 
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
         return xs * np.sqrt(peaks)
-
-
-def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
-    """Write a schedule as JSON, if it is registered under its name."""
-    check.instance("schedule", schedule, Schedule, "Such as SelfTuned().")
-    return SCHEDULES.write(schedule)
-
-
-def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
-    """Read any registered schedule from its JSON."""
-    schedule: Schedule = SCHEDULES.read(spec)
-    return schedule

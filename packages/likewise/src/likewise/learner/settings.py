@@ -14,13 +14,13 @@ from likewise.errors import shown
 from likewise.html import described
 from likewise.hypotheses import class_from_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
-from likewise.learner import costs, schedules
-from likewise.learner.attention import Attention, attention_from_spec, attention_named
+from likewise.learner import costs
+from likewise.learner.attention import Attention, attention_named
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
-from likewise.registry import ATTENTIONS, HYPOTHESES, PLAYERS
+from likewise.registry import ATTENTIONS, HYPOTHESES, PLAYERS, SCHEDULES
 from likewise.validation import assign, choice, flag, instance, integer, members, real, require
 
 ALGORITHM = "likewise-algorithm/1"
@@ -122,7 +122,8 @@ class Learner:
         self._check_player()
 
     def _check_schedule(self) -> None:
-        pricing = self.pricing  # which checks the feedback
+        remedy = "one-sided means that labels are known of those who were approved."
+        choice("feedback", self.feedback, costs.PRICINGS, remedy)
         fits = self.feedback in self.schedule.feedback
         rule = f"must be one for {self.feedback} feedback"
         remedy = "Paper is for full information, PaperOneSided for one-sided, SelfTuned for both."
@@ -134,7 +135,7 @@ class Learner:
         least, eta = SMALLEST_LABEL_COST * self.k / ONE, self.schedule.error_weight()
         rule = f"must be at least {least:g} for k = {self.k}"
         remedy = "Costs are integers of 2^-20; labels would weigh next to nothing."
-        require(pricing.unit >= SMALLEST_LABEL_COST, "eta", rule, eta, remedy)
+        require(self.pricing.unit >= SMALLEST_LABEL_COST, "eta", rule, eta, remedy)
         assign(self, alpha=self.margins.alpha, eps=self.margins.eps)
 
     def _check_player(self) -> None:
@@ -169,7 +170,8 @@ class Learner:
 
     @cached_property
     def pricing(self) -> costs.Pricing:
-        return costs.pricing_named(self.feedback, self.schedule.error_weight(), self.k)
+        unit = to_units(self.schedule.error_weight() / self.k)
+        return costs.PRICINGS[self.feedback](unit)
 
     @cached_property
     def label_square(self) -> float | None:
@@ -260,7 +262,7 @@ class Learner:
     def spec(self) -> dict[str, Any]:
         """The settings as JSON, with all defaults filled in; parts must be registered."""
         HYPOTHESES.write(self.hypotheses)
-        schedules.schedule_to_spec(self.schedule)
+        SCHEDULES.write(self.schedule)
         ATTENTIONS.check_name(self.looking.name, type(self.looking))
         return self.settings()
 
@@ -299,9 +301,9 @@ class Learner:
         require(digest == values["schema"], "schema", rule, digest, remedy)
         return cls(
             hypotheses=hypotheses,
-            schedule=schedules.schedule_from_spec(values["schedule"]),
+            schedule=SCHEDULES.read(values["schedule"]),
             dual=costs.dual_from_spec(values["dual"]),
-            attention=attention_from_spec(values["attention"]),
+            attention=ATTENTIONS.read(values["attention"]),
             loss=costs.loss_from_spec(values.get("loss", {})),
             **{name: values[name] for name in PLAIN},
         )

@@ -354,7 +354,6 @@ def points_of(learner: Learner, people: tuple[Person, ...], names: Sequence[str]
 
 
 def error_weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list[Weights]:
-    """The weights of wrong decisions on some people of a round."""
     if learner.loss.alike:
         return [ALIKE] * len(people)
     by_id, schema = {person.id: person for person in round_.people}, learner.hypotheses.schema

@@ -110,7 +110,6 @@ def read(kind: Any, name: str, data: Any, arrays: Sequence[IntArray]) -> Any:
 
 
 def _state_from_json(body: Any) -> State:
-    """The state that a file's JSON describes."""
     arrays = [_array(*pair) for pair in body.pop("arrays")]
     state: State = read(State, "state", body, arrays)
     rounds = {r.id: _in_order(r) for r in sorted(state.open.values(), key=lambda r: r.number)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import ParameterError
 from likewise.learner import Certificate, Learner
 from likewise.learner.bounds import Bound
 from likewise.learner.costs import report_cost
@@ -137,9 +137,7 @@ def _comparators(world: Steady, games: Mapping[str, Transcript]) -> dict[str, Co
 
 
 def _shown(name: str, played: Transcript, fixed: Comparators | None) -> Shown:
-    learner = played.learner
-    if not isinstance(learner, Learner):
-        raise LikewiseError(f"The demo shows learners that are folds; {name} is none.")
+    learner = played.state.learner
     summary = counts.summarise(played, fixed)
     return Shown(name, learner, played, summary, counts.near_constant(learner, summary))
 
@@ -187,7 +185,7 @@ def case_of(moment: Moment) -> Case:
         np.fill_diagonal(excess, -2 * ONE)
         over, under = divmod(int(excess.argmax()), len(people))
     panel = moment.encounter.panel
-    distances = panel.distances(people)[:, over, under].tolist()
+    distances = moment.encounter.distances[:, over, under].tolist()
     place = int(moment.pivot_auditors[over, under])
     return Case(
         over=over,

@@ -11,22 +11,22 @@ plainest baselines are here; a package adds one with an entry point of the group
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from functools import cache, partial
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
 
 import numpy as np
 
 from likewise.errors import HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses import Cut, ExactWeights, HypothesisClass, Pool
-from likewise.learner.costs import DUALS, Dual
+from likewise.learner.costs import dual_from_spec
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner, player_named
 from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Setting, named_setting, settings_of_function
-from likewise.validation import choice, require
+from likewise.validation import choice
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -45,7 +45,7 @@ _COVERED = (
     "context-ftpl", "nested-ftpl", "exponential-weights", "self-tuned", "paper", "paper-one-sided",
 )  # fmt: skip
 # Parameters that describe the game, and are no settings of a learner.
-_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
+_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds", "feedback")
 
 # So warm that no cost of any horizon moves the weights.
 HOT = 1e9
@@ -55,8 +55,8 @@ OpenLimit = Annotated[int, "the most rounds that may wait for feedback at a time
 
 
 def _self_tuned(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    player: str = "auto", rounds: int | None = None, feedback: str = "full",  # noqa: ARG001
+    player: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None, feedback: str = "full",  # noqa: ARG001
     eta: Annotated[float, "weight of the error: smaller means fewer violations"] = SelfTuned.eta,
     x: Annotated[float | None, "noise (temperature) in units of sqrt(S)"] = None,
     kappa: Annotated[float | None, "the panel is asked at alpha − kappa"] = None,
@@ -78,6 +78,8 @@ def _self_tuned(
         if kappa is not None:
             raise ParameterError("kappa", "must be given once", kappa, "Not kappa_share too.")
         kappa = kappa_share * eps
+    parameters = {"gamma": gamma, "theta": theta, "largest": largest}
+    of_dual = {name: value for name, value in parameters.items() if value is not None}
     schedule = SelfTuned(
         eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
         outstanding=outstanding, waiting=waiting, shrink=shrink,
@@ -85,7 +87,7 @@ def _self_tuned(
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
         engine=engine, feedback=feedback, scales=scales, open_limit=open_limit,
-        dual=_dual(dual, gamma=gamma, theta=theta, largest=largest),
+        dual=dual_from_spec({"dual": dual, **of_dual}),
     )  # fmt: skip
 
 
@@ -97,15 +99,6 @@ def _with_prior(hypotheses: HypothesisClass, prior: str | None) -> HypothesisCla
         raise ParameterError("prior", rule, prior, "It has no exact weights, so no prior.")
     weighted: HypothesisClass = hypotheses.with_prior(prior)
     return weighted
-
-
-def _dual(name: str, **parameters: float | None) -> Dual:
-    kind = DUALS[choice("dual", name, DUALS, "Check it.")]
-    names = [field.name for field in fields(kind)]
-    values = {key: value for key, value in parameters.items() if value is not None}
-    for key, value in values.items():
-        require(key in names, key, f"must be left out for the dual {name}", value, "It has none.")
-    return kind(**values)
 
 
 def _paper(
@@ -154,10 +147,10 @@ def _entry(name: str) -> tuple[Make, str]:
     entries: dict[str, tuple[Make, str]] = {}
     if name in OURS or name == "paper":
         player, summary = OURS.get(name, ("", _PAPER))
-        make = partial(_self_tuned, player=player) if player else _paper
+        make = partial(_self_tuned, player) if player else _paper
         entries["learner of Likewise itself"] = (make, summary)
     if name in PLAYERS and name not in _COVERED:
-        entries["player"] = (partial(_self_tuned, player=name), summary_of(PLAYERS[name]))
+        entries["player"] = (partial(_self_tuned, name), summary_of(PLAYERS[name]))
     if name in SCHEDULES and name not in _COVERED:
         entries["schedule"] = (partial(_scheduled, name), summary_of(SCHEDULES[name]))
     if name in BASELINES:
@@ -176,22 +169,8 @@ def learner_summary(name: str) -> str:
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
     make = _entry(name)[0]
-    if not isinstance(make, Baseline):
-        return _annotated(make.func if isinstance(make, partial) else make)
-    settings = settings_of_function(make.make)
+    settings = settings_of_function(make.make if isinstance(make, Baseline) else make)
     return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
-
-
-@cache
-def _annotated(function: Make) -> dict[str, Setting]:
-    """The parameters of one of our own functions that have a sentence about them."""
-    settings = {}
-    for name, hint in get_type_hints(function, include_extras=True).items():
-        if get_origin(hint) is Annotated:
-            kind, about = get_args(hint)
-            default = inspect.signature(function).parameters[name].default
-            settings[name] = Setting(name, (*get_args(kind), kind)[0], default, about)
-    return settings
 
 
 def learner_setting(learner: str, name: str) -> Setting:

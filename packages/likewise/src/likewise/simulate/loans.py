@@ -269,7 +269,7 @@ class Turnover(LoanWorld):
             return self.panel
         # Nobody else draws world noise at 0: rounds are counted from 1.
         uniforms = Stream(self.seed, Purpose.WORLD, 0).uniforms(number, 1, 8)[0]
-        members = five_auditors(self.leniency)
+        members = self.panel.auditors
         size = SMALLEST + int(uniforms[0] * (len(members) - SMALLEST + 1))
         chosen = sorted(np.argsort(uniforms[2 : 2 + len(members)], kind="stable")[:size].tolist())
         rule = TURNING_RULES[int(uniforms[1] * len(TURNING_RULES))]
@@ -294,17 +294,13 @@ class Adversarial(LoanSettings, Memoryless):
     name = "adversarial"
     summary = "people, labels, panel and rule picked against the deployed policy"
 
-    @cached_property
-    def _auditors(self) -> tuple[MetricAuditor, ...]:
-        return tuple(five_auditors(self.leniency))
-
     def meet(self, t: int, view: View) -> Encounter:
         stream = Stream(self.seed, Purpose.WORLD, t)
         x, labels = applicants(stream, CANDIDATES, self.luck, self.harshness)
         crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
         chances = view.chances(crowd)
         size, panels = self._proposals(stream)
-        distances = {auditor.name: auditor.distances(crowd) for auditor in self._auditors}
+        distances = dict(zip(self.panel.members, self.panel.distances(crowd), strict=True))
         excesses = [_excess(distances, chances, panel) for panel in panels]
         worst = max(range(PROPOSALS), key=lambda n: int(excesses[n].max()))
         panel, chosen = panels[worst], _worst(excesses[worst], size)
@@ -315,7 +311,7 @@ class Adversarial(LoanSettings, Memoryless):
 
     def _proposals(self, stream: Stream) -> tuple[int, list[Panel]]:
         """Draw the size of the round, and panels with rules to choose among."""
-        auditors, k = self._auditors, self.k
+        auditors, k = self.panel.auditors, self.k
         limits = [max(1, k - 1), *[len(auditors) - 1, len(auditors), len(RULES)] * PROPOSALS]
         size, *rest = stream.numbers_below(limits, CANDIDATES, np.arange(len(limits)))
         panels = []

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Annotated, Any, Protocol, Self, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
@@ -137,7 +137,11 @@ def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Se
     required = parameter.default is parameter.empty
     default = None if required else parameter.default
     kinds = {"int": int, "float": float, "bool": bool}
-    annotated = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    annotation = parameter.annotation
+    if get_origin(annotation) is Annotated:
+        annotation, about = get_args(annotation)
+        declared = {"about": about, **declared}
+    annotated = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     annotated = annotated.removesuffix(" | None")
     kind = type(default) if type(default) in kinds.values() else kinds.get(annotated, str)
     return Setting(parameter.name, kind, default, required=required, **declared)

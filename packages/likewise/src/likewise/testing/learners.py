@@ -10,16 +10,16 @@ from typing import cast
 import numpy as np
 
 from likewise.hypotheses import HypothesisClass, Points, Pool
-from likewise.learner import Learner, Player, State, asking, deploy, learn, schedules, state_files
-from likewise.learner.attention import Attention, Possible, Response, attention_from_spec
+from likewise.learner import Learner, Player, State, asking, deploy, learn, state_files
+from likewise.learner.attention import Attention, Possible, Response
 from likewise.learner.bounds import Lateness, proved
 from likewise.learner.events import Person
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Draws, Estimates, Frozen, Term
-from likewise.learner.schedules import Schedule, SelfTuned
+from likewise.learner.schedules import Paper, Schedule, SelfTuned
 from likewise.learner.state import Tuning
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
-from likewise.registry import ATTENTIONS, BASELINES, PLAYERS
+from likewise.registry import ATTENTIONS, BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.learners import Baseline
 from likewise.simulate.rounds import Algorithm
 from likewise.testing import contract as contracts
@@ -77,9 +77,7 @@ def check_schedule(schedule: Schedule) -> None:
         fits = all(math.isfinite(s) and s > 0 for s in scales) and scales[0] <= scales[1]
         require(fits, schedule, f"scale must be above 0 and not fall with the peak; got {scales}.")
     _check_proved(schedule)
-    copy = contracts.same_as_json(
-        schedule, schedules.schedule_to_spec, schedules.schedule_from_spec
-    )
+    copy = contracts.same_as_json(schedule, SCHEDULES.write, SCHEDULES.read)
     before, after = _constants(schedule), _constants(copy)
     require(before == after, schedule, f"read back from its JSON, {before} became {after}.")
     pool = Pool.from_table(_TABLE)
@@ -92,7 +90,7 @@ def _check_proved(schedule: Schedule) -> None:
     """Compare what a schedule says to be proved with the constants that the theorems are about."""
     claims = proved(schedule)
     require(claims <= SETTINGS, schedule, f"proved must be some of {sorted(SETTINGS)}.")
-    if not claims or isinstance(schedule, schedules.Paper):
+    if not claims or isinstance(schedule, Paper):
         return  # of the paper's constants its own inequalities are computed, whatever they are
     rule = "no theorem is about it: proved is for kinds of SelfTuned."
     require(isinstance(schedule, SelfTuned), schedule, rule)
@@ -165,7 +163,7 @@ def check_attention(attention: Attention, *, seed: int = 1) -> None:
     """
     require(isinstance(attention, Attention), attention, "it is no Attention.")
     ATTENTIONS.check_name(attention.name, type(attention))
-    again = attention_from_spec(json.loads(json.dumps(attention.spec())))
+    again = ATTENTIONS.read(json.loads(json.dumps(attention.spec())))
     require(again == attention, attention, "its JSON must bring it back.")
     pool = Pool.from_table(_SIX)
     learner = Learner(pool, 4, 0.3, 0.3, seed, attention=attention)

@@ -34,7 +34,7 @@ from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
 BUILT_IN = {
-    "noise": "aa58adf3dc1917cf", "vectors": "d620405a0e601aa7", "weights": "1f3ab67eea0c57e8",
+    "noise": "aa58adf3dc1917cf", "vectors": "d620405a0e601aa7", "weights": "3fd7a91f9047559a",
 }  # fmt: skip
 
 # How many draws of a grid's program a thread makes at a time; of thresholds twice as many.
@@ -371,12 +371,9 @@ class _Plan(NamedTuple):
 @lru_cache(maxsize=16)
 def _plan(tree: ContextTree, bins: int) -> _Plan:
     features = len(tree.levels)
-    left_open = np.zeros(tree.nodes, dtype=np.int64)
-    for levels, stride in zip(tree.levels, tree.strides, strict=True):
-        left_open += np.arange(tree.nodes) // stride % (levels + 1) == levels
     # Nodes that leave fewer features open come first, since others are sums of them.
-    order = np.argsort(left_open, kind="stable")
-    inner = order[left_open[order] > 0]
+    nothing = np.empty(0, dtype=np.int64)
+    inner = np.concatenate([nothing, *(depth.nodes for depth in tree.depths)])
     log_splits = np.array([0.0, *(LN2 + log(count) for count in range(1, features + 1))])
     nodes = (
         np.array(tree.levels, dtype=np.int64), np.array(tree.strides, dtype=np.int64),

@@ -366,22 +366,21 @@ class _Short:
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Draws from hypotheses that are laid out, with costs in the order of the layout."""
+    """Draws from hypotheses that are laid out, with costs as they are listed."""
 
     layout: Layout
     exact: Layout
     costs: IntArray
-    exact_costs: IntArray
     spread: float
-    separators: int
 
     def places(self, noise: IntArray, kinds: tuple[type[Any], ...]) -> IntArray:
-        draws = noise.shape[1]
+        separators, draws = noise.shape
         place, gap = np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64)
         if not kinds:
-            self.exact.search(self.exact_costs, noise, (0, draws), 0.0, place, gap)
+            costs = self.costs[self.exact.members]
+            self.exact.search(costs, noise, (0, draws), 0.0, place, gap)
             return self.exact.members[place]
-        short = _Short.of(kinds[0], self.costs, self.spread, self.separators)
+        short = _Short.of(kinds[0], self.costs[self.layout.members], self.spread, separators)
         first = min(draws, DRAWS_AT_ONCE)
         self.layout.search(short.costs, noise, (0, first), short.factor, place, gap)
         if np.count_nonzero(gap[:first] < short.lead) > DOUBTFUL * first:
@@ -399,8 +398,7 @@ def _search(plan: Plan, costs: IntArray, noise: IntArray) -> IntArray:
     widest, cheapest = float(spread(noise)), int(costs.min())
     largest = widest + max(abs(cheapest), abs(int(costs.max())))
     if largest >= LARGEST_SUM or plan.separators > MOST_SEPARATORS:
-        as_listed = _Search(plan.in_order, plan.in_order, costs, costs, widest, plan.separators)
-        return as_listed.places(noise, ())
+        return _Search(plan.in_order, plan.in_order, costs, widest).places(noise, ())
     above = costs - cheapest
     near = np.flatnonzero(above <= widest)
     if len(near) == 1 or widest == 0:
@@ -408,10 +406,7 @@ def _search(plan: Plan, costs: IntArray, noise: IntArray) -> IntArray:
     few = plan.of(near)
     layout, exact = (plan.best, plan.in_order) if few is None else (few, few)
     cut = np.minimum(above, int(widest) + 1)
-    search = _Search(
-        layout, exact, cut[layout.members], cut[exact.members], widest, plan.separators
-    )
-    return search.places(noise, SHORT)
+    return _Search(layout, exact, cut, widest).places(noise, SHORT)
 
 
 def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntArray:

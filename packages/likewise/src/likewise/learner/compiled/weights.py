@@ -220,9 +220,7 @@ class ListPolicy(GibbsPolicy):
     draws are those of :meth:`likewise.hypotheses.Listed.weigh`.
     """
 
-    def __init__(
-        self, costs: IntArray, temperature: float, inverse: FloatArray | None = None
-    ) -> None:
+    def __init__(self, costs: IntArray, temperature: float, inverse: FloatArray | None) -> None:
         self.size = len(costs)
         priors: FloatArray = np.zeros(0) if inverse is None else inverse
         fields = (read_only(costs), priors.view(), np.int64(costs.min()), float(temperature))
@@ -277,9 +275,7 @@ class ListPolicy(GibbsPolicy):
 class ShortListPolicy(GibbsPolicy):
     """The same over a list that is short enough to store all weights."""
 
-    def __init__(
-        self, costs: IntArray, temperature: float, inverse: FloatArray | None = None
-    ) -> None:
+    def __init__(self, costs: IntArray, temperature: float, inverse: FloatArray | None) -> None:
         priors: FloatArray = np.zeros(0) if inverse is None else inverse
         self._weights = np.empty(len(costs), dtype=np.int64)
         weigh_short(read_only(costs), priors.view(), temperature, self._weights)
