@@ -239,6 +239,8 @@ def _print_demo(result: Demo) -> None:
 def _notes(result: Demo) -> list[str]:
     hypotheses, fixed = result.shown[-1].learner.hypotheses, result.comparators
     alpha, eps = result.game.alpha, result.game.eps_or_alpha
+    errors = {shown.name: shown.summary.error_rate for shown in result.shown}
+    learnt = [name for name, error in errors.items() if error < errors["untaught"]]
     compared = [] if fixed is None else [
         "Best fixed policies in hindsight, at alpha − eps; alpha − kappa; alpha:",
         f"error {fixed.at_alpha_less_eps:.3f}; {fixed.at_alpha_less_kappa:.3f}; "
@@ -250,7 +252,7 @@ def _notes(result: Demo) -> list[str]:
         "unfair: rounds in violation.",
         "late: the same, per 1,000 rounds, in the last quarter.",
         "looks: rounds put before the panel.",
-        "Who learns has less error than untaught, which never does.",
+        f"Less error than untaught, which never learns: {', '.join(learnt) or 'nobody'}.",
         f"paper: its own noise drowns the data ({result.paper_draws:,} draws a round, for time):",
         "it learns nothing, and is seldom unfair since it treats most people alike.",
     ]
