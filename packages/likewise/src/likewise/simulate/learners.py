@@ -19,14 +19,14 @@ import numpy as np
 
 from likewise.errors import HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses import Cut, ExactWeights, HypothesisClass, Pool
-from likewise.learner.costs import dual_from_spec
+from likewise.learner.costs import DUALS, dual_from_spec
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner, player_named
 from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Setting, named_setting, settings_of_function
-from likewise.validation import choice
+from likewise.validation import choice, require
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -45,7 +45,7 @@ _COVERED = (
     "context-ftpl", "nested-ftpl", "exponential-weights", "self-tuned", "paper", "paper-one-sided",
 )  # fmt: skip
 # Parameters that describe the game, and are no settings of a learner.
-_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds", "feedback")
+_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
 
 # So warm that no cost of any horizon moves the weights.
 HOT = 1e9
@@ -80,6 +80,9 @@ def _self_tuned(
         kappa = kappa_share * eps
     parameters = {"gamma": gamma, "theta": theta, "largest": largest}
     of_dual = {name: value for name, value in parameters.items() if value is not None}
+    for name, value in of_dual.items():
+        fits = dual not in DUALS or hasattr(DUALS[dual], name)
+        require(fits, name, f"must be left out for the dual {dual}", value, "It has none.")
     schedule = SelfTuned(
         eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
         outstanding=outstanding, waiting=waiting, shrink=shrink,
@@ -168,9 +171,13 @@ def learner_summary(name: str) -> str:
 
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
-    make = _entry(name)[0]
-    settings = settings_of_function(make.make if isinstance(make, Baseline) else make)
-    return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
+    make, given = _entry(name)[0], {*_OF_THE_GAME}
+    if isinstance(make, Baseline):
+        make = make.make
+    else:
+        given.add("feedback")
+    settings = settings_of_function(make)
+    return {key: setting for key, setting in settings.items() if key not in given}
 
 
 def learner_setting(learner: str, name: str) -> Setting:
@@ -179,8 +186,8 @@ def learner_setting(learner: str, name: str) -> Setting:
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    _entry(learner)  # refuses a name that is none
-    return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
+    known, owner = learner_settings(learner), f"learner {learner}"
+    return {n: named_setting(known, n, owner).plain(value) for n, value in settings.items()}
 
 
 def make_learner(
