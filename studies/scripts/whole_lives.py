@@ -24,7 +24,7 @@ from studies.pages import keep, table
 from studies.scripts.http_load import Server, postgresql
 
 HERE = Path(__file__).parents[2]
-FIGURES = HERE / "studies/benchmark/lives.json"
+FIGURES = HERE / "studies/results/lives.json"
 PAGE = HERE / "docs/research/performance.md"
 MEMBERS = ("ada", "bob", "cyd")
 AT_ONCE = 32
