@@ -40,9 +40,8 @@ from likewise.learner.state import Looks, OpenRound, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import exceeding_pairs
 from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
-from studies.pages import RESEARCH, RESULTS, keep, stored, table
+from studies.pages import Study, table
 
-ROWS, PAGE = RESULTS / "certificates.json", RESEARCH / "theory.md"
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
 DELTA, REPAID = 0.05, 0.45
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -441,10 +440,12 @@ BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
+STUDY = Study("certificates", "certificates.json", "theory.md", as_tables)
+
 if __name__ == "__main__":
-    rows, what = stored(ROWS), sys.argv[1]
+    rows, what = STUDY.stored(), sys.argv[1]
     if what == "coverage":
         rows[what] = coverage(1000)
     else:
         rows[what] = [BY_SEED[what](seed) for seed in range(1, 11)]
-    keep(rows, ROWS, PAGE, "certificates", as_tables(rows))
+    STUDY.keep(rows)
