@@ -21,9 +21,17 @@ from studies.pages import RESULTS, Study, between_marks
 from studies.people import benchmark as people
 from studies.scripts import attention, certificates, multipliers, turns, whole_lives
 from studies.sweep.figures import COMPARATORS
-from studies.sweep.runs import play_run, read_rows
+from studies.sweep.runs import play_run, stored_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
-from studies.sweep.tables import Point, by_scenario, fixed_words, growth, points_of, sweep_markdown
+from studies.sweep.tables import (
+    Point,
+    by_scenario,
+    fixed_words,
+    growth,
+    points_of,
+    stored_points,
+    sweep_markdown,
+)
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -41,7 +49,7 @@ STUDIES: tuple[Study, ...] = (
 
 @pytest.mark.parametrize("name", STORED)
 def test_every_table_is_made_of_its_rows(name: str) -> None:
-    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    sweep, rows = read_sweep(name), stored_rows(name)
     assert {row.run for row in rows} == {run.digest for run in sweep.runs()}
     assert sweep.documents
     for document in sweep.documents:
@@ -77,7 +85,7 @@ def test_every_interval_covers() -> None:
 
 def assert_played_alike(name: str) -> None:
     """Play the first run of a sweep again; sums of floats may differ in their last bits."""
-    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    sweep, rows = read_sweep(name), stored_rows(name)
     run = next(sweep.runs())
     try:
         played = play_run(run)
@@ -108,7 +116,7 @@ def test_the_first_run_of_a_sweep_is_what_this_version_plays(name: str) -> None:
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
-    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    sweep, rows = read_sweep(name), stored_rows(name)
     if sweep.figure is None:
         pytest.skip("it has no picture")
     picture = html.unescape((ROOT / sweep.figure).read_text())
@@ -124,15 +132,13 @@ def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
 
 def test_rows_say_what_they_are_of() -> None:
     for name in STORED:
-        for row in read_rows(ROOT / RESULTS / f"{name}.csv"):
+        for row in stored_rows(name):
             assert isinstance(json.loads(row.settings), dict)
             assert isinstance(json.loads(row.world_settings), dict)
 
 
 def feedback(title: str) -> Point:
-    sweep = read_sweep("feedback")
-    found = points_of(sweep, read_rows(ROOT / RESULTS / "feedback.csv"))
-    return next(point for point in found if point.scenario == title)
+    return next(point for point in stored_points("feedback") if point.scenario == title)
 
 
 def test_one_sided_labels_cost_no_more_than_was_promised() -> None:
@@ -150,8 +156,7 @@ def test_late_feedback_of_half_of_the_rounds_was_measured_to_be_sublinear(labels
 
 def stored(name: str) -> dict[tuple[str, str], Outcome]:
     """The means of a sweep by scenario and learner."""
-    found = points_of(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
-    return {(point.scenario, point.title): point.at() for point in found}
+    return {(point.scenario, point.title): point.at() for point in stored_points(name)}
 
 
 def test_strict_panels_and_late_feedback_were_measured_as_the_page_reads_them() -> None:

@@ -16,9 +16,9 @@ from likewise.learner.attention import SCALE, VARIANCE
 from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
-from studies.pages import RESULTS, Study, table
+from studies.pages import Study, table
 from studies.people.judgements import SETS, Judged, Judgement
-from studies.sweep.runs import Row, read_rows
+from studies.sweep.runs import Row, stored_rows
 
 GAMES = ("rivals-people", "predecessors-people", "people", "people-fitted")
 PLAYED: Mapping[str, str] = {
@@ -166,7 +166,7 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 def _games(worlds: Collection[str]) -> Iterator[Sequence[str]]:
     """The four counts of every learner in the stored games of some worlds, means over seeds."""
     games: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
-    for row in (row for study in GAMES for row in read_rows(RESULTS / f"{study}.csv")):
+    for row in (row for study in GAMES for row in stored_rows(study)):
         if row.scenario in worlds:
             games[row.scenario, row.rounds, row.configuration].append(row)
     for (world, rounds, title), played in sorted(games.items()):
