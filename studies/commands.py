@@ -50,7 +50,8 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         write_between_marks(gpu.page, gpu.mark, gpu.show(gpu.stored()))
 
 
-TABLES = ("points", "summary", "frontier", "rates", "calls")
+# The kinds of studies.sweep.tables, which takes long to import.
+TABLES = ("points", "plain", "summary", "frontier", "rates", "calls", "looks")
 
 
 @main.command(short_help="Scenarios × learners × seeds from a TOML file; resumed after anything.")
