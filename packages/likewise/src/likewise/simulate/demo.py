@@ -181,22 +181,21 @@ class Case:
 def case_of(moment: Moment) -> Case:
     """The pair that was reported; in a quiet round, the one that came closest to it."""
     people, scores = moment.encounter.people, moment.deployment.units
+    pivots = moment.encounter.pivots
     if moment.report:
         over, under = (people.ids.index(person) for person in moment.report[0])
     else:
-        excess = scores[:, None] - scores[None, :] - moment.pivots
+        excess = scores[:, None] - scores[None, :] - pivots.distance
         np.fill_diagonal(excess, -2 * ONE)
         over, under = divmod(int(excess.argmax()), len(people))
-    panel = moment.encounter.panel
     distances = moment.encounter.distances[:, over, under].tolist()
-    place = int(moment.pivot_auditors[over, under])
     return Case(
         over=over,
         under=under,
         gap=int(scores[over] - scores[under]),
         sensitivity=moment.asking.sensitivity,
-        distances=dict(zip(panel.members, distances, strict=True)),
-        pivot=None if place < 0 else panel.members[place],
+        distances=dict(zip(pivots.members, distances, strict=True)),
+        pivot=pivots.member(over, under),
         reported=bool(moment.report),
     )
 
