@@ -38,7 +38,6 @@ from likewise.learner.events import Audited, Closed
 from likewise.learner.evidence import GAMMAS, Evidence
 from likewise.learner.state import Looks, OpenRound, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel import exceeding_pairs
 from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
 from studies.pages import Study, table
 
@@ -364,8 +363,7 @@ def erring(seed: int, share: float = 0.1) -> dict[str, Any]:
         closed.append(round_)
         faced.append(encounter)
         errors += float(np.abs(deployment.scores - encounter.labels).sum())
-        beyond = exceeding_pairs(deployment.units, pivots.distance, round(0.3 * ONE))
-        violations += bool(beyond.any())
+        violations += bool(pivots.exceeded(deployment.units, round(0.3 * ONE)).any())
     run, evidence = certificate(state), Evidence.of(learner, closed)
     best = best_fair_policy(learner.hypotheses, faced_rounds(faced, learner.hypotheses), 0.0).error
     return {
