@@ -48,7 +48,7 @@ class Study:
 
 
 def between_marks(path: Path, mark: str) -> str:
-    """What stands between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
+    """Return the text between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
     return _parts(path, mark)[1].strip()
 
 
