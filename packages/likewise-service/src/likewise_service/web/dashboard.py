@@ -293,10 +293,8 @@ async def practice_page(request: deps.Supervisor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         features, pairs = worker.docket.schema.features, worker.docket.projection.practice
         review = practice.practice_review(features, pairs)
-        golds = practice.gold_pairs(pairs) if pairs else []
-        own = [(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)]
-        fields = practice.form_fields(features)
-        return {"review": review, "own": own, "fields": fields}
+        own = list(zip(pairs, review.pairs, strict=True))
+        return {"review": review, "own": own, "fields": practice.form_fields(features)}
 
     return await request.show("dashboard/practice.html", values)
 
