@@ -120,7 +120,10 @@ def test_the_dashboard_keeps_itself_fresh(browser: Browser, stage: Stage) -> Non
     assert page.locator(".u-over").count() == 4
     label = page.locator('[data-chart="error"] .plot').get_attribute("aria-label") or ""
     assert label.startswith("Error on known labels: 0.35")
-    assert page.locator('[data-chart="reports"] details tbody tr').count() == 12
+    rows = page.locator('[data-chart="reports"] details tbody tr')
+    assert rows.count() == 12
+    page.locator('[data-chart="reports"] summary').click()
+    assert rows.last.locator("a").inner_text() == "240"
 
     with (
         page.expect_response("**/dashboard/loans/data"),
@@ -139,5 +142,7 @@ def test_the_dashboard_keeps_itself_fresh(browser: Browser, stage: Stage) -> Non
     page.get_by_role("button", name="Copy").click()
     page.wait_for_function("() => document.getElementById('copied').textContent !== ''")
     assert rounds.inner_text() == "241"
+    assert rows.count() == 12
+    assert rows.last.locator("a").inner_text() == "241", "and the table is open as before"
     assert watch.wrong == []
     page.close()

@@ -7,7 +7,6 @@
   const { _, locale, localise } = likewiseTexts;
   const figures = [...document.querySelectorAll("[data-chart]")];
   const every = Math.max(1, Number(board.dataset.every)) * 1000;
-  const ROWS = 12;
   let series = null;
   let paused = false;
   let timer = 0;
@@ -51,42 +50,23 @@
     };
   }
 
-  // The same rounds as the server's own table: evenly spread, with the first and the last.
-  function spread(length) {
-    if (length <= ROWS) return [...Array(length).keys()];
-    return Array.from({ length: ROWS }, (_, i) => Math.floor((i * (length - 1)) / (ROWS - 1)));
-  }
-  function tabulate(figure) {
-    const { chart, title, digits } = figure.dataset;
-    const rows = spread(series.number.length).map((i) => {
-      const row = document.createElement("tr");
-      const link = document.createElement("a");
-      link.href = `${rounds}?after=${series.number[i] - 1}`;
-      link.textContent = write(series.number[i], 0);
-      row.insertCell().append(link);
-      const cell = row.insertCell();
-      cell.className = "number";
-      cell.textContent = write(series[chart][i], Number(digits));
-      return row;
-    });
-    figure.querySelector("details tbody").replaceChildren(...rows);
-    const last = series.number.length - 1;
-    if (last >= 0) {
-      const values = { title, value: write(series[chart][last], Number(digits)), number: write(series.number[last], 0) };
-      figure.querySelector(".plot").setAttribute("aria-label", _("%(title)s: %(value)s at round %(number)s. The numbers are in the table beneath.", values));
-    }
+  function describe(figure) {
+    const { chart, title, digits } = figure.dataset, last = series.number.length - 1;
+    const values = { title, value: write(series[chart][last], Number(digits)), number: write(series.number[last], 0) };
+    figure.querySelector(".plot").setAttribute("aria-label", _("%(title)s: %(value)s at round %(number)s. The numbers are in the table beneath.", values));
   }
 
   function show(found) {
     series = found;
-    if (series.number.length) find("no-series")?.remove();
+    if (!series.number.length) return;
+    find("no-series")?.remove();
     for (const figure of figures) {
       const plot = plots.get(figure.dataset.chart);
       if (plot) {
         plot.setData([series.number, series[figure.dataset.chart]]);
         rest(plot);
-      } else if (series.number.length) draw(figure);
-      tabulate(figure);
+      } else draw(figure);
+      describe(figure);
     }
   }
 
