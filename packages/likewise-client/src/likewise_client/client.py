@@ -47,8 +47,6 @@ class MemberKey(Protocol):
         reason: Any = None, limit: Any = None,
     ) -> Json: ...  # fmt: skip
 
-    def possession(self, docket: str, member: str, before: Any) -> Json: ...
-
     def consent(self, docket: str, member: str, key: str) -> str: ...
 
     def revocation(self, docket: str, member: str, key: str) -> str: ...
@@ -309,9 +307,10 @@ class Client:
 
         If you have another key that signs, and do not give it, the new one waits until it agrees.
         """
-        member = self.me().name
-        body = key.possession(docket, member, before)
-        receipt = self._write("PUT", docket, "member-keys", device=device, **body)
+        member, text = self.me().name, key.public.text
+        consent = None if before is None else before.consent(docket, member, text)
+        body: Json = {"key": text, "device": device, "proof": key.consent(docket, member, text)}
+        receipt = self._write("PUT", docket, "member-keys", consent=consent, **body)
         if before is not None:
             receipt = self.revoke_key(docket, before.public.id, key)
         self.member_key = key
