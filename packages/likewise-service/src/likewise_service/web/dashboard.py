@@ -103,12 +103,6 @@ def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
     return [*words, why]
 
 
-@router.get("/{docket}/data")
-async def data(request: deps.Supervisor) -> metrics.MetricsResponse:
-    """Return the same numbers, for the charts of a page that refreshes itself."""
-    return await request.run(metrics.measure)
-
-
 @router.get("/{docket}/rounds")
 async def rounds_page(
     request: deps.Supervisor,

@@ -1,8 +1,8 @@
-// Draws the operator's charts and keeps the page fresh: its numbers for the charts, itself for the rest.
+// Draws the operator's charts, and keeps the page fresh: its live parts are taken from it as it is now.
 (() => {
   "use strict";
   const board = document.getElementById("board");
-  const rounds = board.dataset.url.replace(/data$/, "rounds");
+  const { rounds } = board.dataset;
   const find = (id) => document.getElementById(id);
   const { _, locale, localise } = likewiseTexts;
   const figures = [...document.querySelectorAll("[data-chart]")];
@@ -56,8 +56,8 @@
     figure.querySelector(".plot").setAttribute("aria-label", _("%(title)s: %(value)s at round %(number)s. The numbers are in the table beneath.", values));
   }
 
-  function show(found) {
-    series = found;
+  function show() {
+    series = JSON.parse(find("tables").dataset.series);
     if (!series.number.length) return;
     find("no-series")?.remove();
     for (const figure of figures) {
@@ -75,28 +75,25 @@
     find("stale").hidden = !text;
   }
 
-  async function refresh(page) {
+  async function refresh() {
     clearTimeout(timer);
     try {
-      const response = await fetch(board.dataset.url, { headers: { Accept: "application/json" }, credentials: "same-origin" });
-      if (!response.ok) throw new Error(response.status);
-      show((await response.json()).series);
-      if (page) htmx.trigger("#tables", "refresh");
+      const response = await fetch(board.dataset.url, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      // A page without the tables is another page (to sign in, an error): what is here is kept.
+      if (!response.ok || !page.getElementById("tables")) throw new Error(response.status);
+      for (const part of document.querySelectorAll("[data-live]")) part.replaceWith(page.getElementById(part.id) ?? part);
+      localise();
+      show();
       trouble("");
     } catch {
       trouble(_("The numbers could not be refreshed. Trying again; if this stays, sign in again."));
     }
-    if (!paused && !document.hidden) timer = setTimeout(refresh, every, true);
+    if (!paused && !document.hidden) timer = setTimeout(refresh, every);
   }
 
-  // A page without the tables is another page (to sign in, an error): keep what is here.
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const page = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
-    if (!page.getElementById("tables")) event.detail.shouldSwap = false;
-  });
-  document.addEventListener("htmx:afterSettle", localise);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && !paused) refresh(true);
+    if (!document.hidden && !paused) refresh();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (series?.number.length) figures.forEach(draw);
@@ -114,7 +111,7 @@
     paused = !paused;
     pause.setAttribute("aria-pressed", String(paused));
     if (paused) clearTimeout(timer);
-    else refresh(true);
+    else refresh();
   });
 
   const copy = find("copy");
@@ -131,5 +128,6 @@
   });
 
   localise();
-  refresh(false);
+  show();
+  if (!document.hidden) timer = setTimeout(refresh, every);
 })();
