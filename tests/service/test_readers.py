@@ -30,7 +30,7 @@ from tests.service.live import GENEROUS, Live, fresh_database, furnished, people
 from tests.service.web.test_server import FORMS, PAGES, browse
 
 # What says the time, or counts requests.
-OF_THE_MOMENT = ("/metrics", "/readyz", "/certificate", "/certificate.json", "/data")
+OF_THE_MOMENT = ("/metrics", "/readyz", "/certificate", "/certificate.json")
 
 
 # A file is read in the same way: left to the long tests.
