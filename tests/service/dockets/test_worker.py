@@ -143,6 +143,30 @@ def test_who_reads_finds_what_the_same_group_has_written(
     other.close()
 
 
+def test_what_a_reader_has_written_is_not_written_again_when_another_fails(sqlite_url: str) -> None:
+    """What does not say that it writes has a transaction of its own, which has ended by then."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+    texts = iter(("Look.", "Look well."))
+
+    def stumble(worker: Worker) -> None:
+        raise ZeroDivisionError
+
+    async def crowd() -> list[Any]:
+        workers = Workers(store, Settings())
+        write = workers.run("loans", lambda worker: set_guidelines(worker.docket, next(texts)))
+        jobs = [write, workers.run("loans", stumble), workers.run("loans", lambda _: "fine")]
+        outcomes = await asyncio.gather(*jobs, return_exceptions=True)
+        await workers.close()
+        return outcomes
+
+    before = len(store.records("loans"))
+    written, failed, fine = asyncio.run(crowd())
+    assert (type(failed), fine) == (ZeroDivisionError, "fine")
+    assert written.size == len(store.records("loans")) == before + 1
+    store.close()
+
+
 def test_commands_that_are_refused_write_nothing(sqlite_url: str) -> None:
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=1)

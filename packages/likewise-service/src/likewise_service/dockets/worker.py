@@ -251,8 +251,8 @@ class Worker:
         """Do jobs one after another.
 
         A command that is refused leaves no trace, and the others go on. After any other error
-        nobody knows how far the command came: the group leaves no trace, that command fails, and
-        the others are done again.
+        nobody knows how far the command came: it fails, the transaction that it shared leaves no
+        trace, and the others in it are done again.
         """
         outcomes: list[Outcome] = []
         running: Job | None = None
@@ -270,20 +270,21 @@ class Worker:
                         outcomes.append(Outcome(job, None, error))
                 running = None
         except BaseException as error:  # noqa: BLE001 - the requests that wait are told
-            refused = {id(outcome.job): outcome for outcome in outcomes if outcome.error}
-            return self._fail(jobs, refused, running, error)
+            return self._fail(jobs, outcomes, running, error)
         return outcomes
 
     def _fail(
-        self, jobs: list[Job], refused: dict[int, Outcome], running: Job | None,
-        error: BaseException,
-    ) -> list[Outcome]:  # fmt: skip
+        self, jobs: list[Job], outcomes: list[Outcome], running: Job | None, error: BaseException
+    ) -> list[Outcome]:
+        ended = {id(o.job): o for o in outcomes if o.error or not o.job.writes}
         if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
             self._docket = None
             if running is not None:
-                others = [job for job in jobs if job is not running]
-                return [Outcome(running, None, error), *(self._work(others) if others else ())]
-        return [refused.get(id(job), Outcome(job, None, error)) for job in jobs]
+                ended = {} if running.writes else ended
+                others = [job for job in jobs if job is not running and id(job) not in ended]
+                failed = [*ended.values(), Outcome(running, None, error)]
+                return [*failed, *(self._work(others) if others else ())]
+        return [ended.get(id(job), Outcome(job, None, error)) for job in jobs]
 
 
 class Workers:
