@@ -9,7 +9,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
@@ -303,23 +303,17 @@ Looking = Callable[[], AbstractContextManager[LedgerView]]
 class StoredArchive(Archive):
     """Closed rounds and ended reviews, in the tables that list them.
 
-    ``looking`` opens a view of the docket's rows; ``sensitivity`` returns the gap above which a
-    pair can be reported. Only the process that writes a record lists what it ends (``recording``).
+    ``looking`` opens a view of the docket's rows, and ``writing`` returns the transaction in which
+    records are added, if they are: only the process that writes a record lists what it ends.
+    ``sensitivity`` returns the gap above which a pair can be reported.
     """
 
-    def __init__(self, looking: Looking, sensitivity: Callable[[], int]) -> None:
-        self._looking, self._sensitivity = looking, sensitivity
-        self._transaction: Transaction | None = None
+    def __init__(
+        self, looking: Looking, writing: Callable[[], Transaction | None],
+        sensitivity: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self._looking, self._writing, self._sensitivity = looking, writing, sensitivity
         self._owner = object()
-
-    @contextmanager
-    def recording(self, transaction: Transaction) -> Iterator[None]:
-        """List in a transaction what ends within the block."""
-        self._transaction = transaction
-        try:
-            yield
-        finally:
-            self._transaction = None
 
     def forget(self) -> None:
         """Disown what is in the cache: other rounds will push it out."""
@@ -357,18 +351,19 @@ class StoredArchive(Archive):
 
     def put(self, round_: Round, *, closes: bool) -> None:
         """List a round that closes; a process that only follows the records may never need it."""
-        if not closes or self._transaction is not None:
+        transaction = self._writing()
+        if not closes or transaction is not None:
             CACHE.put(self._owner, round_)
-        if closes and self._transaction is not None:
-            self._transaction.list_round(round_.number, round_.id)
+        if closes and transaction is not None:
+            transaction.list_round(round_.number, round_.id)
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
         with self._looking() as view:
             return view.reviews(review_ids)
 
     def end(self, review: EndedReview) -> None:
-        if self._transaction is not None:
-            self._transaction.list_review(review)
+        if (transaction := self._writing()) is not None:
+            transaction.list_review(review)
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         with self._looking() as view:

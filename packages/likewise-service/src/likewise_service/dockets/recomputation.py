@@ -39,8 +39,7 @@ class Recomputation(Docket):
             until = min(self.projection.head.seq + count, last)
             if newest is not None and self.projection.head.seq < newest[0].size <= until:
                 until = newest[0].size
-            self._until = until
-            self._read(view)
+            self._read(view, until)
             # The roots that are kept beside the records, from which proofs are made.
             self.differences += [until] * (view.log(until).tree() != self.tree)
             if newest is not None and newest[0] == self.tree:
