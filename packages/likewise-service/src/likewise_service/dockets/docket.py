@@ -92,12 +92,16 @@ class UnitOfWork:
         return round_
 
     def ask_next(self, round_id: str, sitting: Sequence[str] | None = None) -> bool:
-        """Ask the member whose turn it is, if it is anybody's; ``sitting`` are on the panel."""
-        round_ = self.round(round_id)
+        """Ask the member whose turn it is, if it is anybody's.
+
+        ``sitting`` are the members of the panel, if they are not those on record.
+        """
+        round_, settings = self.round(round_id), self.projection.settings
         if not round_.in_turn:
             return False
+        members = self.projection.members if sitting is None else sitting
         inputs = round_.inputs(self.state)
-        asked = self.projection.next_asked(round_, self.turns, self.at, inputs, sitting)
+        asked = round_.next_asked(self.turns, members, settings, self.at, inputs)
         if asked is not None:
             self.add(asked)
         return asked is not None

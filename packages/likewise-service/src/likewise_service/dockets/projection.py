@@ -16,9 +16,9 @@ from likewise.errors import LikewiseError
 from likewise.learner.state import State
 from likewise.panel.turns import Turns
 from likewise_service.dockets.figures import Curves, Tallies
-from likewise_service.dockets.round import Doubts, Round, folded
+from likewise_service.dockets.round import Round, folded
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.errors import ServiceError, due_after
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, LedgerBroken, Record
 from likewise_service.ledger.transaction import EndedReview, LedgerView, Transaction
@@ -249,20 +249,6 @@ class Projection(Standing):
         """Return members' turns after a record, where the docket asks in turn."""
         context = kinds.Context(self.members, before, state)
         return body.tally(turns, context) if self.settings.turns else turns
-
-    def next_asked(
-        self, round_: Round, turns: Turns, at: str, doubts: Doubts,
-        sitting: Sequence[str] | None = None,
-    ) -> kinds.MemberAsked | None:  # fmt: skip
-        """Return whose turn is next in an audit; None if nobody's is, or somebody is asked.
-
-        ``sitting`` are the members of the panel, if they are not those on record.
-        """
-        if not round_.in_turn or "asked" in round_.seats.values():
-            return None
-        settings, members = self.settings, self.members if sitting is None else sitting
-        turn = round_.next_turn(turns, members, settings.quorum, doubts)
-        return turn and kinds.MemberAsked(round_.id, *turn, due_after(at, settings.deadline))
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1
