@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
@@ -244,6 +244,11 @@ def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> An
     if not any(key.verifies("snapshot", statement, signature.decode("ascii")) for key in public):
         raise LikewiseError("it is not signed by this installation's key: it was changed.")
     return json.loads(zlib.decompress(compressed))
+
+
+def is_of_this_version(content: Mapping[str, Any]) -> bool:
+    """Tell if a start reads a snapshot, and does not pass it over as one of another version."""
+    return (content["format"], content["algorithm"]) == (FORMAT, ALGORITHM)
 
 
 # The number of records that are read at once.
@@ -514,7 +519,7 @@ class Docket:
 
     def _restore(self, view: LedgerView, tree: Tree, stored: bytes) -> None:
         content = opened_snapshot(self.name, tree, stored, self.store.keys)
-        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
+        if not is_of_this_version(content):
             return
         projection, seq = self.projection, tree.size
         for record in consecutive(self.name, view.records(0, 1)):
