@@ -184,7 +184,7 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
 
 # Seconds by which a ledger may be ahead of a clock before it says so.
 APART = 60.0
-FORMAT = "likewise-snapshot/5"
+FORMAT = "likewise-snapshot/6"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
