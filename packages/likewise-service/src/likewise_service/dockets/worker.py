@@ -389,15 +389,23 @@ class Workers:
             worker.distrusted = True
         return behind
 
-    async def each(self, name: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
-        """Run a task for some dockets on the service's own account; ``name`` is for the log."""
+    async def each(
+        self, name: str, names: Iterable[str], task: Callable[[Worker], T]
+    ) -> dict[str, T]:
+        """Run a task for some dockets on the service's own account; return what did not fail.
+
+        ``name`` is for the log.
+        """
+        results: dict[str, T] = {}
         for docket in names:
             try:
-                await self.run(docket, kinds.done_by(kinds.SERVICE, task), writes=True)
+                act = kinds.done_by(kinds.SERVICE, task)
+                results[docket] = await self.run(docket, act, writes=True)
             except Exception:  # one docket that fails must not stop the others
                 fields = {"docket": docket}
                 LOG.exception("%s failed; it is tried again.", name, extra={"said": fields})
         await self._notify()
+        return results
 
     async def _notify(self) -> None:
         """Tell members what awaits them, in dockets that have changed since the last notices."""
