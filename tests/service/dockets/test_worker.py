@@ -167,6 +167,39 @@ def test_what_a_reader_has_written_is_not_written_again_when_another_fails(sqlit
     store.close()
 
 
+def test_a_docket_is_not_released_while_there_is_something_to_do(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All callers have left, and what they asked for is done all the same."""
+    monkeypatch.setattr("likewise_service.dockets.worker.IDLE", -1.0)
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+    begun, released = threading.Event(), threading.Event()
+    counts, done = list[int](), list[str]()
+
+    def wait(worker: Worker) -> None:
+        begun.set()
+        released.wait(30)
+
+    async def leave() -> None:
+        workers = Workers(store, Settings(), lambda _, number: counts.append(number))
+        callers = [asyncio.create_task(workers.run("loans", wait))]
+        await asyncio.to_thread(begun.wait, 30)
+        callers.append(asyncio.create_task(workers.run("loans", lambda _: done.append("after"))))
+        while 2 not in counts:
+            await asyncio.sleep(0.01)
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        await workers.tick()
+        released.set()
+        await workers.close()
+
+    asyncio.run(leave())
+    assert done == ["after"]
+    store.close()
+
+
 def test_commands_that_are_refused_write_nothing(sqlite_url: str) -> None:
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=1)

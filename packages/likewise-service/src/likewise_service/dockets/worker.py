@@ -337,7 +337,7 @@ class Workers:
     async def tick(self) -> None:
         """Release idle dockets, and close late panels of those that are due."""
         for name, worker in list(self._workers.items()):
-            if not worker.waiting and time.monotonic() - worker.used > IDLE:
+            if worker.working is None and time.monotonic() - worker.used > IDLE:
                 del self._workers[name]
                 worker.thread.shutdown(wait=False)
         if not self.settings.writer:
