@@ -6,7 +6,6 @@ records again for whoever asks for it.
 
 import re
 import threading
-from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -65,7 +64,6 @@ class Archive:
 
     def __init__(self) -> None:
         self._rounds: dict[str, Round] = {}
-        self._order: list[tuple[int, str]] = []  # numbers and ids, sorted on demand
         self._reviews: dict[str, EndedReview] = {}
         self._finished: dict[str, list[str]] = {}
 
@@ -74,11 +72,9 @@ class Archive:
         return self._rounds.get(round_id)
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:  # noqa: ARG002
-        """Return closed rounds with numbers above ``after``, in order."""
-        if len(self._order) != len(self._rounds):
-            self._order = sorted((round_.number, name) for name, round_ in self._rounds.items())
-        first = bisect_left(self._order, (after + 1, ""))
-        return [self._rounds[name] for _, name in self._order[first : first + limit]]
+        """Return closed rounds with numbers above ``after``, in order: as many as are at hand."""
+        following = (round_ for round_ in self._rounds.values() if round_.number > after)
+        return sorted(following, key=lambda round_: round_.number)
 
     def put(self, round_: Round, *, closes: bool) -> None:  # noqa: ARG002
         """Keep a round that closes, or that had closed and has changed."""
@@ -247,8 +243,9 @@ class Projection(Standing):
         self, turns: Turns, body: kinds.Body, before: Round | None, state: State | None
     ) -> Turns:
         """Return members' turns after a record, where the docket asks in turn."""
-        context = kinds.Context(self.members, before, state)
-        return body.tally(turns, context) if self.settings.turns else turns
+        if not self.settings.turns:
+            return turns
+        return body.tally(turns, kinds.Context(self.members, before, state))
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1
