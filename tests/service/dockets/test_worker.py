@@ -167,6 +167,30 @@ def test_what_a_reader_has_written_is_not_written_again_when_another_fails(sqlit
     store.close()
 
 
+def test_numbers_of_a_docket_that_is_distrusted_are_counted_again(sqlite_url: str) -> None:
+    """Although its ledger has not grown: they come from a memory that was wrong."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+
+    def count(worker: Worker) -> object:
+        return worker.numbers(lambda docket: {"docket": docket})["docket"]
+
+    def distrust(worker: Worker) -> None:
+        worker.distrusted = True
+
+    async def look() -> None:
+        workers = Workers(store, Settings())
+        before = await workers.run("loans", count)
+        assert await workers.run("loans", count) is before
+        await workers.run("loans", distrust)
+        docket = await workers.run("loans", lambda worker: worker.docket)
+        assert await workers.run("loans", count) is docket is not before
+        await workers.close()
+
+    asyncio.run(look())
+    store.close()
+
+
 def test_a_docket_is_not_released_while_there_is_something_to_do(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,7 +178,7 @@ class Worker:
     def docket(self) -> Docket:
         """The docket; opening it folds its ledger, from the newest snapshot on."""
         if self._docket is None:
-            limit = self.settings.reason_limit
+            limit, self._numbers = self.settings.reason_limit, (0, {})
             self._docket = Docket(self.store, self.name, reason_limit=limit)
         return self._docket
 
