@@ -121,7 +121,8 @@ class Question:
 class Block:
     """People on the left and on the right by their places; ``ordered`` keeps left before right.
 
-    Unless single people are ``paired``, those on the right are next to each other.
+    Unless single people are ``paired``, those on the right are next to each other, and nobody is
+    on the left twice. By person only pairs of blocks that are not paired are counted.
     """
 
     left: IntArray
@@ -196,9 +197,7 @@ class Tally:
         for place, rule in enumerate(q.rules):
             reported, touched = rule.fires(votes, q.panel.members), self.touched_by_rule[place]
             self.by_rule[place] += self._count(block, reported)
-            if block.paired:
-                touched[block.left[reported]] = touched[block.right[reported]] = True
-            else:
+            if not block.paired:
                 touched[block.left] |= reported.any(axis=1)
                 touched[block.right] |= reported.any(axis=0)
 
@@ -255,13 +254,10 @@ class Tally:
             (self.over, left_over, right_over),
             (self.under, right_over, left_over),
         ):
-            if block.paired:
-                np.add.at(counts, block.left, left * others)
-                np.add.at(counts, block.right, right * ours)
-                continue
-            np.add.at(counts, block.left, (left * others).sum(axis=1))
+            if not block.paired:
+                counts[block.left] += (left * others).sum(axis=1)
             if block.ordered:
-                np.add.at(counts, block.right, (right * ours[:, None]).sum(axis=0))
+                counts[block.right] += (right * ours[:, None]).sum(axis=0)
         for pairs, higher, lower in (
             (left_over, block.left, block.right),
             (right_over.T, block.right, block.left),
@@ -275,7 +271,8 @@ class Tally:
     def _count_excess(self, block: Block, excess: Any) -> None:
         """Count the pairs above every alpha of the curve, and keep the worst."""
         alphas = self.question.alphas
-        self._raise_partners(block, excess)
+        if not block.paired:
+            self._raise_partners(block, excess)
         relevant = excess > int(alphas[0])
         passed = np.searchsorted(alphas, excess[relevant], side="left")  # alphas below each
         counts = self._sums(block, relevant, passed, len(alphas) + 1)
@@ -288,10 +285,6 @@ class Tally:
 
     def _raise_partners(self, block: Block, excess: Any) -> None:
         """Raise everybody's largest excess to that of the block, and say who it is with."""
-        if block.paired:
-            np.maximum.at(self.highest, block.left, excess)
-            np.maximum.at(self.highest, block.right, excess)
-            return
         for people, others, table in (
             (block.left, block.right, excess),
             (block.right, block.left, excess.T),
