@@ -71,7 +71,7 @@ def question(seed: int, rule: str, auditors: list[MetricAuditor], n: int = 300) 
         somebody(n, seed), scores, Panel(auditors, rule), threshold(0.1), np.array(alphas),
         tuple(map(parse_rule, ("any", "majority", "all"))), (20, 0, 1, 3000)[seed % 4],
         rng.integers(1, 50, n) if seed % 2 else np.ones(n, dtype=np.int64),
-        None if seed % 4 == 3 else 1 + seed % 3, rng.integers(0, 3, (seed % 3, n)), 3,
+        None if seed % 4 == 3 else 1 + seed % 3, rng.integers(0, 3, (seed % 3, n)),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise.audits.groups import MOST_GROUPS
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.panel import Panel, Rule, Sides, exceeds
 from likewise.panel.rules import BoolArray
@@ -65,8 +66,6 @@ class Question:
     """At most this many of the worst pairs are of one person, if it is given."""
     groups: IntArray = field(default_factory=lambda: NO_GROUPS)
     """Everybody's group, from 0 on, by each of some traits: an array (traits, people)."""
-    most_groups: int = 0
-    """How many groups a trait may have."""
     floor: int = NEVER
     """Pairs of no larger excess are not among the worst; see :func:`floor_of`."""
 
@@ -171,8 +170,8 @@ class Tally:
         self.worst: list[Worst] = []
         self.partner = np.full(k, k, dtype=np.int64)  # with whom the largest excess is
         self.over, self.under = np.zeros((2, k), dtype=np.int64)
-        most = question.most_groups
-        self.between_groups = np.zeros((len(question.groups), most, most), dtype=np.int64)
+        shape = len(question.groups), MOST_GROUPS, MOST_GROUPS
+        self.between_groups = np.zeros(shape, dtype=np.int64)
 
     def add(self, block: Block) -> None:
         q = self.question

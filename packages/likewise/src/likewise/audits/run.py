@@ -162,7 +162,6 @@ def _subject(
         rows.sizes,
         None if each is None else integer("each", each, 1, 10**6, "None is for any number."),
         codes_of(rows.traits, len(rows.people)),
-        max((len(groups.groups(name)) for name in groups.traits), default=0),
     )  # fmt: skip
     return _Subject(question, rows, curve, groups, source, how)
 
