@@ -253,6 +253,18 @@ def test_a_sample_of_a_scan_may_keep_no_worst_pair(small_blocks: None) -> None:
     assert result.reported == scanned(table, all_pairs_up_to=400, sample_pairs=1000).reported
 
 
+def test_pairs_of_a_person_are_refused_for_what_is_so(small_blocks: None) -> None:
+    """They said that somebody is not among the people, who was in the worst pair."""
+    drawn = scanned(rows_of(2400, discrete=False), all_pairs_up_to=400, sample_pairs=1000)
+    with pytest.raises(AuditError, match="not in memory"):
+        drawn.pairs_of(drawn.worst[0].over)
+    kinds = in_memory(rows_of(900, discrete=True), all_pairs_up_to=400)
+    shown = {person.id for person in kinds.people}
+    with pytest.raises(AuditError, match="who are shown, one of each kind"):
+        kinds.pairs_of(next(f"id {n}" for n in range(900) if f"id {n}" not in shown))
+    assert kinds.pairs_of(kinds.worst[0].over)[0].under == kinds.worst[0].under
+
+
 def test_few_people_who_are_scanned_are_those_in_memory() -> None:
     table = rows_of(300, discrete=False)
     assert text_of(scanned(table)) == text_of(in_memory(table))

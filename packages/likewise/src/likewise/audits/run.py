@@ -283,7 +283,8 @@ class _Subject:
         return Audit(
             basis=basis, panel=panel.name, members=panel.members, alpha=alpha,
             groups=group_rates(self.groups, fields.pop("between")), **fields,
-            _pairs_of=partial(_pairs_of, self.question, self.rows), _backend=everybody.backend,
+            _pairs_of=None if self.source else partial(_pairs_of, self.question, self.rows),
+            _backend=everybody.backend,
         )  # fmt: skip
 
     def exact(self, bar: counting.Progress) -> dict[str, Any]:
@@ -385,7 +386,11 @@ def _pairs_of(question: Question, rows: Rows, person: str) -> tuple[Finding, ...
     """The reported pairs of a person, the worst first."""
     ids, k = question.people.ids, len(question.people)
     if person not in ids:
-        raise AuditError(f"{person!r} is not among the people. Check the id.")
+        where, remedy = "the people", "Check the id."
+        if question.counts.max() > 1:
+            where = "the people who are shown, one of each kind"
+            remedy = "Take the id of one of them who is alike."
+        raise AuditError(f"{person!r} is not among {where}. {remedy}")
     everybody = replace(question, worst=k, each=None, rules=(), groups=NO_GROUPS)
     block = Block(np.array([ids.index(person)]), np.arange(k))
     worst = counting.scan(everybody, [block], jobs=1).worst
