@@ -288,7 +288,7 @@ class Audit:
         return tuple(sorted(self.people, key=lambda p: (-p.times, -p.below, p.id)))
 
     def pairs_of(self, person: str) -> tuple[Finding, ...]:
-        """The reported pairs of a person with everybody, the worst first."""
+        """The reported pairs of a person with everybody, the worst first; of people in memory."""
         if self._pairs_of is None:
             raise AuditError(
                 f"The pairs of {person!r} need the people themselves, whom an audit does not have "
