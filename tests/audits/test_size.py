@@ -71,7 +71,7 @@ def question(seed: int, rule: str, auditors: list[MetricAuditor], n: int = 300) 
         somebody(n, seed), scores, Panel(auditors, rule), threshold(0.1), np.array(alphas),
         tuple(map(parse_rule, ("any", "majority", "all"))), (20, 0, 1, 3000)[seed % 4],
         rng.integers(1, 50, n) if seed % 2 else np.ones(n, dtype=np.int64),
-        None if seed % 4 == 3 else 1 + seed % 3, rng.integers(0, 3, (seed % 3, n)), 3,
+        None if seed % 4 == 3 else 1 + seed % 3, rng.integers(0, 3, (seed % 3, n)),
     )  # fmt: skip
 
 
@@ -251,6 +251,18 @@ def test_a_sample_of_a_scan_may_keep_no_worst_pair(small_blocks: None) -> None:
     result = scanned(table, all_pairs_up_to=400, sample_pairs=1000, worst=0)
     assert not result.worst
     assert result.reported == scanned(table, all_pairs_up_to=400, sample_pairs=1000).reported
+
+
+def test_pairs_of_a_person_are_refused_for_what_is_so(small_blocks: None) -> None:
+    """They said that somebody is not among the people, who was in the worst pair."""
+    drawn = scanned(rows_of(2400, discrete=False), all_pairs_up_to=400, sample_pairs=1000)
+    with pytest.raises(AuditError, match="not in memory"):
+        drawn.pairs_of(drawn.worst[0].over)
+    kinds = in_memory(rows_of(900, discrete=True), all_pairs_up_to=400)
+    shown = {person.id for person in kinds.people}
+    with pytest.raises(AuditError, match="who are shown, one of each kind"):
+        kinds.pairs_of(next(f"id {n}" for n in range(900) if f"id {n}" not in shown))
+    assert kinds.pairs_of(kinds.worst[0].over)[0].under == kinds.worst[0].under
 
 
 def test_few_people_who_are_scanned_are_those_in_memory() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from likewise.audits.groups import MOST_GROUPS
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.panel import Panel, Rule, Sides, exceeds
 from likewise.panel.rules import BoolArray
@@ -65,8 +66,6 @@ class Question:
     """At most this many of the worst pairs are of one person, if it is given."""
     groups: IntArray = field(default_factory=lambda: NO_GROUPS)
     """Everybody's group, from 0 on, by each of some traits: an array (traits, people)."""
-    most_groups: int = 0
-    """How many groups a trait may have."""
     floor: int = NEVER
     """Pairs of no larger excess are not among the worst; see :func:`floor_of`."""
 
@@ -121,7 +120,8 @@ class Question:
 class Block:
     """People on the left and on the right by their places; ``ordered`` keeps left before right.
 
-    Unless single people are ``paired``, those on the right are next to each other.
+    Unless single people are ``paired``, those on the right are next to each other, and nobody is
+    on the left twice. By person only pairs of blocks that are not paired are counted.
     """
 
     left: IntArray
@@ -170,8 +170,8 @@ class Tally:
         self.worst: list[Worst] = []
         self.partner = np.full(k, k, dtype=np.int64)  # with whom the largest excess is
         self.over, self.under = np.zeros((2, k), dtype=np.int64)
-        most = question.most_groups
-        self.between_groups = np.zeros((len(question.groups), most, most), dtype=np.int64)
+        shape = len(question.groups), MOST_GROUPS, MOST_GROUPS
+        self.between_groups = np.zeros(shape, dtype=np.int64)
 
     def add(self, block: Block) -> None:
         q = self.question
@@ -196,9 +196,7 @@ class Tally:
         for place, rule in enumerate(q.rules):
             reported, touched = rule.fires(votes, q.panel.members), self.touched_by_rule[place]
             self.by_rule[place] += self._count(block, reported)
-            if block.paired:
-                touched[block.left[reported]] = touched[block.right[reported]] = True
-            else:
+            if not block.paired:
                 touched[block.left] |= reported.any(axis=1)
                 touched[block.right] |= reported.any(axis=0)
 
@@ -255,13 +253,10 @@ class Tally:
             (self.over, left_over, right_over),
             (self.under, right_over, left_over),
         ):
-            if block.paired:
-                np.add.at(counts, block.left, left * others)
-                np.add.at(counts, block.right, right * ours)
-                continue
-            np.add.at(counts, block.left, (left * others).sum(axis=1))
+            if not block.paired:
+                counts[block.left] += (left * others).sum(axis=1)
             if block.ordered:
-                np.add.at(counts, block.right, (right * ours[:, None]).sum(axis=0))
+                counts[block.right] += (right * ours[:, None]).sum(axis=0)
         for pairs, higher, lower in (
             (left_over, block.left, block.right),
             (right_over.T, block.right, block.left),
@@ -275,7 +270,8 @@ class Tally:
     def _count_excess(self, block: Block, excess: Any) -> None:
         """Count the pairs above every alpha of the curve, and keep the worst."""
         alphas = self.question.alphas
-        self._raise_partners(block, excess)
+        if not block.paired:
+            self._raise_partners(block, excess)
         relevant = excess > int(alphas[0])
         passed = np.searchsorted(alphas, excess[relevant], side="left")  # alphas below each
         counts = self._sums(block, relevant, passed, len(alphas) + 1)
@@ -288,10 +284,6 @@ class Tally:
 
     def _raise_partners(self, block: Block, excess: Any) -> None:
         """Raise everybody's largest excess to that of the block, and say who it is with."""
-        if block.paired:
-            np.maximum.at(self.highest, block.left, excess)
-            np.maximum.at(self.highest, block.right, excess)
-            return
         for people, others, table in (
             (block.left, block.right, excess),
             (block.right, block.left, excess.T),

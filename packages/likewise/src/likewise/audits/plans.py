@@ -74,7 +74,8 @@ class Counts(NamedTuple):
 def program(rule: Rule, members: Sequence[str]) -> IntArray:
     """Minima and maxima that make the pivot's key of the members' keys.
 
-    Each line is an operation and two registers: the members', then those of the lines before.
+    Each line is an operation and two registers: the members', then those of the lines before. The
+    last line makes the pivot's.
     """
     lines: dict[tuple[int, int, int], int] = {}
 
@@ -84,36 +85,16 @@ def program(rule: Rule, members: Sequence[str]) -> IntArray:
 
     last = _joined(rule, members, join)
     if last < len(members):  # one member's key is the pivot's
-        last = join(MAX, last, last)
-    return _needed(list(lines), last, len(members))
-
-
-def _needed(lines: list[tuple[int, int, int]], last: int, members: int) -> IntArray:
-    """The lines that the last one is made of, registers counted anew."""
-    used = {last}
-    for place in range(len(lines) - 1, -1, -1):
-        if members + place in used:
-            used |= set(lines[place][1:])
-    places = [place for place in range(len(lines)) if members + place in used]
-    register = {members + place: members + new for new, place in enumerate(places)}
-    return np.array(
-        [[lines[p][0], *(register.get(r, r) for r in lines[p][1:])] for p in places],
-        dtype=np.int64,
-    )
+        join(MAX, last, last)
+    return np.array(list(lines), dtype=np.int64)
 
 
 def _joined(rule: Rule, members: Sequence[str], join: Any) -> int:
-    """The register of the pivot: sorted where votes are counted, else the least of coalitions."""
+    """The register of the pivot: by rank where votes are counted, else the least of coalitions."""
     if type(rule) is AtLeast:
         seats = [list(members).index(name) for name in rule.of or members]
         needed = rule.needed(len(seats))
-        if needed > len(seats):
-            return int(join(TOP, 0, 0))
-        for done in range(needed):
-            for place in range(len(seats) - 1, done, -1):
-                below, above = seats[place - 1], seats[place]
-                seats[place - 1], seats[place] = join(MIN, below, above), join(MAX, below, above)
-        return seats[needed - 1]
+        return int(join(TOP, 0, 0) if needed > len(seats) else _ranked(seats, needed, join))
     pivot = None
     for coalition in _coalitions(rule, members):
         furthest = coalition[0]
@@ -121,6 +102,20 @@ def _joined(rule: Rule, members: Sequence[str], join: Any) -> int:
             furthest = join(MAX, furthest, member)
         pivot = furthest if pivot is None else join(MIN, pivot, furthest)
     return int(join(TOP, 0, 0)) if pivot is None else pivot
+
+
+def _ranked(seats: Sequence[int], rank: int, join: Any) -> int:
+    """The register of the key of some rank among those of the seats, the first being the least.
+
+    The r-th of the first n keys is min(a, max(b, x)), where x is the last of them, and a and b are
+    the r-th and the one before it of the others.
+    """
+    before: dict[int, int] = {}
+    for n, seat in enumerate(seats, start=1):
+        ranks = range(max(1, rank - len(seats) + n), min(n, rank) + 1)  # that the last one needs
+        above = {r: join(MAX, before[r - 1], seat) if r > 1 else seat for r in ranks}
+        before = {r: join(MIN, before[r], above[r]) if r < n else above[r] for r in ranks}
+    return before[rank]
 
 
 def _coalitions(rule: Rule, members: Sequence[str]) -> list[tuple[int, ...]]:

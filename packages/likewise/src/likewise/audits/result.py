@@ -288,11 +288,12 @@ class Audit:
         return tuple(sorted(self.people, key=lambda p: (-p.times, -p.below, p.id)))
 
     def pairs_of(self, person: str) -> tuple[Finding, ...]:
-        """The reported pairs of a person with everybody, the worst first."""
+        """The reported pairs of a person with everybody, the worst first; of people in memory."""
         if self._pairs_of is None:
             raise AuditError(
-                f"The pairs of {person!r} need the people themselves, whom an audit that was read "
-                f"from a file does not have. Audit them again."
+                f"The pairs of {person!r} need the people themselves, whom an audit does not have "
+                f"that was read from a file, or drawn from people who are not in memory. Audit "
+                f"them in memory: schema.people(…)."
             )
         return self._pairs_of(person)
 

@@ -162,7 +162,6 @@ def _subject(
         rows.sizes,
         None if each is None else integer("each", each, 1, 10**6, "None is for any number."),
         codes_of(rows.traits, len(rows.people)),
-        max((len(groups.groups(name)) for name in groups.traits), default=0),
     )  # fmt: skip
     return _Subject(question, rows, curve, groups, source, how)
 
@@ -256,14 +255,6 @@ def _agreement(objectors: list[int]) -> float | None:
     return agreement.alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
 
 
-def _counted(n: int, confidence: float = CONFIDENCE) -> Interval:  # noqa: ARG001
-    return Interval.exactly(n)
-
-
-Estimate = Callable[..., Interval]
-"""From a count, and perhaps a confidence, to the number among all."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Subject:
     """The question of an audit, with the scores, groups and alphas of its findings."""
@@ -279,37 +270,39 @@ class _Subject:
         """The audit of all pairs or of a sample, also of people who are not in memory."""
         how, panel, alpha = self.how, self.question.panel, self.curve[self.question.sensitivity]
         with counting.progress_reporter(how.progress, "pairs") as bar:
-            fields, priced = self._count(everybody, bar)
-        if priced.labels is not None:
-            fields["price"] = price(priced, panel, alpha, how.hypotheses, how.seed, how.progress)
+            if self.source is not None:
+                fields, everybody = self.scanned(self.source, bar)
+            elif len(self.rows.people) <= how.most:
+                fields = self.exact(bar)
+            else:
+                fields = self.sampled(bar)
+        if everybody.labels is not None:
+            fields["price"] = price(everybody, panel, alpha, how.hypotheses, how.seed, how.progress)
         fields["notes"] = (*fields["notes"], *_notes(self.question))
         LOG.info("audited %d people, %d pairs scanned", fields["population"], fields["looked_at"])
         return Audit(
             basis=basis, panel=panel.name, members=panel.members, alpha=alpha,
             groups=group_rates(self.groups, fields.pop("between")), **fields,
-            _pairs_of=partial(_pairs_of, self.question, self.rows), _backend=everybody.backend,
+            _pairs_of=None if self.source else partial(_pairs_of, self.question, self.rows),
+            _backend=everybody.backend,
         )  # fmt: skip
 
-    def _count(self, everybody: Rows, bar: counting.Progress) -> tuple[dict[str, Any], Rows]:
-        """Fields of the audit, and the people to price."""
-        if self.source is not None:
-            return self.scanned(self.source, bar)
-        few = len(self.rows.people) <= self.how.most
-        return self.exact(bar) if few else self.sampled(bar), everybody
-
     def exact(self, bar: counting.Progress) -> dict[str, Any]:
+        """Counts of all pairs, those of one kind included."""
         q, counts = self.question, self.question.counts
         tally = counting.scan(q, None, self.how.jobs, bar)
         # Nobody objects to pairs of one kind: their scores are the same.
         alike = int((counts * (counts - 1) // 2).sum())
         tally.pairs += alike
         tally.objectors[0] += alike
-        fields = self._fields(tally, self._anchors(tally, np.arange(len(counts))))
         notes = (
             f"{counts.sum():,} people are of {len(counts):,} kinds, of the same features and the "
             f"same score each. All pairs were counted; each kind is shown by one of its people."
         )
-        return fields | {"notes": (notes,) if alike else (), "population": int(counts.sum())}
+        fields = self._fields(
+            int(counts.sum()), tally, self._anchors(tally, np.arange(len(counts)))
+        )
+        return fields | {"notes": (notes,) if alike else ()}
 
     def sampled(self, bar: counting.Progress) -> dict[str, Any]:
         """Estimates from pairs and people drawn at random."""
@@ -330,45 +323,45 @@ class _Subject:
     def _estimates(
         self, k: int, tally: Tally, anchors: large.Anchors, drawn: str
     ) -> dict[str, Any]:
-        """Fields with intervals, for k people and all of their pairs."""
-        count, total, seed = len(anchors.partners), k * (k - 1) // 2, self.how.seed
-
-        def of_pairs(n: int, confidence: float = CONFIDENCE) -> Interval:
-            return share(n, tally.pairs, confidence).times(total)
-
-        def of_people(n: int, confidence: float = CONFIDENCE) -> Interval:
-            return share(n, count, confidence).times(k) if count < k else Interval.exactly(n)
-
-        return self._fields(tally, anchors, of_pairs, of_people) | {
-            "population": k,
-            "pairs": total,
+        """Fields of an audit of k people by a sample, and how its pairs were drawn."""
+        count, seed = len(anchors.partners), self.how.seed
+        fields = self._fields(k, tally, anchors, sampled=True)
+        return fields | {
             "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
             "notes": (
-                f"Of {total:,} pairs, {tally.pairs:,} {drawn} (seed {seed}), and {count} people "
-                f"were paired with everybody. All counts are estimates for all pairs and people, "
-                f"with intervals of 95 %; the band of the curve holds at every alpha at once. The "
-                f"worst pairs are the worst that a search found.",
+                f"Of {fields['pairs']:,} pairs, {tally.pairs:,} {drawn} (seed {seed}), and {count} "
+                f"people were paired with everybody. All counts are estimates for all pairs and "
+                f"people, with intervals of 95 %; the band of the curve holds at every alpha at "
+                f"once. The worst pairs are the worst that a search found.",
             ),
         }
 
     def _fields(
-        self, tally: Tally, anchors: large.Anchors, pairs: Estimate = _counted,
-        people: Estimate = _counted,
-    ) -> dict[str, Any]:  # fmt: skip
-        """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
+        self, k: int, tally: Tally, anchors: large.Anchors, *, sampled: bool = False
+    ) -> dict[str, Any]:
+        """Fields of the audit of k people: counts, or estimates with intervals from a sample."""
         q, alpha = self.question, self.curve[self.question.sensitivity]
+        total, drawn = k * (k - 1) // 2, len(anchors.partners)
+
+        def pairs(n: int, level: float = CONFIDENCE) -> Interval:
+            return share(n, tally.pairs, level).times(total) if sampled else Interval.exactly(n)
+
+        def people(n: int, level: float = CONFIDENCE) -> Interval:
+            some = sampled and drawn < k
+            return share(n, drawn, level).times(k) if some else Interval.exactly(n)
+
         above = dict(zip(q.alphas.tolist(), tally.above.tolist(), strict=True))
         touched = {least: anchors.number(anchors.tally.highest > least) for least in above}
         # Intervals at n points hold all at once if each fails n times more rarely (Bonferroni).
-        band = 1 - (1 - CONFIDENCE) / len(above)
+        band, rule = 1 - (1 - CONFIDENCE) / len(above), str(q.panel.rule)
         curve = [
-            Reported(self.curve[n], str(q.panel.rule), pairs(above[n], band), people(count, band))
+            Reported(self.curve[n], rule, pairs(above[n], band), people(count, band))
             for n, count in touched.items()
         ]
         numbers = map(anchors.number, anchors.tally.touched_by_rule)
         by_rule = zip(q.rules, tally.by_rule.tolist(), numbers, strict=True)
         return {
-            "pairs": tally.pairs, "looked_at": tally.pairs,
+            "population": k, "pairs": total, "looked_at": tally.pairs,
             "reported": pairs(above[q.sensitivity]),
             "touched": people(touched[q.sensitivity]), "curve": tuple(curve),
             "rules": tuple(Reported(alpha, str(r), pairs(n), people(m)) for r, n, m in by_rule),
@@ -376,11 +369,8 @@ class _Subject:
             "people": anchors.people(),
             "between": between_groups(self.groups, tally.between_groups, pairs),
             "worst": tuple(_finding(q, self.rows, i, j) for i, j in anchors.worst),
-            **{
-                name: dict(zip(q.panel.members, map(pairs, getattr(tally, name).tolist()),
-                               strict=True))
-                for name in ("pivots", "decisive", "objections")
-            },
+            **{name: dict(zip(q.panel.members, map(pairs, getattr(tally, name).tolist()),
+                              strict=True)) for name in ("pivots", "decisive", "objections")},
         }  # fmt: skip
 
     def _anchors(self, tally: Tally, places: IntArray) -> large.Anchors:
@@ -396,7 +386,11 @@ def _pairs_of(question: Question, rows: Rows, person: str) -> tuple[Finding, ...
     """The reported pairs of a person, the worst first."""
     ids, k = question.people.ids, len(question.people)
     if person not in ids:
-        raise AuditError(f"{person!r} is not among the people. Check the id.")
+        where, remedy = "the people", "Check the id."
+        if question.counts.max() > 1:
+            where = "the people who are shown, one of each kind"
+            remedy = "Take the id of one of them who is alike."
+        raise AuditError(f"{person!r} is not among {where}. {remedy}")
     everybody = replace(question, worst=k, each=None, rules=(), groups=NO_GROUPS)
     block = Block(np.array([ids.index(person)]), np.arange(k))
     worst = counting.scan(everybody, [block], jobs=1).worst

@@ -17,9 +17,8 @@ from likewise.simulate.game import Game
 
 if TYPE_CHECKING:  # generic to the type checker, and in newer versions of click alone
     _Choice = click.Choice[str]
-    _Pair = click.ParamType[tuple[str, str]]
 else:
-    _Choice, _Pair = click.Choice, click.ParamType
+    _Choice = click.Choice
 
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -38,18 +37,11 @@ class Registered(_Choice):
         return tuple(self._names())
 
 
-class Pair(_Pair):
-    """A setting as NAME=VALUE."""
-
-    name = "NAME=VALUE"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        name, sign, text = str(value).partition("=")
-        if not name or not sign:
-            self.fail(f"{value!r} is not of the form NAME=VALUE, such as spell=200.", param, ctx)
-        return name, text
+def _name_and_value(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise click.BadParameter(f"{text!r} is not of the form NAME=VALUE, such as spell=200.")
+    return name, value
 
 
 class OutputFile(click.Path):
@@ -128,12 +120,12 @@ def _option(field: Any) -> Callable[..., Any]:
 
 
 WORLD_SETTINGS = click.option(
-    "--set", "world_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    "--set", "world_settings", type=_name_and_value, multiple=True, metavar="NAME=VALUE",
     help="A setting of the world, such as rule=any or k=4; `likewise list` shows all of them. May "
     "be given several times.",
 )  # fmt: skip
 LEARNER_SETTINGS = click.option(
-    "--with", "learner_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    "--with", "learner_settings", type=_name_and_value, multiple=True, metavar="NAME=VALUE",
     help="A setting of the learner, such as eta=0.0625 (the weight of errors against reports) or "
     "kappa=0.1 (how far below alpha the panel is asked); `likewise list` shows all of them. May be "
     "given several times.",
