@@ -227,12 +227,10 @@ class Panel:
         against = reports.exceeding_pairs(
             s, self.distances(people), _checked_sensitivity(sensitivity)
         )
-        objections = {
-            name: MemberObjections(
-                pairs=[(people.ids[over], people.ids[under]) for over, under in np.argwhere(votes)]
-            )
-            for name, votes in zip(self.members, against, strict=True)
-        }
+        ids, objections = people.ids, {}
+        for name, votes in zip(self.members, against, strict=True):
+            pairs = [(ids[over], ids[under]) for over, under in np.argwhere(votes).tolist()]
+            objections[name] = MemberObjections(pairs=pairs)
         return Objections(people.ids, objections)
 
     def violations(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> BoolArray:
