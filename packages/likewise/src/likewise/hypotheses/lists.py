@@ -106,16 +106,16 @@ LARGEST_LIST = 1 << (63 - base.WEIGHT_BITS)
 class Listed(HypothesisClass, ExactWeights):
     """A class whose hypotheses are listed; a point is the column of their predictions.
 
-    A subclass names its ``kind`` and ``parameters`` and implements :meth:`predictions` and
-    :meth:`describe`. It sets its parameters, then calls ``super().__init__`` with people on whom
-    the hypotheses differ: ``separating``, a separating set (whom the schema need not admit), or
-    ``reference``, any people, among whom a greedy search finds one. Hypotheses that agree on all of
-    these are refused (leave one out), and so is a class without a constant (put one in).
+    A subclass has a ``name`` and implements :meth:`predictions` and :meth:`describe`. It sets its
+    parameters, then calls ``super().__init__`` with people on whom the hypotheses differ:
+    ``separating``, a separating set (whom the schema need not admit), or ``reference``, any people,
+    among whom a greedy search finds one. Hypotheses that agree on all of these are refused (leave
+    one out), and so is a class without a constant (put one in).
 
     >>> from likewise.people import Feature
     >>> class Ages(Listed):
     ...     "Nobody, everybody, or whoever is of age."
-    ...     kind = "ages"
+    ...     name = "ages"
     ...     def __init__(self, schema):
     ...         super().__init__(schema, separating=schema.people([[17], [18]]))
     ...     def predictions(self, people):

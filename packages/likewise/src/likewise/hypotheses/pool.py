@@ -68,7 +68,7 @@ class Pool(lists.Listed):
     'approve everybody'
     """
 
-    kind, parameters = "pool", ("cuts", "reference")
+    name = "pool"
     _scored: ScoredFrames | None = None
 
     def __init__(
@@ -246,16 +246,16 @@ class Pool(lists.Listed):
         # A single member has no separating row, but a pool must have a row of reference data.
         rows = self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
         return {
-            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "class": self.name, "schema": self.schema.spec(), "cuts": cuts,
             "reference": rows_to_json(rows),
         }  # fmt: skip
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
-        schema, values = cls.read_parameters(spec)
+        values = cls.read_parameters(spec)
         pairs = check.items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(name, float(at) if at in ("inf", "-inf") else at) for name, at in pairs]
-        pool = cls(schema, cuts, rows_from_json(values["reference"]))
+        pool = cls(values["schema"], cuts, rows_from_json(values["reference"]))
         if pool.size > 1 and not pool.merged:
             pool._chosen = np.arange(len(pool._rows))  # the rows are the separating set
         return pool

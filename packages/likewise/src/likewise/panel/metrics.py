@@ -431,9 +431,8 @@ class Masked(BySides):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        title = f"{cls.spec_key} {cls.name!r}"
-        fields = check.members(title, spec, (cls.spec_key, "base", "features"))
-        return cls(METRICS.read(fields["base"]), fields["features"])
+        values = cls.read_parameters(spec)
+        return cls(METRICS.read(values["base"]), values["features"])
 
 
 @dataclass(frozen=True, init=False)
