@@ -7,9 +7,9 @@ with a cut.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ class Pool(lists.Listed):
     """
 
     name = "pool"
-    _scored: ScoredFrames | None = None
+    _scored: Callable[[Any, Any], People] | None = None
 
     def __init__(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
@@ -216,9 +216,15 @@ class Pool(lists.Listed):
         """
         schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
         check.instance("Pool.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
-        scored = ScoredFrames(named_models(models), schema, favourable)
-        people = scored.people(frame, ids)
-        pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
+        named = named_models(models)
+        rule, remedy = "must not be called as a feature is", "Rename the model."
+        for name in named:
+            check.require(name not in schema.names, "models", rule, name, remedy)
+        hidden = (Feature(name, low=0, high=1, visible=False) for name in named)
+        both = FeatureSchema((*schema.features, *hidden))
+        scored = partial(scored_people, named, schema, both, favourable)
+        people = scored(frame, ids)
+        pool = cls(both, cuts_of_people(people, list(named), cuts), people)
         pool._scored = scored
         return pool
 
@@ -231,7 +237,7 @@ class Pool(lists.Listed):
                 "give its .people to the state; or compute a column of scores for each model, and "
                 "use pool.schema.people(frame, others='ignore')."
             )
-        return self._scored.people(frame, ids)
+        return self._scored(frame, ids)
 
     def predictions(self, people: People) -> Bits:
         columns = self._columns.astype(np.intp, copy=False)  # of 32 bits in a browser
@@ -361,33 +367,17 @@ def quantiles(values: FloatArray, parts: int) -> list[float]:
     return [float(level) for level in levels[levels > values.min()]]
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredFrames:
-    """Models beside the features that a panel sees: a frame becomes people with scores.
+def scored_people(
+    models: Mapping[str, Any], features: FeatureSchema, schema: FeatureSchema, favourable: Any,
+    frame: Any, ids: Any,
+) -> People:  # fmt: skip
+    """People from a frame, with the models' scores; other columns are for the models.
 
-    ``schema`` has the features of ``features`` and a hidden column for each model.
+    ``schema`` has the ``features``, and a column for each model.
     """
-
-    models: Mapping[str, Any]
-    features: FeatureSchema
-    favourable: Any = None
-
-    @cached_property
-    def schema(self) -> FeatureSchema:
-        rule, remedy = "must not be called as a feature is", "Rename the model."
-        for name in self.models:
-            check.require(name not in self.features.names, "models", rule, name, remedy)
-        added = (Feature(name, low=0, high=1, visible=False) for name in self.models)
-        return FeatureSchema((*self.features.features, *added))
-
-    def people(self, frame: Any, ids: Any = None) -> People:
-        """People from a frame, with the models' scores; other columns are for the models."""
-        schema, people = self.schema, self.features.people(frame, ids=ids, others="ignore")
-        scores = [
-            scores_of(name, model, frame, people, self.favourable)
-            for name, model in self.models.items()
-        ]
-        return People(people.ids, np.column_stack([people.x, *scores]), schema, people.origin)
+    people = features.people(frame, ids=ids, others="ignore")
+    scores = [scores_of(name, model, frame, people, favourable) for name, model in models.items()]
+    return People(people.ids, np.column_stack([people.x, *scores]), schema, people.origin)
 
 
 def named_models(models: Any) -> dict[str, Any]:
