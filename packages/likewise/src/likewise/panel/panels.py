@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import AuditError, LikewiseError, shown
+from likewise.errors import AuditError, LikewiseError, foreign_code, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import reports
@@ -88,8 +88,7 @@ class MetricAuditor:
 
     def distances(self, people: People) -> IntArray:
         """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
-        instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        return self._checked(people, self.measured(Sides(people, people)))
+        return np.asarray(distances_of([self], people)[0])
 
     def measured(self, sides: Sides) -> FloatArray:
         """The unchecked distances of people among each other: both sides are the same."""
@@ -99,35 +98,15 @@ class MetricAuditor:
             return self._measured(distance.between, sides, sides.shape)
         return self._measured(distance, sides.left, sides.shape)
 
-    def _checked(self, people: People, d: FloatArray) -> IntArray:
-        np.fill_diagonal(d, 0.0)
-        for wrong, rule, remedy in (
-            (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", ""),
-            (np.abs(d - d.T) > ROUNDING, "symmetric", "Take their mean, or the larger."),
-        ):
-            if wrong.any():
-                left, right = np.argwhere(wrong)[0]
-                raise AuditError(
-                    f"Auditor {self.name!r}: a distance must be {rule}; got "
-                    f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}) "
-                    f"and {float(d[right, left])!r} the other way round. "
-                    f"{remedy or _remedy(float(d[left, right]), people)}"
-                )
-        return np.rint(np.maximum(d, d.T) * float(ONE)).astype(np.int64)
-
     def _measured(
         self, distance: Callable[..., Any], whom: People | Sides, shape: tuple[int, ...]
     ) -> FloatArray:
         """Call the distance; whatever it raises, the error names the auditor."""
         try:
-            measured = np.array(distance(whom))
+            with foreign_code(AuditError, "the distance failed", "Repair it, or take another one."):
+                measured = np.array(distance(whom))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
-        except Exception as error:  # the user's own code
-            raise AuditError(
-                f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
-                f"Repair it, or take another one."
-            ) from error
         if measured.dtype.kind not in "fiub" or measured.shape != shape:
             raise AuditError(
                 f"Auditor {self.name!r}: distances must be an array of numbers of shape {shape}; "
@@ -144,6 +123,32 @@ class MetricAuditor:
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
         fields = members("auditor", spec, ("name", "distance"))
         return cls(fields["name"], METRICS.read(fields["distance"]))
+
+
+def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
+    """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1.
+
+    The differences of a feature that several auditors use are computed once.
+    """
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    sides, everybody = Sides(people, people), np.arange(len(people))
+    d = np.stack([auditor.measured(sides) for auditor in auditors])
+    d[:, everybody, everybody] = 0.0
+    turned = d.transpose(0, 2, 1)
+    within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
+    if within and not (np.abs(d - turned) > ROUNDING).any():
+        return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
+    wrong, rule = ~((d >= 0.0) & (d <= 1.0)), "within [0, 1]"
+    if within:
+        wrong, rule = np.abs(d - turned) > ROUNDING, "symmetric"
+    j, left, right = np.argwhere(wrong)[0]
+    distance, turned_round = float(d[j, left, right]), float(d[j, right, left])
+    remedy = "Take their mean, or the larger." if within else _remedy(distance, people)
+    raise AuditError(
+        f"Auditor {auditors[j].name!r}: a distance must be {rule}; got {distance!r} for "
+        f"({people.ids[left]!r}, {people.ids[right]!r}) and {turned_round!r} the other way round. "
+        f"{remedy}"
+    )
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
@@ -198,21 +203,8 @@ class Panel:
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
-        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1.
-
-        The differences of a feature that several auditors use are computed once.
-        """
-        instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        sides, everybody = Sides(people, people), np.arange(len(people))
-        d = np.stack([auditor.measured(sides) for auditor in self.auditors])
-        d[:, everybody, everybody] = 0.0
-        turned = d.transpose(0, 2, 1)
-        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
-        if within and not (np.abs(d - turned) > ROUNDING).any():
-            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
-        # Something is wrong: find out what, and with whom.
-        pairs = zip(self.auditors, d, strict=True)
-        return np.stack([auditor._checked(people, measured) for auditor, measured in pairs])
+        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
+        return distances_of(self.auditors, people)
 
     def pivots(self, people: People) -> Pivots:
         distance, auditor = self.rule.pivot(self.distances(people), self.members)
