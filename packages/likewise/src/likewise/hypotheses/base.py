@@ -35,11 +35,6 @@ Prior = str | tuple[float, ...]
 ROUNDING = 1e-9
 
 
-def named_prior(owner: str, prior: Any) -> str:
-    remedy = "Probabilities of single hypotheses are for classes that are listed, such as Pool."
-    return choice(f"{owner}: prior", prior, PRIORS, remedy)
-
-
 def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
     """Check probabilities of single hypotheses, in the order of their codes or by description.
 
@@ -254,9 +249,10 @@ class ExactWeights(ABC):
     def cut(self) -> float:
         """The most by which the rounding of weights changes a chance of approval."""
 
-    @abstractmethod
     def checked_prior(self, prior: Any) -> Prior:
-        """Return a prior that fits this class; refuse any other."""
+        """Return a prior that fits this class, here by its name; refuse any other."""
+        remedy = "Probabilities of single hypotheses are for classes that are listed, such as Pool."
+        return choice(f"{type(self).__name__}: prior", prior, PRIORS, remedy)
 
     def with_prior(self, prior: Any) -> Self:
         """The same class with another prior: ``coarse-to-fine``, ``flat``, or probabilities.

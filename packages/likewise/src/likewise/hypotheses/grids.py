@@ -141,10 +141,6 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
             weights = self.tree.nodes * (weights + len(self.tree.levels))
         return weights / (1 << base.WEIGHT_BITS)
 
-    def checked_prior(self, prior: Any) -> base.Prior:
-        """A name: such a class has too many hypotheses for probabilities of each."""
-        return base.named_prior(type(self).__name__, prior)
-
     @property
     def log_inverse_prior(self) -> float:
         """log|H|; from coarse to fine, that of different rules in all groups."""

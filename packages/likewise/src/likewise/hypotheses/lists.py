@@ -265,10 +265,10 @@ class Listed(HypothesisClass, ExactWeights):
         return self.size / (2 << base.WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> base.Prior:
-        owner = type(self).__name__
         if isinstance(prior, str):
-            return base.named_prior(owner, prior)
-        return base.listed_prior(owner, prior, [self.describe(code) for code in self.codes()])
+            return super().checked_prior(prior)
+        names = [self.describe(code) for code in self.codes()]
+        return base.listed_prior(type(self).__name__, prior, names)
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         return _ListedPolicy(base.gibbs_weights(costs, float(temperature), self.log_inverse))
