@@ -369,7 +369,9 @@ class Client:
         return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
-        """Return the docket's running numbers: rounds by outcome, people, labels, overrides, …"""
+        """Return the docket's running numbers: rounds by outcome, how many are open and the age of
+        the oldest, people, labels, overrides, …
+        """
         return self._get(Json, docket, "metrics")
 
     def certificate(

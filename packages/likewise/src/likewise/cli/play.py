@@ -171,14 +171,14 @@ def _more_certificates(data: dict[str, Any], run: dict[str, Any]) -> Iterator[tu
 
 @main.command(short_help="Learners side by side, and a report to read.")
 @click.option(
-    "--rounds", type=click.IntRange(min=8), default=2000, show_default=True,
+    "--rounds", type=click.IntRange(min=8), show_default="2000; without numba 300",
     help="Rounds to play with each learner.",
 )  # fmt: skip
 @click.option(
     "--out", default="likewise-demo.html", show_default=True, type=OutputFile(),
     help="Where to write the report, one self-contained file.",
 )  # fmt: skip
-def demo(rounds: int, out: Path) -> None:
+def demo(rounds: int | None, out: Path) -> None:
     """Watch learners approve loans under the eyes of five auditors.
 
     A learner that ignores the panel is accurate, and unfair in almost every round; a constant one
@@ -191,6 +191,8 @@ def demo(rounds: int, out: Path) -> None:
     lacking = absent("study")
     if lacking:
         note(f"it goes without the report. {missing('It', ', '.join(lacking), 'fast,study')}")
+    # numpy's draws take several times as long: a first look should not.
+    rounds = rounds or (300 if absent("fast") else 2000)
     played = games(Game(rounds=rounds))
     click.echo(
         f"{len(played)} games of {rounds:,} rounds: learners approve loans, five auditors look on."
