@@ -70,6 +70,8 @@ class Pool(lists.Listed):
 
     name = "pool"
     _scored: Callable[[Any, Any], People] | None = None
+    # The rows of the reference data that are the separating set; no prior changes them.
+    _chosen: IntArray | None = None
 
     def __init__(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
@@ -101,16 +103,18 @@ class Pool(lists.Listed):
                 errors.MergedHypotheses,
             )
 
-    @cached_property
-    def _chosen(self) -> IntArray:
-        """The rows of the reference data that are the separating set; searched when needed."""
-        bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
-        small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
-        return lists.greedy_separating_set(bits) if small else lists.trie_separating_set(bits)
+    def _separating(self) -> IntArray:
+        """The rows that are the separating set, searched when they are needed first."""
+        if self._chosen is None:
+            bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
+            small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
+            search = lists.greedy_separating_set if small else lists.trie_separating_set
+            self._chosen = search(bits)
+        return self._chosen
 
     @cached_property
     def _on_set(self) -> Bits:  # type: ignore[override]  # searched when it is needed, not before
-        chosen = self._chosen
+        chosen = self._separating()
         if len(chosen) * self.size > lists.LARGEST_TABLE:
             raise HypothesisError(
                 f"A pool of {self.size} members with a separating set of {len(chosen)} rows is too "
@@ -126,7 +130,7 @@ class Pool(lists.Listed):
 
     @property
     def separators(self) -> int:
-        return len(self._chosen)
+        return len(self._separating())
 
     def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
         """Test whether a cut is the same for everybody whom the schema admits."""
@@ -250,7 +254,7 @@ class Pool(lists.Listed):
         """The cuts and the separating rows, which are all the reference data that is needed."""
         cuts = [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts]
         # A single member has no separating row, but a pool must have a row of reference data.
-        rows = self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
+        rows = self._rows[self._separating()] if self.separators else self._rows[:1]
         return {
             "class": self.name, "schema": self.schema.spec(), "cuts": cuts,
             "reference": rows_to_json(rows),
