@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import AuditError, LikewiseError, foreign_code, shown
+from likewise.errors import AuditError, LikewiseError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import reports
@@ -103,10 +103,14 @@ class MetricAuditor:
     ) -> FloatArray:
         """Call the distance; whatever it raises, the error names the auditor."""
         try:
-            with foreign_code(AuditError, "the distance failed", "Repair it, or take another one."):
-                measured = np.array(distance(whom))
+            measured = np.array(distance(whom))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
+        except Exception as error:  # the user's own code
+            raise AuditError(
+                f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
+                f"Repair it, or take another one."
+            ) from error
         if measured.dtype.kind not in "fiub" or measured.shape != shape:
             raise AuditError(
                 f"Auditor {self.name!r}: distances must be an array of numbers of shape {shape}; "
