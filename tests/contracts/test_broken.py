@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from likewise.errors import ContractError, ParameterError
+from likewise.errors import ContractError, LikewiseError, ParameterError
 from likewise.hypotheses import Bits, GibbsPolicy, HypothesisClass, Points, Pool, Segments, Stumps
 from likewise.learner import Learner, Schedule, SelfTuned
 from likewise.learner.players import Draws, Estimates, ExponentialWeights, Frozen
@@ -498,6 +498,15 @@ class Kind(Metric):
 def test_a_parameter_may_have_any_name(register: Register) -> None:
     register(METRICS, Kind)
     assert METRICS.read(METRICS.write(Kind("strict"))) == Kind("strict")
+
+
+def test_a_part_that_forgot_its_name_is_caught() -> None:
+    class Nameless(Metric):
+        def __call__(self, people: People) -> FloatArray:
+            return np.zeros((len(people), len(people)))
+
+    with pytest.raises(LikewiseError, match="Nameless is not registered as the metric ''"):
+        METRICS.write(Nameless())
 
 
 class SoundSelection(Selection):

@@ -39,7 +39,7 @@ def test_a_separating_set_separates_and_is_kept_in_the_json(
 ) -> None:
     pool = large(monkeypatch)
     assert pool.size > pools.FEW_MEMBERS
-    assert "_chosen" not in vars(pool)  # nobody has needed it
+    assert pool._chosen is None  # nobody has needed it
     assert verify_separating_set(pool)
     spec = json.loads(json.dumps(pool.spec()))
     read = class_from_spec(spec)
@@ -54,6 +54,20 @@ def test_a_state_continues_after_reading(monkeypatch: pytest.MonkeyPatch) -> Non
     people = SCHEMA.people(np.random.default_rng(2).random((2, 4)))
     read = parse_state(dump_state(state), "here")
     assert deploy(read, people)[1].units.tolist() == deploy(state, people)[1].units.tolist()
+
+
+def test_a_pool_that_was_large_keeps_its_separating_set_when_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its rows in the JSON are few, among which a search would find a smaller set."""
+    pool = large(monkeypatch).with_prior("flat")
+    learner = Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)
+    spec, points = learner.spec(), pool.separating_points()
+    monkeypatch.setattr(pools, "FEW_PREDICTIONS", pool.size * pool.separators)
+    assert len(greedy_separating_set(points.T)) < pool.separators
+    read = Learner.from_spec(spec)
+    assert (read.hypotheses.separating_points() == points).all()
+    assert read.spec() == spec
 
 
 def test_members_are_merged_as_by_comparing_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,28 +41,38 @@ class Specified:
     """
 
     spec_key: ClassVar[str]
-    name: ClassVar[str]
+    name: ClassVar[str] = ""
 
     def spec(self) -> dict[str, Any]:
         """The part as JSON: its name and its parameters, in their order."""
-        parameters = _parameters(cast("type", type(self)))
-        return {self.spec_key: self.name, **{p: _listed(getattr(self, p)) for p in parameters}}
+        values = {name: _listed(value) for name, value in parameters_of(self).items()}
+        return {self.spec_key: self.name, **values}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the part from its JSON; parameters with a default may be left out."""
+        return cls(**cls.read_parameters(spec))
+
+    @classmethod
+    def read_parameters(cls, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters in a part's JSON: all that are required, and none that is unknown."""
         from likewise import validation  # it needs numpy, and the command line starts without
 
-        parameters = _parameters(cast("type", cls))
-        required = [name for name, default in parameters.items() if default is Parameter.empty]
-        optional = [name for name in parameters if name not in required]
+        defaults = _defaults(cast("type", cls))
+        required = [name for name, default in defaults.items() if default is Parameter.empty]
+        optional = [name for name in defaults if name not in required]
         title, key = f"{cls.spec_key} {cls.name!r}", cls.spec_key
         values = validation.members(title, spec, (key, *required), optional)
-        return cls(**{name: value for name, value in values.items() if name != key})
+        return {name: value for name, value in values.items() if name != key}
+
+
+def parameters_of(part: Specified) -> dict[str, Any]:
+    """The parameters that a part was made with, by name, in their order."""
+    return {name: getattr(part, name) for name in _defaults(cast("type", type(part)))}
 
 
 @cache
-def _parameters(part: type) -> Mapping[str, Any]:
+def _defaults(part: type) -> Mapping[str, Any]:
     """The defaults of a part's parameters, by name; looking at a signature takes long."""
     return {name: p.default for name, p in signature(part).parameters.items()}
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from likewise.hypotheses import Bits, Listed
 from likewise.numerics.fixed_point import IntArray
 from likewise.people import FeatureSchema, People
-from likewise.validation import members, reals
+from likewise.validation import reals
 
 __all__ = ["Intervals"]
 
@@ -22,6 +21,8 @@ class Intervals(Listed):
     |H| = B·(B + 1)/2 + 1. One point in every bin separates: an interval is the set of bins whose
     point it approves.
     """
+
+    name = "intervals"
 
     def __init__(self, schema: FeatureSchema, feature: str, cuts: Sequence[float]) -> None:
         self.feature, self.cuts = schema[feature].name, reals("Intervals.cuts", cuts, "List them.")
@@ -47,18 +48,3 @@ class Intervals(Listed):
         low = f"{self.cuts[start - 1]:g} ≤ " if start else ""
         high = f" < {self.cuts[end - 1]:g}" if end <= len(self.cuts) else ""
         return f"approve if {low}{self.feature}{high}" if low or high else "approve everybody"
-
-    def spec(self) -> dict[str, Any]:
-        """The feature and its cuts."""
-        return {
-            "class": "intervals",
-            "schema": self.schema.spec(),
-            "feature": self.feature,
-            "cuts": list(self.cuts),
-        }
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Intervals:
-        """Read the class from its JSON."""
-        given = members("intervals", spec, ("class", "schema", "feature", "cuts"))
-        return cls(FeatureSchema.from_spec(given["schema"]), given["feature"], given["cuts"])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -16,7 +14,7 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Metric, MetricAuditor, Panel, Ratings
 from likewise.people import Feature, FeatureSchema, People
 from likewise.simulate import Encounter, Steady, baseline
-from likewise.validation import members, real
+from likewise.validation import real
 
 from .intervals import Intervals
 
@@ -34,6 +32,8 @@ SCHEMA = FeatureSchema(
 class YearsApart(Metric):
     """d(x, x′) = min(1, |x − x′|/years), on a feature that is counted in years."""
 
+    name = "years-apart"
+
     feature: str
     years: float
 
@@ -47,16 +47,6 @@ class YearsApart(Metric):
         """The distances of all pairs."""
         x = people.column(self.feature)
         return np.minimum(1.0, np.abs(x[:, None] - x[None, :]) / self.years)
-
-    def spec(self) -> dict[str, Any]:
-        """The feature and the years."""
-        return {"metric": "years-apart", "feature": self.feature, "years": self.years}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON."""
-        given = members("years-apart", spec, ("metric", "feature", "years"))
-        return cls(given["feature"], given["years"])
 
 
 @dataclass(frozen=True)

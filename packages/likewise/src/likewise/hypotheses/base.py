@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,8 @@ from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import choice, items, members, require, within
+from likewise.registry import Specified
+from likewise.validation import choice, items, require, within
 
 COARSE_TO_FINE, FLAT = "coarse-to-fine", "flat"
 PRIORS = (COARSE_TO_FINE, FLAT)
@@ -32,11 +33,6 @@ Prior = str | tuple[float, ...]
 
 # Probabilities that people write add up to 1 within this.
 ROUNDING = 1e-9
-
-
-def named_prior(owner: str, prior: Any) -> str:
-    remedy = "Probabilities of single hypotheses are for classes that are listed, such as Pool."
-    return choice(f"{owner}: prior", prior, PRIORS, remedy)
 
 
 def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
@@ -92,7 +88,7 @@ Bits = npt.NDArray[np.uint8]
 Points = npt.NDArray[Any]
 
 
-class HypothesisClass(ABC):
+class HypothesisClass(Specified, ABC):
     """A finite class H of binary predictors, with a constant inside and a separating set Q.
 
     A hypothesis is written as a short array of integers, its code. Ties are broken towards
@@ -104,14 +100,13 @@ class HypothesisClass(ABC):
     of its arguments, computed by integers, comparisons and + − · /, so that all machines agree.
 
     States that use a class can be saved and loaded by another process if it is registered under its
-    ``kind`` (:data:`likewise.registry.HYPOTHESES`). The JSON holds the ``parameters`` of the
-    constructor after the schema, each of which is also an attribute; a class that needs more
+    ``name`` (:data:`likewise.registry.HYPOTHESES`). The JSON holds the parameters of the
+    constructor, the ``schema`` first, each of which is also an attribute; a class that needs more
     overrides :meth:`spec` and :meth:`from_spec`. ``likewise.testing.check_hypotheses`` checks all
     of this, by brute force if H is small.
     """
 
-    kind: ClassVar[str] = ""
-    parameters: ClassVar[tuple[str, ...]] = ()
+    spec_key = "class"
     schema: FeatureSchema
     # Whether every point is one of Q: then noise is needed on few of them (Theorem A for cells).
     cellular: ClassVar[bool] = False
@@ -202,24 +197,13 @@ class HypothesisClass(ABC):
         """A hypothesis in words."""
 
     def spec(self) -> dict[str, Any]:
-        """The class as JSON: ``{"class": kind, "schema": self.schema.spec()}`` and parameters."""
-        values = {name: getattr(self, name) for name in self.parameters}
-        plain = {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}
-        return {"class": self.kind, "schema": self.schema.spec(), **plain}
+        """The class as JSON: its name, its schema and its other parameters."""
+        return {**super().spec(), "schema": self.schema.spec()}
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> HypothesisClass:
-        """Read the class from its JSON: exactly what :meth:`spec` returned."""
-        schema, values = cls.read_parameters(spec)
-        hypotheses: HypothesisClass = cast(Any, cls)(schema, **values)
-        return hypotheses
-
-    @classmethod
-    def read_parameters(cls, spec: Mapping[str, Any]) -> tuple[FeatureSchema, dict[str, Any]]:
-        """The schema and the parameters of a JSON, which must have all of them and nothing else."""
-        fields = members(cls.kind, spec, ("class", "schema", *cls.parameters))
-        schema = FeatureSchema.from_spec(fields["schema"])
-        return schema, {name: fields[name] for name in cls.parameters}
+    def read_parameters(cls, spec: Mapping[str, Any]) -> dict[str, Any]:
+        values = super().read_parameters(spec)
+        return {**values, "schema": FeatureSchema.from_spec(values["schema"])}
 
 
 class GibbsPolicy(ABC):
@@ -265,9 +249,10 @@ class ExactWeights(ABC):
     def cut(self) -> float:
         """The most by which the rounding of weights changes a chance of approval."""
 
-    @abstractmethod
     def checked_prior(self, prior: Any) -> Prior:
-        """Return a prior that fits this class; refuse any other."""
+        """Return a prior that fits this class, here by its name; refuse any other."""
+        remedy = "Probabilities of single hypotheses are for classes that are listed, such as Pool."
+        return choice(f"{type(self).__name__}: prior", prior, PRIORS, remedy)
 
     def with_prior(self, prior: Any) -> Self:
         """The same class with another prior: ``coarse-to-fine``, ``flat``, or probabilities.

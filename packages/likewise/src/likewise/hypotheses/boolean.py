@@ -32,7 +32,6 @@ class _Subsets(OverColumns):
     After these come the hypotheses that ``_extend`` adds.
     """
 
-    parameters: ClassVar[tuple[str, ...]] = ("columns",)
     _join: ClassVar[np.ufunc]
     _of_none: ClassVar[int]
     _word: ClassVar[str]
@@ -101,7 +100,7 @@ class Conjunctions(_Subsets):
     [[1, 1, 0, 0, 0]]
     """
 
-    kind = "conjunctions"
+    name = "conjunctions"
     _join, _of_none, _word = np.bitwise_and, 1, "and"
 
     def _vectors(self) -> Bits:
@@ -116,7 +115,7 @@ class Disjunctions(_Subsets):
     tells S; the constant 1 agrees there with S = all columns, but not on 0.
     """
 
-    kind = "disjunctions"
+    name = "disjunctions"
     _join, _of_none, _word = np.bitwise_or, 0, "or"
 
 
@@ -136,7 +135,7 @@ class Parities(_Subsets):
     [[0, 1, 1, 0, 1, 0, 0, 1]]
     """
 
-    kind, parameters = "parities", ("columns", "complements")
+    name = "parities"
     _join, _of_none = np.bitwise_xor, 0
 
     def __init__(
@@ -200,7 +199,7 @@ class DecisionLists(OverColumns):
     array([1, 0], dtype=uint8)
     """
 
-    kind, parameters = "decision-lists", ("columns", "length")
+    name = "decision-lists"
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str], length: int) -> None:
         self.columns = check_columns("DecisionLists", schema, columns, ("flag",))

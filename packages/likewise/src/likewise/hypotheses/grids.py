@@ -18,6 +18,7 @@ from likewise.hypotheses.base import FLAT, Bits, GibbsPolicy, Nested, Points
 from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, log, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
+from likewise.registry import parameters_of
 from likewise.validation import assign, instance, items, reals, require, text
 
 
@@ -140,10 +141,6 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
             weights = self.tree.nodes * (weights + len(self.tree.levels))
         return weights / (1 << base.WEIGHT_BITS)
 
-    def checked_prior(self, prior: Any) -> base.Prior:
-        """A name: such a class has too many hypotheses for probabilities of each."""
-        return base.named_prior(type(self).__name__, prior)
-
     @property
     def log_inverse_prior(self) -> float:
         """log|H|; from coarse to fine, that of different rules in all groups."""
@@ -201,9 +198,8 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
                 group = group * shape[f] + places[f]
             return np.asarray(group * cells + points % cells)
 
-        values = {name: getattr(self, name) for name in self.parameters}
-        values["by"] = tuple(self.groups.by[f] for f in features)
-        coarser: OverCells = cast(Any, type(self))(self.schema, **values)
+        by = tuple(self.groups.by[f] for f in features)
+        coarser = cast(Any, type(self))(**{**parameters_of(self), "by": by})
         return Nested(coarser, coarser_costs, coarser_points)
 
     def check_listable(self, count: str) -> None:

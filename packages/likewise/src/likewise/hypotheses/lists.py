@@ -106,16 +106,16 @@ LARGEST_LIST = 1 << (63 - base.WEIGHT_BITS)
 class Listed(HypothesisClass, ExactWeights):
     """A class whose hypotheses are listed; a point is the column of their predictions.
 
-    A subclass names its ``kind`` and ``parameters`` and implements :meth:`predictions` and
-    :meth:`describe`. It sets its parameters, then calls ``super().__init__`` with people on whom
-    the hypotheses differ: ``separating``, a separating set (whom the schema need not admit), or
-    ``reference``, any people, among whom a greedy search finds one. Hypotheses that agree on all of
-    these are refused (leave one out), and so is a class without a constant (put one in).
+    A subclass has a ``name`` and implements :meth:`predictions` and :meth:`describe`. It sets its
+    parameters, then calls ``super().__init__`` with people on whom the hypotheses differ:
+    ``separating``, a separating set (whom the schema need not admit), or ``reference``, any people,
+    among whom a greedy search finds one. Hypotheses that agree on all of these are refused (leave
+    one out), and so is a class without a constant (put one in).
 
     >>> from likewise.people import Feature
     >>> class Ages(Listed):
     ...     "Nobody, everybody, or whoever is of age."
-    ...     kind = "ages"
+    ...     name = "ages"
     ...     def __init__(self, schema):
     ...         super().__init__(schema, separating=schema.people([[17], [18]]))
     ...     def predictions(self, people):
@@ -265,10 +265,10 @@ class Listed(HypothesisClass, ExactWeights):
         return self.size / (2 << base.WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> base.Prior:
-        owner = type(self).__name__
         if isinstance(prior, str):
-            return base.named_prior(owner, prior)
-        return base.listed_prior(owner, prior, [self.describe(code) for code in self.codes()])
+            return super().checked_prior(prior)
+        names = [self.describe(code) for code in self.codes()]
+        return base.listed_prior(type(self).__name__, prior, names)
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         return _ListedPolicy(base.gibbs_weights(costs, float(temperature), self.log_inverse))

@@ -7,9 +7,9 @@ with a cut.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,10 @@ class Pool(lists.Listed):
     'approve everybody'
     """
 
-    kind, parameters = "pool", ("cuts", "reference")
-    _scored: ScoredFrames | None = None
+    name = "pool"
+    _scored: Callable[[Any, Any], People] | None = None
+    # The rows of the reference data that are the separating set; no prior changes them.
+    _chosen: IntArray | None = None
 
     def __init__(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
@@ -101,16 +103,18 @@ class Pool(lists.Listed):
                 errors.MergedHypotheses,
             )
 
-    @cached_property
-    def _chosen(self) -> IntArray:
-        """The rows of the reference data that are the separating set; searched when needed."""
-        bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
-        small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
-        return lists.greedy_separating_set(bits) if small else lists.trie_separating_set(bits)
+    def _separating(self) -> IntArray:
+        """The rows that are the separating set, searched when they are needed first."""
+        if self._chosen is None:
+            bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
+            small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
+            search = lists.greedy_separating_set if small else lists.trie_separating_set
+            self._chosen = search(bits)
+        return self._chosen
 
     @cached_property
     def _on_set(self) -> Bits:  # type: ignore[override]  # searched when it is needed, not before
-        chosen = self._chosen
+        chosen = self._separating()
         if len(chosen) * self.size > lists.LARGEST_TABLE:
             raise HypothesisError(
                 f"A pool of {self.size} members with a separating set of {len(chosen)} rows is too "
@@ -126,7 +130,7 @@ class Pool(lists.Listed):
 
     @property
     def separators(self) -> int:
-        return len(self._chosen)
+        return len(self._separating())
 
     def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
         """Test whether a cut is the same for everybody whom the schema admits."""
@@ -216,9 +220,15 @@ class Pool(lists.Listed):
         """
         schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
         check.instance("Pool.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
-        scored = ScoredFrames(named_models(models), schema, favourable)
-        people = scored.people(frame, ids)
-        pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
+        named = named_models(models)
+        rule, remedy = "must not be called as a feature is", "Rename the model."
+        for name in named:
+            check.require(name not in schema.names, "models", rule, name, remedy)
+        hidden = (Feature(name, low=0, high=1, visible=False) for name in named)
+        both = FeatureSchema((*schema.features, *hidden))
+        scored = partial(scored_people, named, schema, both, favourable)
+        people = scored(frame, ids)
+        pool = cls(both, cuts_of_people(people, list(named), cuts), people)
         pool._scored = scored
         return pool
 
@@ -231,7 +241,7 @@ class Pool(lists.Listed):
                 "give its .people to the state; or compute a column of scores for each model, and "
                 "use pool.schema.people(frame, others='ignore')."
             )
-        return self._scored.people(frame, ids)
+        return self._scored(frame, ids)
 
     def predictions(self, people: People) -> Bits:
         columns = self._columns.astype(np.intp, copy=False)  # of 32 bits in a browser
@@ -244,18 +254,18 @@ class Pool(lists.Listed):
         """The cuts and the separating rows, which are all the reference data that is needed."""
         cuts = [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts]
         # A single member has no separating row, but a pool must have a row of reference data.
-        rows = self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
+        rows = self._rows[self._separating()] if self.separators else self._rows[:1]
         return {
-            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "class": self.name, "schema": self.schema.spec(), "cuts": cuts,
             "reference": rows_to_json(rows),
         }  # fmt: skip
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
-        schema, values = cls.read_parameters(spec)
+        values = cls.read_parameters(spec)
         pairs = check.items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(name, float(at) if at in ("inf", "-inf") else at) for name, at in pairs]
-        pool = cls(schema, cuts, rows_from_json(values["reference"]))
+        pool = cls(values["schema"], cuts, rows_from_json(values["reference"]))
         if pool.size > 1 and not pool.merged:
             pool._chosen = np.arange(len(pool._rows))  # the rows are the separating set
         return pool
@@ -361,33 +371,17 @@ def quantiles(values: FloatArray, parts: int) -> list[float]:
     return [float(level) for level in levels[levels > values.min()]]
 
 
-@dataclass(frozen=True, eq=False)
-class ScoredFrames:
-    """Models beside the features that a panel sees: a frame becomes people with scores.
+def scored_people(
+    models: Mapping[str, Any], features: FeatureSchema, schema: FeatureSchema, favourable: Any,
+    frame: Any, ids: Any,
+) -> People:  # fmt: skip
+    """People from a frame, with the models' scores; other columns are for the models.
 
-    ``schema`` has the features of ``features`` and a hidden column for each model.
+    ``schema`` has the ``features``, and a column for each model.
     """
-
-    models: Mapping[str, Any]
-    features: FeatureSchema
-    favourable: Any = None
-
-    @cached_property
-    def schema(self) -> FeatureSchema:
-        rule, remedy = "must not be called as a feature is", "Rename the model."
-        for name in self.models:
-            check.require(name not in self.features.names, "models", rule, name, remedy)
-        added = (Feature(name, low=0, high=1, visible=False) for name in self.models)
-        return FeatureSchema((*self.features.features, *added))
-
-    def people(self, frame: Any, ids: Any = None) -> People:
-        """People from a frame, with the models' scores; other columns are for the models."""
-        schema, people = self.schema, self.features.people(frame, ids=ids, others="ignore")
-        scores = [
-            scores_of(name, model, frame, people, self.favourable)
-            for name, model in self.models.items()
-        ]
-        return People(people.ids, np.column_stack([people.x, *scores]), schema, people.origin)
+    people = features.people(frame, ids=ids, others="ignore")
+    scores = [scores_of(name, model, frame, people, favourable) for name, model in models.items()]
+    return People(people.ids, np.column_stack([people.x, *scores]), schema, people.origin)
 
 
 def named_models(models: Any) -> dict[str, Any]:

@@ -40,8 +40,7 @@ class Segments(grids.OverCells):
     [6]
     """
 
-    kind = "segments"
-    parameters = ("score", "cuts", "by")
+    name = "segments"
 
     def __init__(
         self, schema: FeatureSchema, *, score: str, cuts: Sequence[float], by: Sequence[str] = ()

@@ -50,8 +50,7 @@ class Staircases(OverCells):
     all: nobody where income < 20, score ≥ 50 where 20 ≤ income < 40, everybody where income ≥ 40
     """
 
-    kind = "staircases"
-    parameters = ("first", "first_cuts", "second", "second_cuts", "by")
+    name = "staircases"
 
     def __init__(
         self, schema: FeatureSchema, *, first: str, first_cuts: Sequence[float], second: str,

@@ -43,7 +43,7 @@ class Trees(Listed):
     'if a ≥ 0.5: approve if b < 0.5; else: approve if b ≥ 0.5'
     """
 
-    kind, parameters = "trees", ("cuts", "reference")
+    name = "trees"
 
     def __init__(
         self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]],
@@ -136,16 +136,15 @@ class Trees(Listed):
     def spec(self) -> dict[str, Any]:
         cuts = pool.pairs_of_cuts(self.columns, self.cuts)
         return {
-            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "class": self.name, "schema": self.schema.spec(), "cuts": cuts,
             "reference": pool.rows_to_json(self._reference),
         }  # fmt: skip
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
-        schema, values = cls.read_parameters(spec)
-        trees = cls.__new__(cls)
+        values, trees = cls.read_parameters(spec), cls.__new__(cls)
         rows = pool.rows_from_json(values["reference"])
-        trees._set_up(schema, values["cuts"], rows, separating=True)
+        trees._set_up(values["schema"], values["cuts"], rows, separating=True)
         return trees
 
 
@@ -181,7 +180,7 @@ class Stumps(OverColumns):
     [[0, 1, 0, 1, 1, 1, 0, 1, 0, 0]]
     """
 
-    kind, parameters = "stumps", ("cuts",)
+    name = "stumps"
 
     def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
         levels_of = pool.cuts_by_column("Stumps", schema, cuts)
@@ -342,7 +341,7 @@ class LinearByIntercepts(OverColumns):
     [1, 0]
     """
 
-    kind, parameters = "linear-by-intercepts", ("columns", "intercepts", "flips")
+    name = "linear-by-intercepts"
 
     def __init__(
         self, schema: FeatureSchema, columns: Sequence[str], intercepts: Sequence[float], *,

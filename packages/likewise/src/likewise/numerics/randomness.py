@@ -227,5 +227,5 @@ class Noise:
             places = (positions[:, None] * self.copies + copies).reshape(-1)
             noise = laplace(self.stream.words_at(first_draw, draws, places)) * (self.scale * ONE)
             units = np.rint(noise).astype(np.int64)
-            total += units.reshape(draws, len(positions), -1).sum(axis=2)
+            total += units.reshape(draws, len(positions), len(copies)).sum(axis=2)
         return total

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import methodcaller
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ from likewise import validation as check
 from likewise.errors import AuditError, foreign_code, shown
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.features import Feature, Value
-from likewise.people.schema import People
+from likewise.people.schema import BoolArray, People
 from likewise.registry import METRICS, Specified
 
 # Single pairs are measured in tables of this many people a side.
@@ -64,10 +65,20 @@ class Sides:
         """A feature of the left and of the right, as arrays that broadcast."""
         return self.spread(self.left.column(name), self.right.column(name))
 
-    def complete(self, name: str) -> bool:
-        """Test whether everybody has a finite value of a feature."""
-        sides = (self.left,) if self.right is self.left else (self.left, self.right)
-        return all(finite(side.column(name)) for side in sides)
+    def apart(self, values: Callable[[People], FloatArray]) -> tuple[FloatArray, BoolArray | None]:
+        """x_l − x_r of values of people, 0 where one is missing; and which pairs have only one.
+
+        The latter is None if nobody lacks a value.
+        """
+        left = values(self.left)
+        right = left if self.right is self.left else values(self.right)
+        complete = finite(left) and (right is left or finite(right))
+        left, right = self.spread(left, right)
+        with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
+            delta = left - right
+        if complete:
+            return delta, None
+        return np.where(np.isnan(delta), 0.0, delta), np.isnan(left) != np.isnan(right)
 
     def once(self, key: Any, make: Callable[[], FloatArray]) -> FloatArray:
         """A read-only array that several auditors need, made once if there are few pairs.
@@ -196,20 +207,9 @@ def by_name(where: str, numbers: ByName) -> dict[str, Any]:
     return named
 
 
-def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
-    """x_l − x_r of columns that broadcast; 0 where a value is missing."""
-    with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
-        delta = left - right
-    if finite(left) and finite(right):
-        return delta
-    return np.where(np.isnan(delta), 0.0, delta)
-
-
-def full_where_one_is_missing(apart: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
-    """The distances, but 1 where exactly one of the two values is missing."""
-    if finite(left) and finite(right):
-        return apart
-    return np.maximum(apart, np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64))
+def full_where(uneven: BoolArray | None, distances: FloatArray) -> FloatArray:
+    """The distances, but 1 for pairs of whom one has a value, and one has none."""
+    return distances if uneven is None else np.maximum(distances, uneven)
 
 
 def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
@@ -222,25 +222,26 @@ def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
 
 def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     feature = sides.left.schema[name]
-    left, right = sides.columns(name)
     if feature.kind == "category":
         rule = "must not be given for a category"
         remedy = "Two levels are either equal (0) or not (1)."
         check.require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
-        apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
-        return full_where_one_is_missing(apart, left, right)
     if scale is None:
-        scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
+        scale = 1.0 if feature.kind in ("category", "flag") else feature.high - feature.low
     fits, rule = math.isfinite(scale), "must be given for a feature without bounds"
     remedy = f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature."
     check.require(fits, f"scales[{name!r}]", rule, None, remedy)
-    complete = sides.complete(name)
+    return scaled(sides, methodcaller("column", name), scale)
+
+
+def scaled(sides: Sides, values: Callable[[People], FloatArray], scale: float) -> FloatArray:
+    """min(1, |x_l − x_r|/scale) of the pairs; 1 where exactly one of two values is missing."""
+    apart, uneven = sides.apart(values)
     with np.errstate(over="ignore"):  # in place, since tables of pairs are large
-        apart = left - right if complete else signed_difference(left, right)
         np.abs(apart, out=apart)
         np.divide(apart, scale, out=apart)
         np.minimum(1.0, apart, out=apart)
-    return apart if complete else full_where_one_is_missing(apart, left, right)
+    return full_where(uneven, apart)
 
 
 ROUNDING = 1e-9
@@ -362,23 +363,18 @@ class Mahalanobis(BySides):
         for name in self.features:
             fits, rule = sides.left.schema[name].kind != "category", "must not be categories"
             check.require(fits, "Mahalanobis.features", rule, name, "Use WeightedL1.")
-        columns = [sides.columns(name) for name in self.features]
-        complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
         with np.errstate(over="ignore", invalid="ignore"):
-            deltas = [
-                left - right if complete else signed_difference(left, right)
-                for left, right in columns
-            ]
-            for row, left in zip(self.matrix, deltas, strict=True):
-                for entry, right in zip(row, deltas, strict=True):
+            columns = [sides.apart(methodcaller("column", name)) for name in self.features]
+            for row, (left, _) in zip(self.matrix, columns, strict=True):
+                for entry, (right, _) in zip(row, columns, strict=True):
                     if entry:
                         form = form + entry * (left * right)
             # beyond the floats (inf − inf): as far apart as can be
             form = np.where(np.isnan(form), np.inf, form)
             total = np.minimum(1.0, np.sqrt(np.maximum(0.0, form)) / self.scale)
-        for left, right in () if complete else columns:
-            total = full_where_one_is_missing(total, left, right)
+        for _, uneven in columns:
+            total = full_where(uneven, total)
         return total
 
 
@@ -431,9 +427,8 @@ class Masked(BySides):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        title = f"{cls.spec_key} {cls.name!r}"
-        fields = check.members(title, spec, (cls.spec_key, "base", "features"))
-        return cls(METRICS.read(fields["base"]), fields["features"])
+        values = cls.read_parameters(spec)
+        return cls(METRICS.read(values["base"]), values["features"])
 
 
 @dataclass(frozen=True, init=False)
@@ -473,11 +468,7 @@ class Ratings(BySides):
         return check.within(f"Ratings of {person!r}", rating, self.low, self.high, remedy)
 
     def between(self, sides: Sides) -> FloatArray:
-        column = self._column(sides.left)
-        opposite = column if sides.right is sides.left else self._column(sides.right)
-        left, right = sides.spread(column, opposite)
-        apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
-        return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
+        return scaled(sides, self._column, self.high - self.low)
 
     def _column(self, people: People) -> FloatArray:
         if isinstance(self.ratings, str):

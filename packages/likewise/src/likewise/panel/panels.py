@@ -88,8 +88,7 @@ class MetricAuditor:
 
     def distances(self, people: People) -> IntArray:
         """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
-        instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        return self._checked(people, self.measured(Sides(people, people)))
+        return np.asarray(distances_of([self], people)[0])
 
     def measured(self, sides: Sides) -> FloatArray:
         """The unchecked distances of people among each other: both sides are the same."""
@@ -98,22 +97,6 @@ class MetricAuditor:
         if isinstance(distance, BySides) and type(distance).__call__ is BySides.__call__:
             return self._measured(distance.between, sides, sides.shape)
         return self._measured(distance, sides.left, sides.shape)
-
-    def _checked(self, people: People, d: FloatArray) -> IntArray:
-        np.fill_diagonal(d, 0.0)
-        for wrong, rule, remedy in (
-            (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", ""),
-            (np.abs(d - d.T) > ROUNDING, "symmetric", "Take their mean, or the larger."),
-        ):
-            if wrong.any():
-                left, right = np.argwhere(wrong)[0]
-                raise AuditError(
-                    f"Auditor {self.name!r}: a distance must be {rule}; got "
-                    f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}) "
-                    f"and {float(d[right, left])!r} the other way round. "
-                    f"{remedy or _remedy(float(d[left, right]), people)}"
-                )
-        return np.rint(np.maximum(d, d.T) * float(ONE)).astype(np.int64)
 
     def _measured(
         self, distance: Callable[..., Any], whom: People | Sides, shape: tuple[int, ...]
@@ -144,6 +127,32 @@ class MetricAuditor:
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
         fields = members("auditor", spec, ("name", "distance"))
         return cls(fields["name"], METRICS.read(fields["distance"]))
+
+
+def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
+    """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1.
+
+    The differences of a feature that several auditors use are computed once.
+    """
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    sides, everybody = Sides(people, people), np.arange(len(people))
+    d = np.stack([auditor.measured(sides) for auditor in auditors])
+    d[:, everybody, everybody] = 0.0
+    turned = d.transpose(0, 2, 1)
+    within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
+    if within and not (np.abs(d - turned) > ROUNDING).any():
+        return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
+    wrong, rule = ~((d >= 0.0) & (d <= 1.0)), "within [0, 1]"
+    if within:
+        wrong, rule = np.abs(d - turned) > ROUNDING, "symmetric"
+    j, left, right = np.argwhere(wrong)[0]
+    distance, turned_round = float(d[j, left, right]), float(d[j, right, left])
+    remedy = "Take their mean, or the larger." if within else _remedy(distance, people)
+    raise AuditError(
+        f"Auditor {auditors[j].name!r}: a distance must be {rule}; got {distance!r} for "
+        f"({people.ids[left]!r}, {people.ids[right]!r}) and {turned_round!r} the other way round. "
+        f"{remedy}"
+    )
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
@@ -198,21 +207,8 @@ class Panel:
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
-        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1.
-
-        The differences of a feature that several auditors use are computed once.
-        """
-        instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        sides, everybody = Sides(people, people), np.arange(len(people))
-        d = np.stack([auditor.measured(sides) for auditor in self.auditors])
-        d[:, everybody, everybody] = 0.0
-        turned = d.transpose(0, 2, 1)
-        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
-        if within and not (np.abs(d - turned) > ROUNDING).any():
-            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
-        # Something is wrong: find out what, and with whom.
-        pairs = zip(self.auditors, d, strict=True)
-        return np.stack([auditor._checked(people, measured) for auditor, measured in pairs])
+        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
+        return distances_of(self.auditors, people)
 
     def pivots(self, people: People) -> Pivots:
         distance, auditor = self.rule.pivot(self.distances(people), self.members)
@@ -227,12 +223,10 @@ class Panel:
         against = reports.exceeding_pairs(
             s, self.distances(people), _checked_sensitivity(sensitivity)
         )
-        objections = {
-            name: MemberObjections(
-                pairs=[(people.ids[over], people.ids[under]) for over, under in np.argwhere(votes)]
-            )
-            for name, votes in zip(self.members, against, strict=True)
-        }
+        ids, objections = people.ids, {}
+        for name, votes in zip(self.members, against, strict=True):
+            pairs = [(ids[over], ids[under]) for over, under in np.argwhere(votes).tolist()]
+            objections[name] = MemberObjections(pairs=pairs)
         return Objections(people.ids, objections)
 
     def violations(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> BoolArray:
