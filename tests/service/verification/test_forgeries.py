@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from likewise.cli.main import main
 from likewise_client.tree import Tree
-from likewise_service.anchors import FileTarget
+from likewise_service.anchors import AnchorTarget
 from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
 from likewise_service.dockets import appeals, erasure, panel, rounds, signing
@@ -119,7 +119,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         with acting(actors[name]):
             for act in ("flag", "finish") if name == "ada" else ("flag",):
                 _act(docket, name, act, key if name == "ada" else None)
-    anchor(docket, FileTarget(str(folder / "heads.jsonl")))
+    anchor(docket, AnchorTarget("file", str(folder / "heads.jsonl")))
     with acting(actors["bob"]):
         panel.finish(docket, listed(docket, "bob", OPEN, 9)[0].seat)
     with acting(actors["ada"]):
