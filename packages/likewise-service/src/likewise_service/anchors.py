@@ -99,7 +99,7 @@ def _time_stamped(url: str, receipt: notes.Checkpoint) -> Fixed:
 def _cosigned(where: str, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:
     """Request a signature, which a witness that has seen another ledger refuses."""
     address, _, text = where.partition("#")
-    verifier, began = notes.Verifier.parse(text), now()
+    verifier, began = notes.Verifier.of_witness(text), now()
     url = address.rstrip("/") + "/add-checkpoint"
     status, response = _post(url, str(prove(old)).encode(), "text/plain", accepted=(409,))
     if status == 409:
@@ -175,7 +175,7 @@ def _target(word: str) -> AnchorTarget:
             word, "Correct it, or leave it out for no anchors.",
         )  # fmt: skip
     if kind == "witness":
-        notes.Verifier.parse(parts.fragment)
+        notes.Verifier.of_witness(parts.fragment)
     return AnchorTarget(kind, where)
 
 

@@ -105,6 +105,17 @@ class Verifier:
             f"{text[:200]!r} is not a verifier key of Ed25519: NAME+ID+KEY. Copy the whole line."
         )
 
+    @classmethod
+    def of_witness(cls, text: str) -> Verifier:
+        """Read the key of a witness; refuse that of a log, whose signatures have no time."""
+        verifier = cls.parse(text)
+        if verifier.kind != COSIGNATURE:
+            raise LikewiseError(
+                f"{verifier} is the key of a log, not of a witness. Name the key that the witness "
+                f"publishes."
+            )
+        return verifier
+
 
 @dataclass(frozen=True)
 class Checkpoint:

@@ -327,7 +327,7 @@ ACTS = {
     "flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened",
     "comment": "commented",
 }  # fmt: skip
-# A comment is none of them: it changes no outcome, nobody signs it, and it rests on trust.
+# What a member says in a round, each of which their key has to sign once they have one.
 STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
 
