@@ -289,8 +289,9 @@ def _has_spoken(connection: Any) -> bool:
         return bool(selector.select(0))
 
 
-# The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 3
+# The revision of the tables that this code reads and writes, the newest in ``migrations``; and the
+# oldest that it can upgrade.
+REVISION, OLDEST = 3, 3
 
 metadata = sa.MetaData()
 
@@ -465,7 +466,12 @@ def check_revision(stored: int, where: str) -> None:
         raise StoreError(f"{where} holds no store of Likewise. Correct the address.")
     if stored != REVISION:
         remedy = "Open it with a newer Likewise."
-        if stored < REVISION:
+        if stored < OLDEST:
+            remedy = (
+                "Its ledgers are hash chains, and now they are trees, with other hashes for all "
+                "records. Keep this database for the Likewise that wrote it, and begin a new one."
+            )
+        elif stored < REVISION:
             remedy = f"Copy it to be safe, then run: likewise upgrade --database {where}"
         raise StoreError(
             f"{where} has tables of revision {stored}; this Likewise needs revision {REVISION}. "

@@ -144,12 +144,8 @@ class Checkpoint:
     def docket(self) -> str:
         return self.origin.rpartition("/")[2]
 
-    @cached_property
-    def _text(self) -> str:
-        return f"{self.body}\n{''.join(map(signature_line, self.signatures))}"
-
     def __str__(self) -> str:
-        return self._text
+        return f"{self.body}\n{''.join(map(signature_line, self.signatures))}"
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:

@@ -318,7 +318,7 @@ class Store:
         store = cls(url)
         with store._opening(create=False), closing(store):
             before = store._revision()
-            if not 0 < before < db.REVISION:
+            if not db.OLDEST <= before < db.REVISION:
                 db.check_revision(before, store.where)
             return before, store._migrated()
 
