@@ -809,6 +809,17 @@ def _(scene: Scene) -> str:
     return "`verify` with the ledger"
 
 
+@forgery("An old packet is given again, as if nothing had been recorded since")
+def _(scene: Scene) -> str:
+    old = give_packet(scene.docket, "r1", "a0")
+    _act(scene.docket, "bob", "comment", None)
+    path = scene.folder / "packet.json"
+    for until, words in ((old["until"], "It leaves out record"), (0, "up to record 0")):
+        path.write_text(json.dumps(lying_packet(scene.docket, old, until=until)))
+        refused(words, "verify", path, "--database", scene.store.where)
+    return "`verify` with the ledger"
+
+
 def _content(scene: Scene) -> dict[str, Any]:
     docket = scene.docket
     docket.refresh()
