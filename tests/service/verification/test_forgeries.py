@@ -42,7 +42,7 @@ from likewise_service.verify.packets import give_packet
 from likewise_service.verify.replay import replay_evidence
 from likewise_service.witness import Witness
 from tests.service.evidence.authority import anchor
-from tests.service.evidence.test_actors import rehashed
+from tests.service.evidence.test_actors import rehashed, rewritten
 from tests.service.evidence.test_packets import lying_packet
 from tests.service.live import small_spec, some_people
 
@@ -273,7 +273,7 @@ def _(scene: Scene) -> str:
 
 def _fork(scene: Scene) -> Evidence:
     """Another ledger under the same name: all but the first two records have other salts."""
-    return rehashed(scene.honest, lambda r: replace(r) if r.seq > 2 else r)
+    return rewritten(scene.honest, 2)
 
 
 def _signed(scene: Scene, evidence: Evidence, size: int) -> Checkpoint:
