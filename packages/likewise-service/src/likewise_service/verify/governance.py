@@ -66,9 +66,9 @@ class ActorChecks:
 
     def _check(self, record: Record) -> Iterator[Difference]:
         name, role = record.actor, self.role(record)
-        difference = partial(Difference, record.seq, "actor")
         if name == "machine":
             return
+        difference = partial(Difference, record.seq, "actor")
         if not role:
             expected = "somebody whose token or sign-in the ledger has."
             yield difference(f"{name or 'Nobody'} acted.", expected)
