@@ -6,18 +6,12 @@ import click
 
 from likewise.cli.main import CONTEXT, Group, is_pipe, note, progress_bar, write_text
 from likewise.cli.options import JOBS, OutputFile
-from studies.pages import RESEARCH, RESULTS, as_json, keep, stored, write_between_marks
+from studies.pages import as_json, write_between_marks
 
 
 @click.group(cls=Group, context_settings=CONTEXT)
 def main() -> None:
     """Studies of learners: many games side by side, their tables, and what everything costs."""
-
-
-PAGE = RESEARCH / "performance.md"
-FIGURES = RESULTS / "performance.json"
-# Written by `benchmark gpu --json`, on a machine that has a GPU.
-GPU_FIGURES = RESULTS / "performance-gpu.json"
 
 
 @main.command(short_help="Measure the speed of this machine (minutes).")
@@ -35,27 +29,29 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     gpu. Without any, all of them.
     """
     from likewise.errors import absent, missing
+    from studies.benchmark import items
 
     if write:
-        _check_here(PAGE)
+        _check_here(items.STUDY.page)
         if rows or quick:
             raise click.UsageError("--write is for all rows: leave ROWS and --quick out.")
     if absent("fast"):
         raise missing("The benchmark", "numba", "fast")
-    from studies.benchmark.items import markdown
     from studies.benchmark.run import run_benchmark
 
     report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
     if json_path is not None:
         write_text(json_path, as_json(report))
     if not is_pipe(json_path):
-        click.echo(markdown(report))
+        click.echo(items.markdown(report))
     if write:
-        keep(report, FIGURES, PAGE, "benchmark", markdown(report))
-        write_between_marks(PAGE, "gpu", markdown(stored(GPU_FIGURES)))
+        items.STUDY.keep(report)
+        gpu = items.ON_GPU
+        write_between_marks(gpu.page, gpu.mark, gpu.show(gpu.stored()))
 
 
-TABLES = ("points", "summary", "frontier", "rates", "calls")
+# The kinds of studies.sweep.tables, which takes long to import.
+TABLES = ("points", "plain", "summary", "frontier", "rates", "calls", "looks")
 
 
 @main.command(short_help="Scenarios × learners × seeds from a TOML file; resumed after anything.")
@@ -132,7 +128,7 @@ def people(write: bool) -> None:
     from studies.people.judgements import SETS
 
     if write:
-        _check_here(benchmark.PAGE)
+        _check_here(benchmark.STUDY.page)
     rows = []
     for name in SETS:
         try:

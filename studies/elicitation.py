@@ -18,12 +18,11 @@ from likewise.panel import Masked, MetricAuditor, Panel, Ratings, WeightedL1
 from likewise.people.schema import People
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
 from likewise.simulate.world import MissingDataError
-from studies.pages import RESEARCH, RESULTS, keep, stored, table
+from studies.pages import Study, table
 from studies.people.worlds import CompasJudged, PhdAdmissions
 
 ALPHA, SITTING = 0.2, 25
 TEXTS = ("case", "needed")
-ROWS, PAGE = RESULTS / "elicitation.json", RESEARCH / "results.md"
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +174,9 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
     return table(heads, lines)
 
 
+STUDY = Study("elicitation", "elicitation.json", "results.md", markdown)
+
+
 def main() -> None:
     """Measure, and store rows and table; of people whose files are not here, the rows stay."""
     rows = []
@@ -183,8 +185,8 @@ def main() -> None:
             rows += [row for seed in range(1, 11) for row in sittings(case, seed)]
         except MissingDataError as error:
             print(f"{case} is skipped: {error}")
-            rows += [row for row in stored(ROWS) if row["case"] == case]
-    keep(rows, ROWS, PAGE, "elicitation", markdown(rows))
+            rows += [row for row in STUDY.stored() if row["case"] == case]
+    STUDY.keep(rows)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,8 @@ from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits.comparison import rate_of_pairs
 from likewise.numerics.intervals import Interval, share
 from likewise.panel import WeightedL1
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import Study, table
 
-ROWS, PAGE = RESULTS / "intervals.json", RESEARCH / "results.md"
 SHARES = (0.5, 0.01, 0.999)
 REPEATS = 1000
 Coverage = tuple[bool, float]  # whether an interval covers the truth, and how wide it is
@@ -145,6 +144,7 @@ def markdown(rows: list[dict[str, Any]]) -> str:
     return table(("interval", *(f"at {p}" for p in SHARES)), lines)
 
 
+STUDY = Study("intervals", "intervals.json", "results.md", markdown)
+
 if __name__ == "__main__":
-    rows = [measured(kind, p) for kind in KINDS for p in SHARES]
-    keep(rows, ROWS, PAGE, "intervals", markdown(rows))
+    STUDY.keep([measured(kind, p) for kind in KINDS for p in SHARES])

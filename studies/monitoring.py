@@ -17,11 +17,10 @@ from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.panel import Panel
 from likewise.simulate.loans import SCHEMA, applicants, five_auditors
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import Study, table
 
 ALPHA, FLAT = 0.2, 60.0
 PANEL = Panel(five_auditors(1.0), "majority")
-ROWS, PAGE = RESULTS / "monitoring.json", RESEARCH / "results.md"
 FIRST = (5, 15)
 NAIVE = "stated, all pairs as if independent"
 
@@ -126,6 +125,7 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
     ])  # fmt: skip
 
 
+STUDY = Study("monitoring", "monitoring.json", "results.md", markdown)
+
 if __name__ == "__main__":
-    rows = list(measured(streams=1000, delays=200))
-    keep(rows, ROWS, PAGE, "monitoring", markdown(rows))
+    STUDY.keep(list(measured(streams=1000, delays=200)))

@@ -1,7 +1,8 @@
 """Tables on pages: what stands between two marks of a document is made of stored rows."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +21,45 @@ def as_json(rows: Any) -> str:
     return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
 
 
-def stored(path: Path) -> Any:
-    """The rows of a study's JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+@dataclass(frozen=True)
+class Study:
+    """A study whose rows are stored in a JSON file, and shown at a mark of a page.
+
+    ``file`` and ``on`` are names in :data:`RESULTS` and :data:`RESEARCH`; ``show`` turns the rows
+    into what the page has of them.
+    """
+
+    mark: str
+    file: str
+    on: str
+    show: Callable[[Any], str]
+
+    @property
+    def page(self) -> Path:
+        return RESEARCH / self.on
+
+    def stored(self) -> Any:
+        return json.loads((RESULTS / self.file).read_text(encoding="utf-8"))
+
+    def keep(self, rows: Any) -> None:
+        """Store the rows, and put what is made of them into the page."""
+        (RESULTS / self.file).write_text(as_json(rows), encoding="utf-8")
+        write_between_marks(self.page, self.mark, self.show(rows))
 
 
-def keep(rows: Any, path: Path, page: Path, mark: str, text: str) -> None:
-    """Store rows, and put the table that is made of them into its page."""
-    path.write_text(as_json(rows), encoding="utf-8")
-    write_between_marks(page, mark, text)
+def between_marks(path: Path, mark: str) -> str:
+    """Return the text between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
+    return _parts(path, mark)[1].strip()
 
 
 def write_between_marks(path: Path, mark: str, text: str) -> None:
-    """Replace what stands between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
+    """Replace what stands between the two marks."""
+    before, _, after = _parts(path, mark)
+    path.write_text(f"{before}\n{text.strip()}\n{after}", encoding="utf-8")
+
+
+def _parts(path: Path, mark: str) -> tuple[str, str, str]:
+    """A page up to the end of the first mark, between both, and from the second on."""
     begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
     document = path.read_text(encoding="utf-8") if path.exists() else ""
     if document.count(begin) != 1 or document.count(end) != 1:
@@ -41,5 +68,5 @@ def write_between_marks(path: Path, mark: str, text: str) -> None:
             f"Run this in the project's folder."
         )
     before, rest = document.split(begin)
-    after = rest.split(end)[1]
-    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")
+    between, after = rest.split(end)
+    return before + begin, between, end + after

@@ -92,12 +92,12 @@ class CarelessLoans(Loans):
     @property
     def names(self) -> tuple[str, ...]:
         """Those who respond at random: the last of the five."""
-        return tuple(a.name for a in five_auditors(self.leniency)[5 - self.careless :])
+        return self.panel.members[5 - self.careless :]
 
     def encounter(self, t: int) -> Encounter:
         encounter = super().encounter(t)
         people, labels, panel = encounter.people, encounter.labels, encounter.panel
         if not self.seated:
-            others = [a for a in five_auditors(self.leniency) if a.name not in self.names]
+            others = [a for a in panel.auditors if a.name not in self.names]
             return Encounter(people, labels, Panel(others, self.rule))
         return Careless(people, labels, panel, Stream(self.seed, Purpose.WORLD, t), self.names)

@@ -1,7 +1,6 @@
 """The paper of ``docs/paper``: its figures, its tables and its numbers, from stored rows alone."""
 
 import io
-import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import islice
@@ -14,11 +13,10 @@ from matplotlib.ticker import StrMethodFormatter
 
 from likewise.simulate import canvas
 from studies.pages import table, write_between_marks
-from studies.scripts.certificates import failures
-from studies.sweep.runs import read_rows
+from studies.scripts import attention, certificates, multipliers
+from studies.sweep.runs import stored_rows
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "studies/results"
 PAGE, SHORT = ROOT / "docs/paper/index.md", ROOT / "docs/paper/joss/paper.md"
 FIGURES = ROOT / "docs/figures"
 THOUSANDS = StrMethodFormatter("{x:,.0f}")
@@ -39,18 +37,12 @@ FLAT, PRIOR = (
 )
 
 
-@cache
-def stored(name: str) -> Any:
-    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
-
-
-rows_of = cache(read_rows)
+rows_of = cache(stored_rows)
 
 
 def chosen(name: str, scenario: str, configuration: str) -> list[dict[str, Any]]:
     """The rows of a sweep's learner in a scenario, at the longest horizon: one for each seed."""
-    every = rows_of(RESULTS / name)
-    rows = [r for r in every if (r.scenario, r.configuration) == (scenario, configuration)]
+    rows = [r for r in rows_of(name) if (r.scenario, r.configuration) == (scenario, configuration)]
     longest = max(row.rounds for row in rows)
     return [vars(row) for row in rows if row.rounds == longest]
 
@@ -67,7 +59,7 @@ def cell(name: str, scenario: str, configuration: str) -> str:
 
 
 def reports_table() -> str:
-    study = stored("multipliers.json")
+    study = multipliers.STUDY.stored()
     horizons = (f"T = {rounds:,}" for rounds in study["rounds"])
     head = ("rule of the multiplier", *horizons, "exponent")
     rows = (
@@ -86,12 +78,12 @@ def attention_table() -> str:
     }  # fmt: skip
     head = ("world", "every possible pair", "pairs shown", "model of the panel", "pairs shown")
 
-    def shown(scenario: str, attention: str) -> str:
-        return f"{mean(chosen('attention.csv', scenario, attention), 'pairs_shown'):,.0f}"
+    def shown(scenario: str, asked: str) -> str:
+        return f"{mean(chosen('attention', scenario, asked), 'pairs_shown'):,.0f}"
 
     rows = (
-        (words, cell("attention.csv", name, "possible"), shown(name, "possible"),
-         cell("attention.csv", name, "model"), shown(name, "model"))
+        (words, cell("attention", name, "possible"), shown(name, "possible"),
+         cell("attention", name, "model"), shown(name, "model"))
         for name, words in names.items()
     )  # fmt: skip
     return table(head, rows)
@@ -105,29 +97,29 @@ def by_world(name: str, worlds: Sequence[str], learners: Mapping[str, str]) -> s
 
 TABLES: dict[str, Callable[[], str]] = {
     "reports": reports_table, "attention": attention_table,
-    "certificates": lambda: failures(stored("certificates.json")["coverage"]),
+    "certificates": lambda: certificates.failures(certificates.STUDY.stored()["coverage"]),
     # The default beside the earlier one, with a flat prior.
     "prior": lambda: by_world(
-        "new-default.csv", ("loans", "loans, any", "loans, strict", "drift"),
+        "new-default", ("loans", "loans, any", "loans, strict", "drift"),
         {"coarse to fine, eta = 1/24": "default", "flat, eta = 1/4": "earlier default"}),
     # Our default, and the rivals with the constants that were chosen on other worlds.
-    "rivals": lambda: by_world("rivals.csv", WORLDS, {
+    "rivals": lambda: by_world("rivals", WORLDS, {
         "ours": OURS, "constrained experts, flat": FLAT, "with our prior": PRIOR,
         "learnt metric": METRIC}),
     # The same where our class asks for what the auditors judge by.
-    "informed": lambda: by_world("rivals-informed.csv", WORLDS, {
+    "informed": lambda: by_world("rivals-informed", WORLDS, {
         "ours, on trees": "exact", "learnt metric, on trees": METRIC}),
 }  # fmt: skip
 
 
 def numbers() -> dict[str, str]:
     """The numbers that the text names, as it writes them, by what they are."""
-    duals, study = stored("multipliers.json")["duals"], stored("certificates.json")
+    duals, study = multipliers.STUDY.stored()["duals"], certificates.STUDY.stored()
     parts = [row["partitions"][7]["certificate"] / row["trivial"] for row in study["drift"]]
     erring, one_sided = study["erring"], study["one-sided"]
-    hours = {row["world"]: row for row in stored("attention-studies.json")["hours"]}["loans"]
-    people = chosen("people.csv", "compas-judged", "default")
-    loans = chosen("new-default.csv", "loans", "default")
+    hours = {row["world"]: row for row in attention.STUDY.stored()["hours"]}["loans"]
+    people = chosen("people", "compas-judged", "default")
+    loans = chosen("new-default", "loans", "default")
     return {
         "comparators": f"{mean(loans, 'at_alpha_less_eps'):.3f} on `loans`, the best that is "
                        f"fair at alpha {mean(loans, 'at_alpha'):.3f}",
@@ -148,7 +140,7 @@ def numbers() -> dict[str, str]:
 def reports_figure() -> Any:
     """Reports by horizon, on two logarithmic axes."""
     figure, ax = pyplot.subplots(figsize=(6.6, 3.4), layout="constrained")
-    study = stored("multipliers.json")
+    study = multipliers.STUDY.stored()
     for (name, words), marker in zip(DUALS.items(), "osD^", strict=True):
         ax.plot(study["rounds"], study["duals"][name]["reports"], marker=marker, label=words)
     ax.set(xscale="log", yscale="log", xlabel="rounds", ylabel="reports", ylim=(50, 60_000))
@@ -161,7 +153,7 @@ def reports_figure() -> Any:
 def certificates_figure() -> Any:
     """Certificate and regret by the number of parts, means of ten seeds."""
     figure, ax = pyplot.subplots(figsize=(6.6, 3.4), layout="constrained")
-    rows = stored("certificates.json")["drift"]
+    rows = certificates.STUDY.stored()["drift"]
     parts = range(1, 9)
     for name, words, marker in (
         ("certificate", "certificate", "o"), ("regret", "regret to the best of each part", "s"),
@@ -184,7 +176,7 @@ def rivals_figure() -> Any:
         (OURS, "ours", "o"), (PRIOR, "constrained experts, our prior", "s"),
         (METRIC, "learnt metric", "D"),
     ):  # fmt: skip
-        points = [chosen("rivals.csv", world, name) for world in WORLDS]
+        points = [chosen("rivals", world, name) for world in WORLDS]
         size = [4 + 0.6 * mean(rows, "reports") for rows in points]
         x, y = ([mean(rows, c) for rows in points] for c in ("error_rate", "violations"))
         ax.scatter(x, y, s=size, marker=marker, alpha=0.75, label=words)

@@ -13,12 +13,25 @@ import pytest
 from likewise.learner import SelfTuned
 from likewise.simulate.counts import Outcome, beats
 from likewise.simulate.world import MissingDataError
-from studies import intervals, paper
-from studies.pages import RESULTS
+from studies import elicitation, intervals, monitoring, paper
+from studies.benchmark import audits
+from studies.benchmark.items import ON_GPU
+from studies.benchmark.items import STUDY as BENCHMARK
+from studies.pages import RESULTS, Study, between_marks
+from studies.people import benchmark as people
+from studies.scripts import attention, certificates, multipliers, turns, whole_lives
 from studies.sweep.figures import COMPARATORS
-from studies.sweep.runs import play_run, read_rows
+from studies.sweep.runs import play_run, stored_rows
 from studies.sweep.spec import read_sweep, shipped_sweeps
-from studies.sweep.tables import Point, by_scenario, fixed_words, growth, points_of, sweep_markdown
+from studies.sweep.tables import (
+    Point,
+    by_scenario,
+    fixed_words,
+    growth,
+    points_of,
+    stored_points,
+    sweep_markdown,
+)
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -26,47 +39,43 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
 
-# Marks of tables that are written by other studies than sweeps, and have tests of their own.
-OTHERS = (
-    "attention studies", "audits", "benchmark", "certificates", "elicitation", "gpu", "intervals",
-    "judgements", "lives", "monitoring", "multipliers", "turns",
+# Those whose rows are no sweep's.
+STUDIES: tuple[Study, ...] = (
+    attention.STUDY, audits.STUDY, BENCHMARK, ON_GPU, certificates.STUDY, elicitation.STUDY,
+    intervals.STUDY, monitoring.STUDY, multipliers.STUDY, people.STUDY, turns.STUDY,
+    whole_lives.STUDY,
 )  # fmt: skip
-
-
-def between(text: str, mark: str) -> str:
-    return (
-        text.split(f"<!-- {mark}: begin -->")[1]
-        .split(f"<!-- {mark}: end -->", maxsplit=1)[0]
-        .strip()
-    )
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_every_table_is_made_of_its_rows(name: str) -> None:
-    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    sweep, rows = read_sweep(name), stored_rows(name)
     assert {row.run for row in rows} == {run.digest for run in sweep.runs()}
     assert sweep.documents
     for document in sweep.documents:
-        page = (ROOT / document.file).read_text()
-        assert between(page, document.mark) == sweep_markdown(sweep, rows, document.table).strip()
+        text = sweep_markdown(sweep, rows, document.table)
+        assert between_marks(ROOT / document.file, document.mark) == text.strip()
 
 
-def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None:
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.mark)
+def test_every_table_of_another_study_is_made_of_its_rows(study: Study) -> None:
+    assert between_marks(ROOT / study.page, study.mark) == study.show(study.stored()).strip()
+
+
+def test_every_mark_of_a_page_belongs_to_a_sweep_or_study_whose_rows_are_stored() -> None:
     known = {
         (document.file, document.mark) for name in STORED for document in read_sweep(name).documents
-    }
+    } | {(study.page.as_posix(), study.mark) for study in STUDIES}
     assert set(STORED) <= set(shipped_sweeps())
     for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for mark in re.findall(r"<!-- ([^:]+): begin -->", path.read_text()):
-            if mark not in OTHERS and path != paper.PAGE:  # which has tests of its own
+            if path != paper.PAGE:  # which has tests of its own
                 assert (path.relative_to(ROOT).as_posix(), mark) in known
 
 
-def test_the_table_of_intervals_is_made_of_its_rows_and_every_one_covers() -> None:
+def test_every_interval_covers() -> None:
     """At least the claim less 1.4 points, twice the standard error in 1,000 repeats."""
-    rows = json.loads((ROOT / intervals.ROWS).read_text())
-    page = (ROOT / intervals.PAGE).read_text()
-    assert between(page, "intervals") == intervals.markdown(rows)
+    rows = intervals.STUDY.stored()
     assert {(row["kind"], row["share"]) for row in rows} == {
         (kind, share) for kind in intervals.KINDS for share in intervals.SHARES
     }
@@ -76,7 +85,7 @@ def test_the_table_of_intervals_is_made_of_its_rows_and_every_one_covers() -> No
 
 def assert_played_alike(name: str) -> None:
     """Play the first run of a sweep again; sums of floats may differ in their last bits."""
-    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    sweep, rows = read_sweep(name), stored_rows(name)
     run = next(sweep.runs())
     try:
         played = play_run(run)
@@ -107,7 +116,7 @@ def test_the_first_run_of_a_sweep_is_what_this_version_plays(name: str) -> None:
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
-    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    sweep, rows = read_sweep(name), stored_rows(name)
     if sweep.figure is None:
         pytest.skip("it has no picture")
     picture = html.unescape((ROOT / sweep.figure).read_text())
@@ -123,15 +132,13 @@ def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
 
 def test_rows_say_what_they_are_of() -> None:
     for name in STORED:
-        for row in read_rows(ROOT / RESULTS / f"{name}.csv"):
+        for row in stored_rows(name):
             assert isinstance(json.loads(row.settings), dict)
             assert isinstance(json.loads(row.world_settings), dict)
 
 
 def feedback(title: str) -> Point:
-    sweep = read_sweep("feedback")
-    found = points_of(sweep, read_rows(ROOT / RESULTS / "feedback.csv"))
-    return next(point for point in found if point.scenario == title)
+    return next(point for point in stored_points("feedback") if point.scenario == title)
 
 
 def test_one_sided_labels_cost_no_more_than_was_promised() -> None:
@@ -149,8 +156,7 @@ def test_late_feedback_of_half_of_the_rounds_was_measured_to_be_sublinear(labels
 
 def stored(name: str) -> dict[tuple[str, str], Outcome]:
     """The means of a sweep by scenario and learner."""
-    found = points_of(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
-    return {(point.scenario, point.title): point.at() for point in found}
+    return {(point.scenario, point.title): point.at() for point in stored_points(name)}
 
 
 def test_strict_panels_and_late_feedback_were_measured_as_the_page_reads_them() -> None:

@@ -73,4 +73,5 @@ def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
         if isinstance(node, kinds) and (text := ast.get_docstring(node) or "")
         if re.match(r"(What|Who|Whom|Whose|Whether)\b", text)
     ]
-    assert not questions, "\n".join(["", *questions])
+    rule = "Begin these with a noun or a verb, not with What, Who, Whom, Whose or Whether:"
+    assert not questions, "\n".join(["", rule, *questions])

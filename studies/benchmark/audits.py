@@ -19,10 +19,8 @@ from pyarrow import parquet
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.panel import WeightedL1
-from studies.pages import keep, table
+from studies.pages import Study, table
 
-ROOT = Path(__file__).parents[2]
-FIGURES, PAGE = ROOT / "studies/results/audits.json", ROOT / "docs/research/performance.md"
 KINDS, BLOCK = 10_000, 1 << 17
 
 SCHEMA = FeatureSchema(
@@ -152,7 +150,8 @@ def markdown(figures: list[dict[str, Any]]) -> str:
     return table(heads, cells)
 
 
+STUDY = Study("audits", "audits.json", "performance.md", markdown)
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        figures = list(rows(Path(folder)))
-    keep(figures, FIGURES, PAGE, "audits", markdown(figures))
+        STUDY.keep(list(rows(Path(folder))))

@@ -11,7 +11,7 @@ from likewise.errors import LikewiseError
 from likewise.hypotheses import Bits, Cut, Listed, Pool, Segments, Staircases
 from likewise.numerics.fixed_point import IntArray
 from likewise.people import Feature, FeatureSchema, People
-from studies.pages import table
+from studies.pages import Study, table
 
 # What may be asked of a figure, in words: of its ratio to the reference, its time, or its rate.
 KINDS = {
@@ -164,6 +164,11 @@ def markdown(report: Mapping[str, Any]) -> str:
         f"Not measured there: `{row['name']}` ({row['why']})." for row in report["skipped"][:1]
     ]
     return "\n".join(line for n, line in enumerate(lines) if line or n == 1)
+
+
+STUDY = Study("benchmark", "performance.json", "performance.md", markdown)
+# Written by `benchmark gpu --json`, on a machine that has a GPU.
+ON_GPU = Study("gpu", "performance-gpu.json", "performance.md", markdown)
 
 
 class Table(Listed):

@@ -8,7 +8,6 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,10 @@ from likewise.learner.attention import SCALE, VARIANCE
 from likewise.numerics.fixed_point import FloatArray
 from likewise.numerics.logistic import Logistic
 from likewise.panel.agreement import krippendorff_alpha
-from studies.pages import RESEARCH, RESULTS, keep, stored, table
+from studies.pages import Study, table
 from studies.people.judgements import SETS, Judged, Judgement
-from studies.sweep.runs import Row, read_rows
+from studies.sweep.runs import Row, stored_rows
 
-ROWS, PAGE = RESULTS / "judgements.json", RESEARCH / "results.md"
 GAMES = ("rivals-people", "predecessors-people", "people", "people-fitted")
 PLAYED: Mapping[str, str] = {
     "compas-judged": "compas-judged",
@@ -138,7 +136,7 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def markdown(rows: Sequence[dict[str, Any]], results: Path = RESULTS) -> str:
+def markdown(rows: Sequence[dict[str, Any]]) -> str:
     """The tables: of people, of the games that there are, and of learners before them."""
     heads = (
         "set", "question", "people who judge", "judgements", "said again", "alpha",
@@ -161,14 +159,14 @@ def markdown(rows: Sequence[dict[str, Any]], results: Path = RESULTS) -> str:
     )  # fmt: skip
     return "\n\n".join([
         table(heads, lines), table(("set", "game"), games.items()),
-        table(learners, _games(worlds, results)),
+        table(learners, _games(worlds)),
     ])  # fmt: skip
 
 
-def _games(worlds: Collection[str], results: Path) -> Iterator[Sequence[str]]:
+def _games(worlds: Collection[str]) -> Iterator[Sequence[str]]:
     """The four counts of every learner in the stored games of some worlds, means over seeds."""
     games: dict[tuple[str, int, str], list[Row]] = defaultdict(list)
-    for row in (row for study in GAMES for row in read_rows(results / f"{study}.csv")):
+    for row in (row for study in GAMES for row in stored_rows(study)):
         if row.scenario in worlds:
             games[row.scenario, row.rounds, row.configuration].append(row)
     for (world, rounds, title), played in sorted(games.items()):
@@ -182,8 +180,10 @@ def _games(worlds: Collection[str], results: Path) -> Iterator[Sequence[str]]:
         )  # fmt: skip
 
 
+STUDY = Study("judgements", "judgements.json", "results.md", markdown)
+
+
 def write(rows: Sequence[dict[str, Any]]) -> None:
     """Store the rows, in place of earlier ones of the same sets, and show all."""
-    by_set = {row["set"]: row for row in (*stored(ROWS), *rows)}
-    ordered = [by_set[name] for name in SETS if name in by_set]
-    keep(ordered, ROWS, PAGE, "judgements", markdown(ordered))
+    by_set = {row["set"]: row for row in (*STUDY.stored(), *rows)}
+    STUDY.keep([by_set[name] for name in SETS if name in by_set])

@@ -18,10 +18,9 @@ from likewise.simulate.counts import MemberLooks
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import FoldedLearner, Moment, play, shown_pairs
 from likewise.simulate.world import Encounter
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import Study, table
 from studies.panels_that_change import CarelessLoans
 
-ROWS, PAGE = RESULTS / "attention-studies.json", RESEARCH / "results.md"
 MINUTES_A_PAIR = 4 / 60
 # Often surprised, and soon sure again: there is something to miss in a short game.
 HASTY = PanelModel(least=0.1, patience=2.0)
@@ -173,8 +172,9 @@ def as_tables(report: Mapping[str, Any]) -> str:
     ])  # fmt: skip
 
 
+STUDY = Study("attention studies", "attention-studies.json", "results.md", as_tables)
+
 if __name__ == "__main__":
-    report = {
+    STUDY.keep({
         "intervals": intervals(200), "hours": hours(), "careless": careless(), "repeats": repeats(),
-    }  # fmt: skip
-    keep(report, ROWS, PAGE, "attention studies", as_tables(report))
+    })  # fmt: skip

@@ -38,11 +38,9 @@ from likewise.learner.events import Audited, Closed
 from likewise.learner.evidence import GAMMAS, Evidence
 from likewise.learner.state import Looks, OpenRound, changed
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.panel import exceeding_pairs
 from likewise.simulate import Drift, Loans, best_fair_policy, faced_rounds, play
-from studies.pages import RESEARCH, RESULTS, keep, stored, table
+from studies.pages import Study, table
 
-ROWS, PAGE = RESULTS / "certificates.json", RESEARCH / "theory.md"
 LOOKS, ROUNDS, LONG, DRAWN = 20, 100, 2000, 500
 DELTA, REPAID = 0.05, 0.45
 TABLE = np.array([[0, 0], [0, 1], [1, 1]])
@@ -365,8 +363,7 @@ def erring(seed: int, share: float = 0.1) -> dict[str, Any]:
         closed.append(round_)
         faced.append(encounter)
         errors += float(np.abs(deployment.scores - encounter.labels).sum())
-        beyond = exceeding_pairs(deployment.units, pivots.distance, round(0.3 * ONE))
-        violations += bool(beyond.any())
+        violations += bool(pivots.exceeded(deployment.units, round(0.3 * ONE)).any())
     run, evidence = certificate(state), Evidence.of(learner, closed)
     best = best_fair_policy(learner.hypotheses, faced_rounds(faced, learner.hypotheses), 0.0).error
     return {
@@ -441,10 +438,12 @@ BY_SEED: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 
+STUDY = Study("certificates", "certificates.json", "theory.md", as_tables)
+
 if __name__ == "__main__":
-    rows, what = stored(ROWS), sys.argv[1]
+    rows, what = STUDY.stored(), sys.argv[1]
     if what == "coverage":
         rows[what] = coverage(1000)
     else:
         rows[what] = [BY_SEED[what](seed) for seed in range(1, 11)]
-    keep(rows, ROWS, PAGE, "certificates", as_tables(rows))
+    STUDY.keep(rows)

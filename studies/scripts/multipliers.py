@@ -16,9 +16,8 @@ import numpy as np
 from likewise import Learner, Pool, SelfTuned, State, deploy, learn
 from likewise.learner.bounds import theorem_e_geometric
 from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import Study, table
 
-ROWS, PAGE = RESULTS / "multipliers.json", RESEARCH / "theory.md"
 ETA = 0.25
 
 
@@ -80,6 +79,7 @@ def as_table(report: Mapping[str, Any]) -> str:
     return table(heads, rows)
 
 
+STUDY = Study("multipliers", "multipliers.json", "theory.md", as_table)
+
 if __name__ == "__main__":
-    report = measured((1000, 10_000, 100_000))
-    keep(report, ROWS, PAGE, "multipliers", as_table(report))
+    STUDY.keep(measured((1000, 10_000, 100_000)))

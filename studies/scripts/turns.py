@@ -23,9 +23,8 @@ from likewise.panel.turns import Turns, ask_in_turn, settled
 from likewise.simulate.counts import votes_on
 from likewise.simulate.game import Game
 from likewise.simulate.rounds import Moment
-from studies.pages import RESEARCH, RESULTS, keep, table
+from studies.pages import Study, table
 
-ROWS, PAGE = RESULTS / "turns.json", RESEARCH / "results.md"
 FAIR = 1.3
 # The share of rounds that a docket puts before all members at once, by default.
 TOGETHER = 0.05
@@ -131,6 +130,7 @@ def as_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return table(heads, lines)
 
 
+STUDY = Study("turns", "turns.json", "results.md", as_table)
+
 if __name__ == "__main__":
-    rows = measured()
-    keep(rows, ROWS, PAGE, "turns", as_table(rows))
+    STUDY.keep(measured())

@@ -20,12 +20,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-from studies.pages import keep, table
+from studies.pages import Study, table
 from studies.scripts.http_load import Server, postgresql
 
 HERE = Path(__file__).parents[2]
-FIGURES = HERE / "studies/benchmark/lives.json"
-PAGE = HERE / "docs/research/performance.md"
 MEMBERS = ("ada", "bob", "cyd")
 AT_ONCE = 32
 # Rounds that stay open, lives of a turn, and how often each tree has its turn.
@@ -204,6 +202,7 @@ def markdown(rows: list[Row]) -> str:
 
 
 KEYS = ("lives_a_second", "processor_ms")
+STUDY = Study("lives", "lives.json", "performance.md", markdown)
 
 
 def main() -> None:
@@ -230,7 +229,7 @@ def main() -> None:
                 print(json.dumps(rows[-1]), flush=True)
     print(markdown(rows))
     if asked.write:
-        keep(rows, FIGURES, PAGE, "lives", markdown(rows))
+        STUDY.keep(rows)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.rounds import Algorithm, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
 from likewise.validation import within
+from studies.pages import RESULTS
 from studies.sweep.spec import Entry, Run, Sweep
 
 
@@ -235,6 +236,11 @@ def read_rows(path: Path) -> list[Row]:
             f"sweep again in another folder."
         )
     return [Row(*map(_value, COLUMNS, cells)) for cells in rows]
+
+
+def stored_rows(name: str) -> list[Row]:
+    """The rows behind the tables that a sweep has in the documentation."""
+    return read_rows(RESULTS / f"{name}.csv")
 
 
 def _value(name: str, cell: str) -> Any:

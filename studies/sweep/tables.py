@@ -17,8 +17,8 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.simulate.counts import NEAR_CONSTANT, Outcome, beats, frontier, more, remedies
 from studies.baselines.predecessors import Predecessor
 from studies.pages import RESULTS, table, write_between_marks
-from studies.sweep.runs import Row, write_rows
-from studies.sweep.spec import IGNORING, Entry, Sweep, setting_title
+from studies.sweep.runs import Row, stored_rows, write_rows
+from studies.sweep.spec import IGNORING, Entry, Sweep, read_sweep, setting_title
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ def points_of(sweep: Sweep, rows: Sequence[Row]) -> list[Point]:
         fields = (entry.game, entry.scenario, entry.title, entry.price)
         listed.append(Point(*fields, sweep.horizons, table))
     return listed
+
+
+def stored_points(name: str) -> list[Point]:
+    return points_of(read_sweep(name), stored_rows(name))
 
 
 def by_scenario(points: Sequence[Point]) -> dict[str, list[Point]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -52,6 +53,13 @@ def until(fact: Callable[[], bool]) -> None:
     while not fact():
         assert time.monotonic() < ends, "it never came about"
         time.sleep(0.02)
+
+
+def free_port() -> int:
+    """A port of loopback at which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 class Clock:

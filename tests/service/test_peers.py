@@ -23,7 +23,7 @@ import uvicorn
 
 from likewise_service.server import MOST, Config, Peers, listening
 from likewise_service.settings import Settings
-from tests.service.live import GENEROUS, PATIENCE, furnished
+from tests.service.live import GENEROUS, PATIENCE, free_port, furnished
 
 
 @contextmanager
@@ -117,9 +117,7 @@ def test_where_nobody_takes_it_a_request_is_served_where_it_is(tmp_path: Path) -
 def test_a_server_of_two_processes_loses_no_connection(sqlite_url: str) -> None:
     """The real command; one process is killed, and another takes its place."""
     tokens = furnished(sqlite_url)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     limits = {f"LIKEWISE_{name.upper()}": str(value) for name, value in GENEROUS.items()}
     server = subprocess.Popen(
         [sys.executable, "-m", "likewise", "serve", "--port", str(port), "--workers", "2",

@@ -16,18 +16,12 @@ import httpx
 import pytest
 
 from tests.service.conftest import Start
-from tests.service.live import people
+from tests.service.live import free_port, people
 
 KIT = Path(__file__).parents[2] / "packages/likewise-service/src/likewise_service/kit"
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 CADDY = shutil.which("caddy") or "/usr/bin/caddy"
 Proxy = Callable[[Path, str], AbstractContextManager[str]]
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def make_certificate(folder: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -17,19 +16,14 @@ from click.testing import CliRunner
 from likewise.cli.main import main
 from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.language import keep, kept
 from likewise_service.ledger.backups import backup, restore
 from likewise_service.ledger.store import Store
-from tests.service.live import Live, people, replay_store
+from tests.service.live import Live, free_port, people, replay_store, small_spec, some_people
 
 PAGE = Path(__file__).parents[2] / "docs/reference/running.md"
 KIT = Path(__file__).parents[2] / "packages/likewise-service/src/likewise_service/kit"
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.mark.long
@@ -123,9 +117,6 @@ def test_a_copy_without_its_log_is_refused(
     """`cp` of a file in use would hold, with one record of hundreds."""
     monkeypatch.setattr("likewise_service.ledger.database.OPENING", 0.2)
     store = Store.open(sqlite_url)
-    from likewise_service.dockets.rounds import open_docket, open_round
-    from tests.service.live import small_spec, some_people
-
     open_docket(store, "loans", small_spec(), seed=1)
     docket = Docket(store, "loans")
     for number in range(10):
@@ -149,9 +140,6 @@ def test_a_copy_without_its_log_is_refused(
 def test_a_store_is_verified_on_a_medium_that_cannot_be_written(
     sqlite_url: str, tmp_path: Path
 ) -> None:
-    from likewise_service.dockets.rounds import open_docket
-    from tests.service.live import small_spec
-
     store = Store.open(sqlite_url)
     receipt = open_docket(store, "loans", small_spec(), seed=1)
     store.close()
@@ -166,9 +154,6 @@ def test_a_store_is_verified_on_a_medium_that_cannot_be_written(
 
 
 def test_an_exports_own_receipt_is_looked_at(sqlite_url: str, tmp_path: Path) -> None:
-    from likewise_service.dockets.rounds import open_docket, open_round
-    from tests.service.live import small_spec, some_people
-
     store = Store.open(sqlite_url)
     open_docket(store, "loans", small_spec(), seed=1)
     open_round(Docket(store, "loans"), some_people())

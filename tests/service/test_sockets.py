@@ -15,11 +15,13 @@ import sqlalchemy as sa
 
 from likewise_client.client import Client
 from likewise_client.errors import ApiError
+from likewise_service.app import running
 from likewise_service.auth.tokens import create_token, revoke_token
 from likewise_service.ledger.store import Store
 from likewise_service.server import JOINED, JoinedLines, JoinedWrites, listening
+from likewise_service.settings import Settings
 from tests.service.conftest import Start
-from tests.service.live import PATIENCE, Live, people, until
+from tests.service.live import GENEROUS, PATIENCE, Live, furnished, people, until
 
 
 @pytest.fixture
@@ -147,18 +149,23 @@ def test_half_open_connections_do_not_stop_the_server(
     assert len(told) == 1, "one line, however many were refused"
 
 
+def begun(live: Live) -> bytes:
+    """A request of which most never comes."""
+    head = (
+        f"POST /v1/dockets/loans/rounds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+        f"{live.tokens['client']}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+    )
+    return head.encode()
+
+
 def test_a_body_that_never_comes_is_not_waited_for(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     live = start(body_seconds=1.0)
     caplog.set_level(logging.INFO)
-    head = (
-        f"POST /v1/dockets/loans/rounds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
-        f"{live.tokens['client']}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
-    )
     with closing(connect(live)) as slow, closing(connect(live)) as gone:
-        slow.sendall(head.encode())
-        gone.sendall(head.encode())
+        slow.sendall(begun(live))
+        gone.sendall(begun(live))
         gone.shutdown(socket.SHUT_RDWR)
         assert closed(slow)
     until(lambda: len(_requests(caplog)) == 2)
@@ -169,14 +176,10 @@ def test_a_body_that_never_comes_is_not_waited_for(
 def test_slow_bodies_do_not_hold_all_others_off(start: Start) -> None:
     """Who comes when all connections are taken gets the place of the slowest."""
     live = start(connection_limit=8, body_seconds=600.0)
-    head = (
-        f"POST /v1/dockets/loans/rounds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
-        f"{live.tokens['client']}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
-    )
     with ExitStack() as stack:
         slow = [stack.enter_context(closing(connect(live))) for _ in range(8)]
         for one in slow:
-            one.sendall(head.encode())
+            one.sendall(begun(live))
         until(lambda: healthy(live))
         assert any(_open(one) for one in slow), "they were not waited for"
 
@@ -238,10 +241,6 @@ def test_a_revoked_token_opens_nothing_any_more(start: Start) -> None:
 
 
 def test_a_postgresql_that_takes_no_writes_is_not_our_failure(postgres_url: str) -> None:
-    from likewise_service.app import running
-    from likewise_service.settings import Settings
-    from tests.service.live import GENEROUS, furnished
-
     tokens = furnished(postgres_url)
     settings = Settings(database=postgres_url, **GENEROUS)
     name = sa.make_url(postgres_url).database

@@ -14,7 +14,7 @@ import pytest
 from likewise.errors import LikewiseError
 from likewise.learner.bounds import bounds
 from likewise.learner.certificate import certificate
-from likewise.numerics.fixed_point import ONE
+from likewise.panel import Panel
 from likewise.people import Feature, FeatureSchema, People
 from likewise.simulate import Moment, parse_delay
 from likewise.simulate.canvas import colour_of
@@ -304,7 +304,8 @@ def test_a_learner_that_ignores_the_panel_does_nothing_about_a_report(demo: Demo
 
 def test_a_pair_that_can_never_be_reported_has_no_pivot(demo: Demo) -> None:
     quiet = quiet_moment(demo)
-    never = replace(quiet, pivots=quiet.pivots * 0 + ONE, pivot_auditors=quiet.pivots * 0 - 1)
+    silent = Panel(quiet.encounter.panel.auditors, "never")
+    never = replace(quiet, encounter=replace(quiet.encounter, panel=silent))
     text = text_of(explain(never, demo.shown[-1].learner))
     assert "can never report" in text
     assert "Pivot: nobody" in report_html(replace(demo, moment=never))

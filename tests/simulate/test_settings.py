@@ -1,17 +1,18 @@
 """Settings of worlds: checked when a world is made, known by name, and each does what it says."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.numerics.fixed_point import ONE
-from likewise.simulate import WORLDS, Adversarial, Drift, Loans, settings_of
-from likewise.simulate.world import check_settings, known_setting, setting
+from likewise.registry import BASELINES
+from likewise.simulate import WORLDS, Adversarial, Drift, Loans, baseline, settings_of, untaught
+from likewise.simulate.game import Game
+from likewise.simulate.learners import learner_settings
+from likewise.simulate.world import check_settings, known_setting, setting, settings_of_function
 from tests.files_of_people import HERE
 
 EACH = pytest.mark.parametrize("name", WORLDS)
@@ -125,6 +126,47 @@ def test_a_world_that_declares_nothing_has_settings_all_the_same() -> None:
     assert known_setting(Plain, "wet").parse("yes") is True
     with pytest.raises(ParameterError, match="wet must be yes or no"):
         known_setting(Plain, "wet").parse("damp")
+
+
+def annotated(
+    size: Annotated[int, 1, "how large it is", 7] = 3, wet: Annotated[float | None, 2.5] = None
+) -> None:
+    """A function whose parameters other tools have annotated, too."""
+
+
+def test_the_sentence_of_a_parameter_stands_among_whatever_else_annotates_it() -> None:
+    known = settings_of_function(annotated)
+    assert [(one.kind, one.about) for one in known.values()] == [
+        (int, "how large it is"),
+        (float, ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"theta": 3.0}, {"dual": "additive", "largest": 1.0}], ids=lambda s: [*s][-1]
+)
+def test_a_parameter_of_another_dual_is_refused_by_its_name(settings: dict[str, Any]) -> None:
+    name, value = list(settings.items())[-1]
+    dual = settings.get("dual", "gradient")
+    with pytest.raises(
+        ParameterError, match=rf"^{name} must be left out for the dual {dual}; got {value}"
+    ):
+        Game("loans", "exact", rounds=5, learner_settings=settings).prepare()
+
+
+def test_a_baseline_may_have_feedback_as_a_setting_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is told of no feedback, as our own learners are."""
+
+    def make(*game: Any, rounds: int | None = None, feedback: str = "full") -> Any:
+        assert feedback == "one-sided"
+        return untaught(*game, rounds=rounds)
+
+    picky = baseline("picky", "says itself which labels it hears")(make)
+    monkeypatch.setitem(BASELINES._targets, "picky", picky)
+    assert list(learner_settings("picky")) == ["feedback"]
+    Game("loans", "picky", 5, learner_settings={"feedback": "one-sided"}).prepare()
 
 
 @dataclass(frozen=True)

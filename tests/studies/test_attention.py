@@ -1,9 +1,6 @@
-"""The studies of attention: their tables, a part played again, and the worlds that they need."""
+"""The studies of attention: what they found, a part played again, and the worlds they need."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +11,7 @@ from studies.panels_that_change import CarelessLoans
 from studies.scripts import attention as study
 from studies.scripts import turns
 
-ROOT = Path(__file__).parents[2]
-STORED = json.loads((ROOT / "studies/results/attention-studies.json").read_text("utf-8"))
-
-
-def test_the_page_has_the_tables_that_were_measured() -> None:
-    page = (ROOT / "docs/research/results.md").read_text("utf-8")
-    assert study.as_tables(STORED) in page
+STORED = study.STUDY.stored()
 
 
 def test_the_interval_misses_in_no_more_games_than_it_may() -> None:
@@ -55,11 +46,8 @@ def test_a_careless_member_tosses_a_coin_for_every_pair() -> None:
     assert (without.distances == encounters[0].distances[:-1]).all()
 
 
-def test_the_page_has_how_few_members_have_to_be_asked() -> None:
-    page = (ROOT / "docs/research/results.md").read_text("utf-8")
-    rows = json.loads((ROOT / "studies/results/turns.json").read_text("utf-8"))
-    assert turns.as_table(rows) in page
-    for row in rows:
+def test_few_members_were_measured_to_suffice_in_turn() -> None:
+    for row in turns.STUDY.stored():
         assert row["fewest"] <= row["in turn"] < row["with all at once"] <= 3.5
         assert row["in turn"] < row["without features"]
         assert row["in turn, most"] <= 1.3

@@ -1,10 +1,10 @@
-"""The benchmark: its rows, its plain references, and the page that shows its figures."""
+"""The benchmark: its rows, its plain references, and the figures that are stored."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -15,13 +15,10 @@ from likewise.errors import ParameterError
 from likewise.hypotheses import ExactWeights
 from likewise.numerics.fixed_point import ONE
 from studies.benchmark import audits
-from studies.benchmark.items import Asked, Item, Skipped, markdown
+from studies.benchmark.items import ON_GPU, STUDY, Asked, Item, Skipped
 from studies.benchmark.rounds import PlainList, PlainSegments, _contests
 from studies.benchmark.run import GPU_ROWS, gpu_name, gpu_rows, run_benchmark
-from studies.commands import FIGURES, GPU_FIGURES, PAGE, main
-from studies.scripts import whole_lives
-
-ROOT = Path(__file__).parents[2]
+from studies.commands import main
 
 # Every figure that was asked for of a CPU, and two that were not.
 ITEMS = {
@@ -31,33 +28,8 @@ ITEMS = {
 }  # fmt: skip
 
 
-def stored(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((ROOT / path).read_text(encoding="utf-8"))
-    return found
-
-
-def between(mark: str) -> str:
-    text = (ROOT / PAGE).read_text(encoding="utf-8")
-    return text.split(f"<!-- {mark}: begin -->\n")[1].split(f"\n<!-- {mark}: end -->")[0]
-
-
-def test_the_page_shows_the_figures_of_the_run_that_is_stored() -> None:
-    assert between("benchmark") == markdown(stored(FIGURES)).strip()
-
-
-def test_the_page_shows_the_figures_of_the_gpu_that_are_stored() -> None:
-    assert between("gpu") == markdown(stored(GPU_FIGURES)).strip()
-
-
-def test_the_page_shows_the_figures_of_whole_lives_that_are_stored() -> None:
-    rows = json.loads(whole_lives.FIGURES.read_text(encoding="utf-8"))
-    assert between("lives") == whole_lives.markdown(rows)
-
-
-def test_the_page_shows_the_figures_of_audits_that_are_stored() -> None:
-    figures = json.loads(audits.FIGURES.read_text(encoding="utf-8"))
-    assert between("audits") == audits.markdown(figures)
-    for row in figures:
+def test_audits_took_little_memory_and_looked_at_all_pairs_of_kinds() -> None:
+    for row in audits.STUDY.stored():
         assert row["gigabytes"] < (2.0 if row["people"] > 10**7 else 1.0)
         assert row["kinds"] is None or row["looked_at"] == row["pairs"]
 
@@ -73,7 +45,7 @@ def test_the_rows_of_the_benchmark_are_audited(discrete: bool) -> None:
 
 
 def test_the_stored_run_is_no_quick_one() -> None:
-    report = stored(FIGURES)
+    report = STUDY.stored()
     assert not report["quick"]
     assert {item["name"] for item in report["items"]} <= ITEMS
     assert report["machine"]["processor"]
@@ -83,7 +55,7 @@ def test_the_stored_run_is_no_quick_one() -> None:
 
 
 def test_nothing_was_wrong_on_the_gpu() -> None:
-    items = {item["name"]: item for item in stored(GPU_FIGURES)["items"]}
+    items = {item["name"]: item for item in ON_GPU.stored()["items"]}
     assert set(items) == set(GPU_ROWS)
     for item in items.values():
         assert item["met"]

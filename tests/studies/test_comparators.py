@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,8 @@ from likewise.hypotheses import Pool
 from likewise.learner import Learner
 from likewise.simulate.canvas import STYLE
 from likewise.simulate.game import Game
-from studies.pages import RESULTS
 from studies.sweep.figures import VIEWS, draw_points
-from studies.sweep.runs import Row, read_rows
+from studies.sweep.runs import stored_rows
 from studies.sweep.spec import HINDSIGHT, IGNORING, read_sweep
 from studies.sweep.tables import (
     Point,
@@ -25,27 +23,19 @@ from studies.sweep.tables import (
     kappas_of,
     near_constant_line,
     points_of,
+    stored_points,
     sweep_markdown,
 )
 
-ROOT = Path(__file__).parents[2]
 POOL = Pool.from_table([[0, 0], [0, 1], [1, 1]])
 
 
-def rows_of(name: str) -> list[Row]:
-    return read_rows(ROOT / RESULTS / f"{name}.csv")
-
-
-def stored(name: str) -> list[Point]:
-    return points_of(read_sweep(name), rows_of(name))
-
-
 def only(name: str, keep: Any) -> list[Point]:
-    return [point for point in stored(name) if keep(point)]
+    return [point for point in stored_points(name) if keep(point)]
 
 
 def test_every_kappa_of_ours_has_its_own_comparator() -> None:
-    found = stored("frontier")
+    found = stored_points("frontier")
     kappas = kappas_of(found)
     assert kappas == ("kappa = eps/10", "kappa = eps/4", "kappa = eps/2")
     for together in by_scenario(found).values():
@@ -59,7 +49,7 @@ def test_every_kappa_of_ours_has_its_own_comparator() -> None:
 
 
 def test_a_learner_that_leaves_kappa_out_has_the_default() -> None:
-    assert kappas_of(stored("strict-and-late")) == ("kappa = 0.325·eps",)
+    assert kappas_of(stored_points("strict-and-late")) == ("kappa = 0.325·eps",)
 
 
 def test_where_nobody_is_ours_the_learner_is_named() -> None:
@@ -76,7 +66,7 @@ def test_policies_in_hindsight_alone_are_compared_with_nobody() -> None:
 
 
 def test_where_the_world_reacts_the_comparators_are_of_one_learner_and_it_is_named() -> None:
-    found = stored("predecessors-elsewhere")
+    found = stored_points("predecessors-elsewhere")
     named = {scenario: fixed_words(mine) for scenario, mine in by_scenario(found).items()}
     assert "rounds that exact, eta = 1/4 faced" in named["adaptive"]
     assert "faced" not in named["loans, panels change"]
@@ -86,7 +76,7 @@ def test_without_comparators_there_is_nothing_to_say_and_no_line() -> None:
     for name in ("tune", "predecessors"):
         rows = [
             replace(row, at_alpha_less_eps=None, at_alpha_less_kappa=None, at_alpha=None)
-            for row in rows_of(name)
+            for row in stored_rows(name)
         ]
         sweep = read_sweep(name)
         assert fixed_words(points_of(sweep, rows)) == ""
@@ -97,7 +87,7 @@ def test_without_comparators_there_is_nothing_to_say_and_no_line() -> None:
 
 
 def test_rates_are_given_against_all_three() -> None:
-    text = sweep_markdown(read_sweep("feedback"), rows_of("feedback"), "rates")
+    text = sweep_markdown(read_sweep("feedback"), stored_rows("feedback"), "rates")
     assert "| regret, alpha − eps | regret, alpha − kappa | regret, alpha |" in text
     assert "its own kappa (ours: kappa = 0.325·eps)" in text
 
@@ -121,7 +111,7 @@ def wanted(found: Sequence[Point], *, every_kappa: bool) -> list[float]:
 
 @pytest.mark.parametrize("name", ["frontier", "predecessors"])
 def test_every_panel_has_a_line_for_each_comparator(name: str) -> None:
-    points = stored(name)
+    points = stored_points(name)
     fig = STYLE(draw_points)(points)
     scenarios = [together for together in by_scenario(points).values() for _ in VIEWS]
     assert len(fig.axes) == len(scenarios)
@@ -133,7 +123,7 @@ def test_every_panel_has_a_line_for_each_comparator(name: str) -> None:
 
 
 def test_the_line_of_a_kappa_has_the_colour_that_the_legend_gives_it() -> None:
-    found = stored("frontier")
+    found = stored_points("frontier")
     fig = draw_points(found)
     legend = {line.get_label(): line.get_color() for line in fig.legends[0].get_lines()}
     panel: Any = fig.axes[0]
@@ -146,12 +136,12 @@ def test_the_line_of_a_kappa_has_the_colour_that_the_legend_gives_it() -> None:
 
 
 def test_what_is_near_constant_is_marked_with_its_cost_and_what_would_change_it() -> None:
-    text = sweep_markdown(read_sweep("people-rules"), rows_of("people-rules"), "summary")
+    text = sweep_markdown(read_sweep("people-rules"), stored_rows("people-rules"), "summary")
     marked = [line for line in text.splitlines() if line.startswith("|") and "°" in line]
     assert [line.split(" |")[0] for line in marked] == ["| phd-admissions"]
     near = [
         point
-        for point in stored("people-rules")
+        for point in stored_points("people-rules")
         if point.scenario == "phd-admissions" and point.ours
     ]
     assert marked[0].count("°") == len(near) == 2
@@ -161,11 +151,11 @@ def test_what_is_near_constant_is_marked_with_its_cost_and_what_would_change_it(
         assert f"phd-admissions: {point.title} ({cost:.3f} above)" in note
     for word in ("larger eta", "smaller kappa", "larger alpha", "a rule that needs more"):
         assert word in note
-    assert "°" not in sweep_markdown(read_sweep("people"), rows_of("people"), "summary")
+    assert "°" not in sweep_markdown(read_sweep("people"), stored_rows("people"), "summary")
 
 
 def test_knobs_are_offered_only_to_learners_that_have_them() -> None:
-    others = [p for p in stored("predecessors-people") if p.learner == "fixed-trade-off"]
+    others = [p for p in stored_points("predecessors-people") if p.learner == "fixed-trade-off"]
     assert "eta" not in near_constant_line(others).split("What would change it")[1]
 
 
@@ -178,5 +168,5 @@ def test_nobody_is_warned_who_ignores_the_panel() -> None:
         point.mean_of("largest_gap_last_quarter") == 0
         for point in only("predecessors", lambda one: one.learner == "constant")
     )
-    text = sweep_markdown(read_sweep("predecessors"), rows_of("predecessors"), "points")
+    text = sweep_markdown(read_sweep("predecessors"), stored_rows("predecessors"), "points")
     assert "Near constant" not in text

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from studies.pages import RESULTS
 from studies.sweep.figures import draw_points, of_knobs
-from studies.sweep.runs import read_rows
+from studies.sweep.runs import stored_rows
 from studies.sweep.spec import read_sweep
-from studies.sweep.tables import Point, by_scenario, on_the_frontier, points_of
-
-ROOT = Path(__file__).parents[2]
-
-
-def stored(name: str) -> list[Point]:
-    return points_of(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
+from studies.sweep.tables import Point, by_scenario, on_the_frontier, points_of, stored_points
 
 
 def marks(axes: Any) -> list[tuple[float, float, bool]]:
@@ -42,7 +34,7 @@ def test_both_views_show_every_point_and_fill_those_that_nobody_beats() -> None:
     worse = "exact, eta = 1/4, kappa = eps/2"
     rows = [
         replace(row, error_rate=0.6) if row.configuration == worse else row
-        for row in read_rows(ROOT / RESULTS / "tune.csv")
+        for row in stored_rows("tune")
     ]
     found = points_of(read_sweep("tune"), rows)
     panels = draw_points(found).axes
@@ -57,7 +49,7 @@ def test_both_views_show_every_point_and_fill_those_that_nobody_beats() -> None:
 
 
 def test_it_is_drawn_where_eta_and_kappa_are_all_that_differs() -> None:
-    assert of_knobs(stored("tune"))
-    assert not of_knobs(stored("predecessors"))
-    assert not of_knobs(stored("new-default"))
-    assert not of_knobs([p for p in stored("tune") if p.setting("kappa_share") == 0.5])
+    assert of_knobs(stored_points("tune"))
+    assert not of_knobs(stored_points("predecessors"))
+    assert not of_knobs(stored_points("new-default"))
+    assert not of_knobs([p for p in stored_points("tune") if p.setting("kappa_share") == 0.5])

@@ -75,17 +75,17 @@ def test_what_the_text_says_of_winners_is_in_the_rows() -> None:
             paper.mean(a, c) < paper.mean(b, c) for c in ("error_rate", "violations", "reports")
         )
 
-    every = [w for w in paper.WORLDS if beats("rivals.csv", w, paper.OURS, paper.METRIC)]
+    every = [w for w in paper.WORLDS if beats("rivals", w, paper.OURS, paper.METRIC)]
     assert len(every) == 6
     assert not [w for w in paper.WORLDS for n in (paper.FLAT, paper.PRIOR)
-                if beats("rivals.csv", w, paper.OURS, n)]  # fmt: skip
-    left = [w for w in paper.WORLDS if beats("rivals-informed.csv", w, "exact", paper.METRIC)]
+                if beats("rivals", w, paper.OURS, n)]  # fmt: skip
+    left = [w for w in paper.WORLDS if beats("rivals-informed", w, "exact", paper.METRIC)]
     assert left == []
     lead = {
         w for w in paper.WORLDS
         if all(
-            paper.mean(paper.chosen("rivals-informed.csv", w, "exact"), c)
-            < paper.mean(paper.chosen("rivals-informed.csv", w, paper.METRIC), c)
+            paper.mean(paper.chosen("rivals-informed", w, "exact"), c)
+            < paper.mean(paper.chosen("rivals-informed", w, paper.METRIC), c)
             for c in ("error_rate", "violations")
         )
     }  # fmt: skip

@@ -247,7 +247,8 @@ def test_gillen_learns_the_auditors_distances_and_the_rewards() -> None:
     played = play(world, made, 300, keep=lambda _: True)
     over = []
     for moment in played.moments:
-        gaps = np.abs(moment.policy[:, None] - moment.policy) - moment.pivots
+        gaps = np.abs(moment.policy[:, None] - moment.policy)
+        gaps -= moment.encounter.pivots.distance
         np.fill_diagonal(gaps, 0)
         over.append(max(0, int(gaps.max())) / ONE)
     assert np.mean(over[200:]) < 0.5 * np.mean(over[:50])

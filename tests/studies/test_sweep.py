@@ -23,6 +23,7 @@ from likewise.simulate.counts import summarise
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes
 from likewise.simulate.rounds import play
+from studies import commands
 from studies.commands import main
 from studies.pages import write_between_marks
 from studies.sweep import spec
@@ -253,6 +254,10 @@ def test_the_plain_table_compares_with_a_learner_that_ignores_the_panel(
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         assert len(cells) == 7
         assert sum(cell != "–" for cell in cells[4:6]) == ignoring
+
+
+def test_the_command_prints_every_table() -> None:
+    assert tuple(TABLES) == commands.TABLES
 
 
 def test_an_unknown_table_is_refused(folder: Path) -> None:

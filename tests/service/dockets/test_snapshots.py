@@ -221,6 +221,22 @@ def test_a_snapshot_that_was_changed_is_found(begin: Begin, store: Store, clock:
     assert check_snapshot(store, "loans") is None
 
 
+@pytest.mark.parametrize("name", ["format", "algorithm"])
+def test_a_snapshot_of_another_version_is_no_fault(
+    begin: Begin, store: Store, clock: Clock, name: str
+) -> None:
+    """A server that was upgraded reads the ledger instead, and tells nobody that it was changed."""
+    docket = begin(rule="any", deadline=60)
+    play(docket, clock, 0, 14)
+    _put(store, {**_content(store), name: "another"}, store.keys.current())
+    assert Docket(store, "loans", clock).content() == docket.content()
+    read = Recomputation(store, "loans")
+    while read.advance(50):
+        pass
+    assert read.differences == []
+    assert check_snapshot(store, "loans") is None
+
+
 def _newest(store: Store) -> tuple[Tree, bytes]:
     with store.view("loans") as view:
         newest = view.newest_snapshot()

@@ -143,6 +143,87 @@ def test_who_reads_finds_what_the_same_group_has_written(
     other.close()
 
 
+def test_what_a_reader_has_written_is_not_written_again_when_another_fails(sqlite_url: str) -> None:
+    """What does not say that it writes has a transaction of its own, which has ended by then."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+    texts = iter(("Look.", "Look well."))
+
+    def stumble(worker: Worker) -> None:
+        raise ZeroDivisionError
+
+    async def crowd() -> list[Any]:
+        workers = Workers(store, Settings())
+        write = workers.run("loans", lambda worker: set_guidelines(worker.docket, next(texts)))
+        jobs = [write, workers.run("loans", stumble), workers.run("loans", lambda _: "fine")]
+        outcomes = await asyncio.gather(*jobs, return_exceptions=True)
+        await workers.close()
+        return outcomes
+
+    before = len(store.records("loans"))
+    written, failed, fine = asyncio.run(crowd())
+    assert (type(failed), fine) == (ZeroDivisionError, "fine")
+    assert written.size == len(store.records("loans")) == before + 1
+    store.close()
+
+
+def test_numbers_of_a_docket_that_is_distrusted_are_counted_again(sqlite_url: str) -> None:
+    """Although its ledger has not grown: they come from a memory that was wrong."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+
+    def count(worker: Worker) -> object:
+        return worker.numbers(lambda docket: {"docket": docket})["docket"]
+
+    def distrust(worker: Worker) -> None:
+        worker.distrusted = True
+
+    async def look() -> None:
+        workers = Workers(store, Settings())
+        before = await workers.run("loans", count)
+        assert await workers.run("loans", count) is before
+        await workers.run("loans", distrust)
+        docket = await workers.run("loans", lambda worker: worker.docket)
+        assert await workers.run("loans", count) is docket is not before
+        await workers.close()
+
+    asyncio.run(look())
+    store.close()
+
+
+def test_a_docket_is_not_released_while_there_is_something_to_do(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All callers have left, and what they asked for is done all the same."""
+    monkeypatch.setattr("likewise_service.dockets.worker.IDLE", -1.0)
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+    begun, released = threading.Event(), threading.Event()
+    counts, done = list[int](), list[str]()
+
+    def wait(worker: Worker) -> None:
+        begun.set()
+        released.wait(30)
+
+    async def leave() -> None:
+        workers = Workers(store, Settings(), lambda _, number: counts.append(number))
+        callers = [asyncio.create_task(workers.run("loans", wait))]
+        await asyncio.to_thread(begun.wait, 30)
+        callers.append(asyncio.create_task(workers.run("loans", lambda _: done.append("after"))))
+        while 2 not in counts:
+            await asyncio.sleep(0.01)
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        await workers.tick()
+        released.set()
+        await workers.close()
+
+    asyncio.run(leave())
+    assert done == ["after"]
+    store.close()
+
+
 def test_commands_that_are_refused_write_nothing(sqlite_url: str) -> None:
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=1)

@@ -16,6 +16,7 @@ from likewise.cli.main import main
 from likewise.errors import ParameterError
 from likewise_client.errors import ApiError
 from likewise_service.app import retain
+from likewise_service.dockets import erasure
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import (
     erase,
@@ -105,7 +106,7 @@ def test_what_a_server_erases_in_time_is_in_none_of_sqlites_files(
 
     async def serve() -> None:
         workers = Workers(store, Settings(database=sqlite_url))
-        await retain(workers)
+        await retain(workers, asyncio.Event())
         await workers.close()
 
     asyncio.run(serve())
@@ -113,6 +114,36 @@ def test_what_a_server_erases_in_time_is_in_none_of_sqlites_files(
     for file in files:
         assert b"secretneighbour" not in file.read_bytes()
         assert b"[777.0," not in file.read_bytes()
+    store.close()
+
+
+def test_all_whose_time_has_ended_are_erased_and_others_get_their_turn_between(
+    sqlite_url: str, spec: Callable[..., Any], applicants: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many there are: what is left over each time would become more and more."""
+    monkeypatch.setattr(erasure, "ROUNDS", 40)
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(()), seed=5)
+    docket = Docket(store, "loans")
+    with docket.group():
+        for number in range(1, 46):
+            open_round(docket, applicants(f"x{number}-"))
+            close(docket, f"r{number}")
+    set_retention(docket, 1e-9, None)
+    turns = list[int]()
+
+    async def serve() -> None:
+        workers = Workers(
+            store, Settings(database=sqlite_url), lambda _, waiting: turns.append(waiting)
+        )
+        await retain(workers, asyncio.Event())
+        await workers.close()
+
+    asyncio.run(serve())
+    docket.refresh()
+    assert all(len(round_.erased) == 3 for round_ in docket.projection.history())
+    assert turns == [1, 0] * 3, "a hundred people, the rest, and nothing"
+    assert replay_store(store, "loans").holds
     store.close()
 
 

@@ -313,9 +313,9 @@ def set_key(history: History) -> None:
         return
     key, keys = tokens.MemberKey.fresh(), history.keys.setdefault(member, [])
     before = history.random.choice([None, *keys])
-    sent = key.possession(NAME, member, before)
+    proof = key.consent(NAME, member, key.public.text)
+    consent = None if before is None else before.consent(NAME, member, key.public.text)
     with kinds.acting(actor):
-        proof, consent = str(sent["proof"]), sent["consent"]
         signing.enrol_key(history.machine.docket, member, key.public, proof=proof, consent=consent)
     keys.append(key)
 

@@ -108,9 +108,9 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     for role, name in (("client", "bank"), ("auditor", "ada"), ("auditor", "bob")):
         identity = create_token(store, role, name, "loans")[1]  # type: ignore[arg-type]
         actors[name] = identity.actor
-    sent = key.possession("loans", "ada", None)
+    proof = key.consent("loans", "ada", key.public.text)
     with acting(actors["ada"]):
-        signing.enrol_key(docket, "ada", key.public, proof=str(sent["proof"]))
+        signing.enrol_key(docket, "ada", key.public, proof=proof)
     panel.set_guidelines(docket, "Look twice.")
     with acting(actors["bank"]):
         first, _ = rounds.open_round(docket, some_people("a"))
@@ -589,7 +589,7 @@ def _spoken(
 
 
 def _enrolled(key: MemberKey) -> tuple[str, dict[str, Any]]:
-    proof = key.possession("loans", "ada", None)["proof"]
+    proof = key.consent("loans", "ada", key.public.text)
     return "member-key-enrolled", {"key": key.public.text, "device": "", "proof": proof}
 
 

@@ -50,7 +50,6 @@ from likewise_service.language import speaking
 from likewise_service.ledger import kinds
 from likewise_service.web import practice
 from likewise_service.web.console import QueuedPair, practice_queue, queue_data
-from likewise_service.web.practice import GOLD
 from likewise_service.web.rendering import PageContext, pair_key, render
 
 HOSTILE = (
@@ -271,10 +270,10 @@ class Samples:
         """The page of the pairs to practise with: one of the operator's own, or none."""
         features = ((702.0, 31.0, 0.0, 0.0), (699.0, None, 2.0, 1.0))
         pairs = [kinds.GoldPair(features, (849_000, 350_000), "flag", why)] if why else []
-        golds = practice.gold_pairs(pairs) if pairs else []
+        review = practice.practice_review(FEATURES, pairs)
         return render(
-            "dashboard/practice.html", page, review=practice.practice_review(FEATURES, pairs),
-            own=[(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)],
+            "dashboard/practice.html", page, review=review,
+            own=list(zip(pairs, review.pairs, strict=True)),
             fields=practice.form_fields(FEATURES), **form,
         )  # fmt: skip
 
@@ -301,11 +300,12 @@ class Samples:
     def asked(self, queue: dict[str, Any], last: str = "", word: str = "") -> str:
         return render("console/queue.html", self.page, queue=queue, last=last, word=word)
 
-    def practice(self, done: int, word: str) -> str:
-        """The practice, after some of its pairs."""
+    def practice(self, done: int, response: str) -> str:
+        """The practice, after some of its pairs and a response to the last of them."""
         with speaking(self.page.language):
-            queue = practice_queue(self.page, FEATURES, done)
-        return self.asked(queue, word=word)
+            golds = practice.own_pairs(FEATURES)
+            queue = practice_queue(self.page, FEATURES, done, golds)
+            return self.asked(queue, word=practice.word(golds[done - 1], response))
 
     def signing(self, *keys: str) -> dict[str, Any]:
         """What the browser of a member with those keys has to know."""
@@ -342,8 +342,8 @@ class Samples:
             "queue-erased": self.asked(self.queue(self.erased())),
             "queue-graded": self.asked(self.queue(self.review(graded=True, final=True))),
             "queue-none": self.asked(queue_data(page, [], {}, complete=1)),
-            "practice": self.practice(1, GOLD[0].word("fine")),
-            "practice-done": self.practice(4, GOLD[3].word("flag")),
+            "practice": self.practice(1, "fine"),
+            "practice-done": self.practice(4, "flag"),
             "rounds": render(
                 "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1}
             ),

@@ -37,7 +37,6 @@ PAGES = {
     f"/console/rounds/{REVIEW}": {"auditor"},
     "/dashboard/": {"operator", "regulator"},
     "/dashboard/loans/": {"operator", "regulator"},
-    "/dashboard/loans/data": {"operator", "regulator"},
     "/dashboard/loans/rounds": {"operator", "regulator"},
     "/dashboard/loans/round?id=r1": {"operator", "regulator"},
     "/dashboard/loans/person?round=r1&id=x": {"operator", "regulator"},

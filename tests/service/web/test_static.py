@@ -40,4 +40,4 @@ def test_code_of_others_is_what_the_readme_says() -> None:
 
 def test_every_file_of_others_comes_with_its_licence() -> None:
     names = {path.name for path in STATIC.joinpath("vendor").iterdir()}
-    assert {"htmx.LICENSE.txt", "uplot.LICENSE.txt"} <= names
+    assert "uplot.LICENSE.txt" in names

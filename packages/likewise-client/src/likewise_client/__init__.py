@@ -1,4 +1,4 @@
-"""A typed client of the Likewise API; it needs httpx alone (and cryptography, to sign)."""
+"""A typed client of the Likewise API; it needs httpx alone (and likewise-service, to sign)."""
 
 from likewise_client import errors, responses
 from likewise_client.client import Client

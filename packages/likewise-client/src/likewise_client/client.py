@@ -47,8 +47,6 @@ class MemberKey(Protocol):
         reason: Any = None, limit: Any = None,
     ) -> Json: ...  # fmt: skip
 
-    def possession(self, docket: str, member: str, before: Any) -> Json: ...
-
     def consent(self, docket: str, member: str, key: str) -> str: ...
 
     def revocation(self, docket: str, member: str, key: str) -> str: ...
@@ -144,8 +142,7 @@ class Client:
 
     def holds(self, docket: str) -> list[api.HoldResponse]:
         """List the legal holds that are in force."""
-        target = path(docket, "holds")
-        return self._send(list[api.HoldResponse], "GET", target, field="holds")
+        return self._get(list[api.HoldResponse], docket, "holds", field="holds")
 
     def lift_hold(self, docket: str, hold: str) -> Receipt:
         return self._write("DELETE", docket, "holds", hold, again=False)
@@ -310,17 +307,17 @@ class Client:
 
         If you have another key that signs, and do not give it, the new one waits until it agrees.
         """
-        member = self.me().name
-        body = key.possession(docket, member, before)
-        receipt = self._write("PUT", docket, "member-keys", device=device, **body)
+        member, text = self.me().name, key.public.text
+        consent = None if before is None else before.consent(docket, member, text)
+        body: Json = {"key": text, "device": device, "proof": key.consent(docket, member, text)}
+        receipt = self._write("PUT", docket, "member-keys", consent=consent, **body)
         if before is not None:
             receipt = self.revoke_key(docket, before.public.id, key)
         self.member_key = key
         return receipt
 
     def member_keys(self, docket: str) -> list[api.MemberKeyResponse]:
-        target = path(docket, "member-keys")
-        return self._send(list[api.MemberKeyResponse], "GET", target, field="keys")
+        return self._get(list[api.MemberKeyResponse], docket, "member-keys", field="keys")
 
     def agree_to_key(self, docket: str, key_id: str, signed_by: MemberKey) -> Receipt:
         """Let a key that waits sign for you too, as one that does agrees."""
@@ -334,8 +331,9 @@ class Client:
         if signed_by is not None:
             key = self._public(docket, key_id)
             signature = signed_by.revocation(docket, self.me().name, key)
-        query = {"signature": signature}
-        return self._write("DELETE", docket, "member-keys", key_id, again=False, params=query)
+        return self._write(
+            "DELETE", docket, "member-keys", key_id, again=False, signature=signature
+        )
 
     def _public(self, docket: str, key_id: str) -> str:
         keys = {key.id: key.key for key in self.member_keys(docket)}
@@ -369,7 +367,9 @@ class Client:
         return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
-        """Return the docket's running numbers: rounds by outcome, people, labels, overrides, …"""
+        """Return the docket's running numbers: rounds by outcome, how many are open and the age of
+        the oldest, people, labels, overrides, …
+        """
         return self._get(Json, docket, "metrics")
 
     def certificate(
@@ -413,8 +413,8 @@ class Client:
     def revoke_token(self, token_id: str) -> api.TokenResponse:
         return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
-    def _get(self, kind: type[api.T], docket: str, *parts: str, **query: Any) -> api.T:
-        return self._send(kind, "GET", path(docket, *parts), params=query)
+    def _get(self, kind: type[api.T], docket: str, *parts: str, **how: Any) -> api.T:
+        return self._send(kind, "GET", path(docket, *parts), **how)
 
     def _post(self, kind: type[api.T], docket: str, *parts: str, **how: Any) -> api.T:
         return self._send(kind, "POST", path(docket, *parts), **how)
@@ -427,25 +427,25 @@ class Client:
         listed: list[api.T] = []
         place = None
         while True:
-            query |= {"limit": PAGE, "after": place}
-            page = self._send(Json, "GET", target, params=query)
+            page = self._send(Json, "GET", target, limit=PAGE, after=place, **query)
             listed += api.read_response(list[kind], page, field)  # type: ignore[valid-type]
             if (place := page.get("next")) is None:
                 return listed
 
     def _send(
         self, kind: type[api.T], method: str, target: str, *, once: str | None = None,
-        again: bool = True, params: Json | None = None, field: str | None = None, **body: Any,
+        again: bool = True, field: str | None = None, **content: Any,
     ) -> api.T:  # fmt: skip
         """Send a request, ``again`` if it fails for now, and read the response, or a field of it.
 
-        A request that is to act ``once`` has an idempotency key, by default a fresh one.
+        The content of GET and DELETE is their query, that of others their body. A request that is
+        to act ``once`` has an idempotency key, by default a fresh one.
         """
         headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
-        query = {name: value for name, value in (params or {}).items() if value is not None}
-        request = self._http.build_request(
-            method, target, params=query, json=body or None, headers=headers
-        )
+        part: Json = {"json": content or None}
+        if method in ("GET", "DELETE"):
+            part = {"params": {name: v for name, v in content.items() if v is not None}}
+        request = self._http.build_request(method, target, headers=headers, **part)
         wait, tries = 0.1, self.retries + 1 if again else 1
         while True:
             wait, tries = 2 * wait, tries - 1

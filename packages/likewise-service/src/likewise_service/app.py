@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
@@ -22,7 +22,7 @@ from likewise_service.api.errors import DOCUMENTED, DocketNumbers, Telemetry
 from likewise_service.api.routes import Routes
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
-from likewise_service.dockets.worker import Workers, pause
+from likewise_service.dockets.worker import Worker, Workers, pause
 from likewise_service.errors import LOG, ServiceError, StoreError, parse
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
@@ -146,7 +146,7 @@ async def _background(
     ]
     if not settings.writer:
         jobs.append(workers.recompute(stop, telemetry.recomputed))
-        jobs.append(_every(RETENTION_SECONDS, stop, lambda: retain(workers)))
+        jobs.append(_every(RETENTION_SECONDS, stop, lambda: retain(workers, stop)))
     if anchoring.targets and not settings.writer:
         look = partial(asyncio.to_thread, anchoring.look, workers.store, stop.is_set)
         jobs.append(_every(ANCHOR_SECONDS, stop, look))
@@ -179,13 +179,20 @@ async def _measure(workers: Workers, telemetry: Telemetry) -> None:
     await asyncio.to_thread(telemetry.measured, workers.count, as_of.timestamp())
 
 
-async def retain(workers: Workers) -> None:
-    """Erase what has been kept for its time, in all dockets that have periods."""
+async def retain(workers: Workers, stop: asyncio.Event) -> None:
+    """Erase what has been kept for its time, in all dockets that have periods, turn by turn."""
     store = workers.store
     names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
-    await workers.each("Retention", names, lambda w: erase_expired(w.docket))
+    places: dict[str, int] = dict.fromkeys(names, 0)
+    while places and not stop.is_set():
+        ends = await workers.each("Retention", places, partial(_erase_after, places))
+        places = {name: last for name, last in ends.items() if last is not None}
     if names:  # within its transaction an erasure could not do it
         await asyncio.to_thread(store.scrub_soon)
+
+
+def _erase_after(places: Mapping[str, int], worker: Worker) -> int | None:
+    return erase_expired(worker.docket, places[worker.name]).last
 
 
 def serving_app(settings: Settings) -> FastAPI:

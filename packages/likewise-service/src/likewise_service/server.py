@@ -171,8 +171,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _since: float | None = None  # when the connection or the request began that is incomplete
     _rejected = False
-    _receiving = False  # a request has begun, and is incomplete
-    _seconds: float | None = None  # how long to wait for the rest
+    _seconds: float | None = None  # how long to wait for the rest of a request that has begun
     _moved = False  # and if that is new
     _received = b""  # what another process has read from the connection
 
@@ -211,8 +210,7 @@ class GuardedProtocol(HttpToolsProtocol):
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        self._receiving = self._moved = True
-        self._seconds = self.config.settings.header_seconds
+        self._seconds, self._moved = self.config.settings.header_seconds, True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -220,15 +218,14 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._receiving, self._seconds, self._moved = False, None, True
-        self._since = None
+        self._since, self._seconds, self._moved = None, None, True
         super().on_message_complete()
 
     def _passed_on(self, data: bytes) -> bool:
         """Pass the connection on if a request for another process begins."""
-        busy = self._receiving or (self.cycle is not None and not self.cycle.response_complete)
+        responding = self.cycle is not None and not self.cycle.response_complete
         peers = self.config.peers
-        if peers is None or busy:
+        if peers is None or responding or self._seconds is not None:
             return False
         place = peers.elsewhere(data)
         connection = self.transport.get_extra_info("socket")

@@ -7,7 +7,7 @@ learnt. Both are functions of the seed and of what was learnt, on every machine.
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -294,11 +294,10 @@ class Preparation:
     """
 
     schema: FeatureSchema
-    levels: tuple[tuple[str, str], ...]
-    typical: Mapping[str, float]
-    gaps: tuple[str, ...]
     unseen: str
     others: str
+    typical: Mapping[str, float] = field(default_factory=dict)
+    gaps: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, rows: Any, schema: FeatureSchema | None, unseen: str, names: Any) -> Self:
@@ -317,9 +316,7 @@ class Preparation:
                 replace(f, missing=f.missing or NOT_STATED) if f.kind == "category" else f
                 for f in chosen
             ]
-        levels = tuple((f.name, v) for f in chosen if f.kind == "category" for v in f.levels)
-        others = "refuse" if schema is None else "ignore"
-        first = cls(FeatureSchema(tuple(chosen)), levels, {}, (), unseen, others)
+        first = cls(FeatureSchema(tuple(chosen)), unseen, "refuse" if schema is None else "ignore")
         with warnings.catch_warnings():  # given when the rows are read to learn
             warnings.simplefilter("ignore", errors.LikewiseWarning)
             people = first._read(rows)
@@ -332,9 +329,15 @@ class Preparation:
         return replace(first, typical=typical, gaps=tuple(gaps))
 
     @cached_property
+    def levels(self) -> list[tuple[str, int, str]]:
+        """Every level of a category: the feature, the level's place, and its name."""
+        categories = [f for f in self.schema.features if f.kind == "category"]
+        return [(f.name, place, level) for f in categories for place, level in enumerate(f.levels)]
+
+    @cached_property
     def encoded(self) -> FeatureSchema:
         """The schema with flags for levels, and with medians and flags for what is missing."""
-        added = [Feature(f"{n}={v}", "flag", visible=False) for n, v in self.levels]
+        added = [Feature(f"{n}={level}", "flag", visible=False) for n, _, level in self.levels]
         for name in self.gaps:
             if name in self.typical:
                 median = self.typical[name]
@@ -345,10 +348,7 @@ class Preparation:
     def people(self, rows: Any) -> People:
         """The rows as people, with flags for levels and medians for missing values added."""
         people = self._read(rows)
-        added = [
-            people.column(name) == self.schema[name].levels.index(level)
-            for name, level in self.levels
-        ]
+        added = [people.column(name) == place for name, place, _ in self.levels]
         for name in self.gaps:
             column = people.column(name)
             if name in self.typical:

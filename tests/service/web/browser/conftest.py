@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -74,9 +74,6 @@ class Stage:
                 files("likewise_service.web").joinpath("static", *name.split("/")).read_bytes()
             )
             return 200, KINDS[Path(name).suffix], content
-        if path == "/dashboard/loans/data":
-            data = asdict(self.samples.metrics(241))
-            return 200, "application/json", json.dumps(data).encode()
         if path == "/console/queue.json" and self.refuse.startswith("/"):
             return 401, "application/json", b"{}"
         if path == "/console/queue.json":

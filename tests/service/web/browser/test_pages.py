@@ -120,12 +120,12 @@ def test_the_dashboard_keeps_itself_fresh(browser: Browser, stage: Stage) -> Non
     assert page.locator(".u-over").count() == 4
     label = page.locator('[data-chart="error"] .plot').get_attribute("aria-label") or ""
     assert label.startswith("Error on known labels: 0.35")
-    assert page.locator('[data-chart="reports"] details tbody tr').count() == 12
+    rows = page.locator('[data-chart="reports"] details tbody tr')
+    assert rows.count() == 12
+    page.locator('[data-chart="reports"] summary').click()
+    assert rows.last.locator("a").inner_text() == "240"
 
-    with (
-        page.expect_response("**/dashboard/loans/data"),
-        page.expect_response(re.compile(r"/dashboard/loans/\?")),
-    ):
+    with page.expect_response(re.compile(r"/dashboard/loans/\?wrong_reports=2$")):
         page.clock.fast_forward(10_500)
     page.wait_for_function(
         "() => document.querySelector('[data-tile=rounds] dd').textContent === '241'"
@@ -139,5 +139,28 @@ def test_the_dashboard_keeps_itself_fresh(browser: Browser, stage: Stage) -> Non
     page.get_by_role("button", name="Copy").click()
     page.wait_for_function("() => document.getElementById('copied').textContent !== ''")
     assert rounds.inner_text() == "241"
+    assert rows.count() == 12
+    assert rows.last.locator("a").inner_text() == "241", "and the table is open as before"
     assert watch.wrong == []
+    page.close()
+
+
+def test_a_dashboard_that_cannot_be_refreshed_keeps_what_it_has(
+    browser: Browser, stage: Stage
+) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.clock.install()
+    page.goto(f"{stage.url}/page/dashboard")
+    page.wait_for_selector(".u-over")
+    rounds = page.locator('[data-tile="rounds"] .tile-value')
+    signed_out = {"content_type": "text/html", "body": stage.pages["sign-in"]}
+    page.route(re.compile(r"/dashboard/loans/\?"), lambda route: route.fulfill(**signed_out))
+    page.clock.fast_forward(10_500)
+    page.get_by_text("The numbers could not be refreshed").wait_for()
+    assert rounds.inner_text() == "240"
+    page.unroute_all()
+    page.clock.fast_forward(10_500)
+    page.wait_for_selector("#stale", state="hidden")
+    assert rounds.inner_text() == "241"
     page.close()

@@ -205,7 +205,7 @@ def _minutes(counts: Counter[str], pairs: float) -> float | None:
 
 
 def _leasts(projection: Projection) -> list[LeastResponse] | None:
-    settings, leasts = projection.settings, projection.tallies.leasts
+    settings, tallies = projection.settings, projection.tallies
     if settings.least == ONE:
         return None
     return [
@@ -213,7 +213,7 @@ def _leasts(projection: Projection) -> list[LeastResponse] | None:
             least, to_units(least) == settings.least,
             _minutes(projection.counts, from_units(shown)), from_units(unseen),
         )
-        for least, shown, unseen in zip(LEASTS, leasts.shown, leasts.unseen, strict=True)
+        for least, shown, unseen in zip(LEASTS, tallies.shown, tallies.unseen, strict=True)
     ]  # fmt: skip
 
 

@@ -282,14 +282,6 @@ class MemberKey(signatures.PrivateKey):
             "signature": self.sign("member", statement),
         }  # fmt: skip
 
-    def possession(
-        self, docket: str, member: str, before: MemberKey | None
-    ) -> dict[str, str | None]:
-        """Prove possession of the key, with the consent of the key ``before`` it."""
-        key = self.public.text
-        consent = None if before is None else before.consent(docket, member, key)
-        return {"key": key, "proof": self.consent(docket, member, key), "consent": consent}
-
     def consent(self, docket: str, member: str, key: str) -> str:
         """Sign that the member takes a key into use: this one, or another."""
         content = signatures.possession(docket, member, signatures.PublicKey(key))

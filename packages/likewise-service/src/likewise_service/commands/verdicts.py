@@ -125,7 +125,8 @@ def _check_snapshot(findings: evidence.Replayed, docket: str, database: str) -> 
     with closing(Store.read_only(database_url(database))) as store:
         check = check_snapshot(store, docket)
     if check is None:
-        findings.kept.append("There is no snapshot; a server would read the ledger itself.")
+        remedy = "a server would read the ledger itself."
+        findings.kept.append(f"There is no snapshot of this version; {remedy}")
     elif not check.differing:
         findings.kept.append(f"The snapshot at record {check.seq:,} says what the records say.")
     else:

@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
@@ -92,12 +92,16 @@ class UnitOfWork:
         return round_
 
     def ask_next(self, round_id: str, sitting: Sequence[str] | None = None) -> bool:
-        """Ask the member whose turn it is, if it is anybody's; ``sitting`` are on the panel."""
-        round_ = self.round(round_id)
+        """Ask the member whose turn it is, if it is anybody's.
+
+        ``sitting`` are the members of the panel, if they are not those on record.
+        """
+        round_, settings = self.round(round_id), self.projection.settings
         if not round_.in_turn:
             return False
+        members = self.projection.members if sitting is None else sitting
         inputs = round_.inputs(self.state)
-        asked = self.projection.next_asked(round_, self.turns, self.at, inputs, sitting)
+        asked = round_.next_asked(self.turns, members, settings, self.at, inputs)
         if asked is not None:
             self.add(asked)
         return asked is not None
@@ -180,7 +184,7 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
 
 # Seconds by which a ledger may be ahead of a clock before it says so.
 APART = 60.0
-FORMAT = "likewise-snapshot/5"
+FORMAT = "likewise-snapshot/6"
 # A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
@@ -242,6 +246,11 @@ def opened_snapshot(docket: str, tree: Tree, stored: bytes, keys: Keyring) -> An
     return json.loads(zlib.decompress(compressed))
 
 
+def is_of_this_version(content: Mapping[str, Any]) -> bool:
+    """Tell if a start reads a snapshot, and does not pass it over as one of another version."""
+    return (content["format"], content["algorithm"]) == (FORMAT, ALGORITHM)
+
+
 # The number of records that are read at once.
 PAGE = 2000
 # The most receipts in memory: those who do not see the panel get the same one for a while.
@@ -270,7 +279,6 @@ class Docket:
         self.clock = clock
         self._clock = LedgerClock(lambda: self.clock())  # noqa: PLW0108 - it can be set anew
         self._turn = threading.RLock()
-        self._until: int | None = None  # the last record to read, where that is not the last one
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._receipts: dict[tuple[Tree, str], notes.Checkpoint] = {}
@@ -281,7 +289,9 @@ class Docket:
             raise ServiceError("no-docket", 404, f"There is no docket {name!r}.")
         self.seed, self.salt = secret
         store.keys.public()  # there has to be one before anything is written
-        self.archive = StoredArchive(self.looking, lambda: self.projection.settings.sensitivity)
+        self.archive = StoredArchive(
+            self.looking, lambda: self._transaction, lambda: self.projection.settings.sensitivity
+        )
         self._forget()
         self.refresh()
 
@@ -380,7 +390,7 @@ class Docket:
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """Take the docket's turn; all that the block adds is recorded, or nothing."""
-        with self._turn, nullcontext() if self._transaction else self._writing():
+        with self._turn, nullcontext() if self._transaction else self.group():
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
             with transaction.savepoint():
@@ -392,35 +402,31 @@ class Docket:
     def group(self, keys: Sequence[str] = ()) -> Iterator[None]:
         """Take the docket's turn; the units of work within the block share one transaction.
 
-        Nobody may be told of them before it ends. Requests with these ``keys`` are looked up first.
+        Nobody may be told of them before it ends; if it does not commit, memory forgets them.
+        Requests with these ``keys`` are looked up first.
         """
-        with self._turn, self._writing(keys):
-            yield
+        with self._turn:
+            try:
+                begun = self.store.transaction(self.name, keys)
+                with begun as transaction, self._through(transaction):
+                    self._catch_up(transaction)
+                    before = self.projection.head
+                    transaction.tree, self._transaction = self.tree, transaction
+                    yield
+                    if self.projection.head != before:
+                        self._keep_standing(transaction)
+                self._committed = self.projection.head
+            except BaseException:
+                if self.projection.head != self._committed:
+                    self._forget()
+                raise
+            finally:
+                self._transaction = None
 
     def scrub(self) -> None:
         """Empty the files of what was erased; within a group nothing is committed yet."""
         if self._transaction is None:
             self.store.scrub_soon()
-
-    @contextmanager
-    def _writing(self, keys: Sequence[str] = ()) -> Iterator[None]:
-        """Open a transaction; if it does not commit, forget what was taken in within it."""
-        try:
-            begun = self.store.transaction(self.name, keys)
-            with begun as transaction, self._through(transaction):
-                self._catch_up(transaction)
-                before = self.projection.head
-                transaction.tree, self._transaction = self.tree, transaction
-                yield
-                if self.projection.head != before:
-                    self._keep_standing(transaction)
-            self._committed = self.projection.head
-        except BaseException:
-            if self.projection.head != self._committed:
-                self._forget()
-            raise
-        finally:
-            self._transaction = None
 
     def _keep_standing(self, transaction: Transaction) -> None:
         """Write what follows from the records: the numbers, and now and then a snapshot."""
@@ -436,13 +442,12 @@ class Docket:
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """Take in a command's records, now that none of them can be refused any more."""
         try:
-            with self.archive.recording(transaction):
-                for record, body, state, tree in work.added:
-                    self._take(record, body, state, tree)
-                    if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
-                        isinstance(body, kinds.RoundSealed) and body.at_once
-                    ):
-                        transaction.look_at(body.due)
+            for record, body, state, tree in work.added:
+                self._take(record, body, state, tree)
+                if isinstance(body, (kinds.MemberAsked, kinds.AppealOpened)) or (
+                    isinstance(body, kinds.RoundSealed) and body.at_once
+                ):
+                    transaction.look_at(body.due)
         except LikewiseError as error:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
@@ -514,7 +519,7 @@ class Docket:
 
     def _restore(self, view: LedgerView, tree: Tree, stored: bytes) -> None:
         content = opened_snapshot(self.name, tree, stored, self.store.keys)
-        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
+        if not is_of_this_version(content):
             return
         projection, seq = self.projection, tree.size
         for record in consecutive(self.name, view.records(0, 1)):
@@ -533,9 +538,11 @@ class Docket:
         seen = view.last_without(UNSEEN, seq)
         self.tree, self._shown = tree, Shown(seen.at, view.log(seen.seq).tree())
 
-    def _read(self, view: LedgerView) -> None:
-        surrogates = self._surrogates(view)
-        while records := self._page(view):
+    def _read(self, view: LedgerView, until: int | None = None) -> None:
+        """Take in the records after the last one in memory, up to ``until``."""
+        surrogates, seq = self._surrogates(view), self.projection.head.seq
+        while records := list(consecutive(self.name, view.records(seq, until, PAGE), seq)):
+            seq = records[-1].seq
             bodies = [kinds.read_body(record) for record in records]
             digests = (digest for body in bodies for digest in body.digests(surrogates) if digest)
             payloads = view.payloads(digests)
@@ -568,10 +575,6 @@ class Docket:
         self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
     ) -> State:
         return body.advance(self.state, contents, surrogates)
-
-    def _page(self, view: LedgerView) -> list[Record]:
-        seq = self.projection.head.seq
-        return list(consecutive(self.name, view.records(seq, self._until, PAGE), seq))
 
 
 P = ParamSpec("P")

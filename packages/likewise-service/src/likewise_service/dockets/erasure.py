@@ -168,34 +168,48 @@ def lift_hold(work: UnitOfWork, hold: str) -> None:
     work.add(kinds.HoldLifted(hold))
 
 
+# The most rounds that are looked through in one turn.
+ROUNDS = 500
+
+
 @dataclass
 class Expired:
-    """How many people and rounds' reasons were erased, and how many a hold kept."""
+    """How many people and rounds' reasons were erased, and how many a hold kept.
+
+    ``last`` is the record after which to go on; None if that was all.
+    """
 
     people: int = 0
     reasons: int = 0
     held: int = 0
+    last: int | None = None
 
 
-def erase_expired(docket: Docket, limit: int = 100) -> Expired:
-    """Erase what has been kept for its time, unless held; at most ``limit`` of each kind."""
+def erase_expired(docket: Docket, after: int = 0, limit: int = 100) -> Expired:
+    """Erase what has been kept for its time, unless held, in rounds that closed after a record.
+
+    At most ``limit`` people are erased at once, so that others get the docket's turn.
+    """
     expired, governance, at = Expired(), docket.refresh().governance, docket.clock()
-    if governance.reasons_days is not None:
-        for round_id in _closed_by(docket, later(at, -DAY * governance.reasons_days)):
-            if expired.reasons < limit:
-                _erase_reasons(docket, round_id, expired)
-    if governance.features_days is not None:
-        ended = later(at, -DAY * governance.features_days)
-        for round_id in _closed_by(docket, ended):
-            if expired.people < limit:
-                _erase_people(docket, round_id, ended, expired, limit)
+    reasons, features = (
+        "" if days is None else later(at, -DAY * days)  # nothing was before ""
+        for days in (governance.reasons_days, governance.features_days)
+    )
+    with docket.looking() as view:
+        closed = view.records(after, limit=ROUNDS, kind="closed")
+    for record in closed:
+        round_id = str(record.body["round"])
+        if record.at > max(reasons, features):
+            return expired
+        if record.at <= reasons:
+            _erase_reasons(docket, round_id, expired)
+        if record.at <= features:
+            _erase_people(docket, round_id, features, expired, limit)
+        if expired.people >= limit:  # there may be more in this round
+            break
+        after = record.seq
+    expired.last = after if closed else None
     return expired
-
-
-def _closed_by(docket: Docket, moment: str) -> list[str]:
-    with docket.store.view(docket.name) as view:
-        closed = view.records(kind="closed")
-    return [str(record.body["round"]) for record in closed if record.at <= moment]
 
 
 def has_periods(store: Store, docket: str) -> bool:

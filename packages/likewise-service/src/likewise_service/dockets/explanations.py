@@ -85,28 +85,27 @@ Features = tuple[float, ...]
 
 @dataclass(frozen=True)
 class PastPolicy:
-    """The policy that decided on a batch of people, in the round of some ``number``."""
+    """The policy that decided on a batch of people, and its draws."""
 
     learner: Learner
-    kept: KeptPolicy
-    number: int
-    batch: int
+    frozen: players.Frozen
+    draws: players.Draws
 
     @classmethod
     def of(cls, round_: Round, person: str, kept: KeptPolicy, learner: Learner) -> "PastPolicy":
-        return cls(learner, kept, round_.number - kept.elsewhere, round_.batch_of(person))
+        frozen = kept.frozen(round_.number - kept.elsewhere, learner)
+        return cls(learner, frozen, players.Draws(kept.draws, round_.batch_of(person)))
 
     def chances(self, rows: Sequence[Features]) -> list[int]:
         """Return the scores that people with these features would have had in the batch."""
-        draws = players.Draws(self.kept.draws, self.batch)
-        estimates = self.learner.primal.estimates
-        return estimates(self.learner.hypotheses, self._frozen, self._points(rows), draws).scores
+        hypotheses, points = self.learner.hypotheses, self._points(rows)
+        return self.learner.primal.estimates(hypotheses, self.frozen, points, self.draws).scores
 
     def decide(self, features: Features) -> kinds.Redecided:
         """Return what would have been decided on somebody with other features, by the same draw."""
         points, [score] = self._points([features]), self.chances([features])
         decide = self.learner.primal.decide
-        [bit] = decide(self.learner.hypotheses, self._frozen, points, self.batch)
+        [bit] = decide(self.learner.hypotheses, self.frozen, points, self.draws.batch)
         return kinds.Redecided(bool(bit), score)
 
     def reasons(self, x: Features) -> list[Reason]:
@@ -123,10 +122,6 @@ class PastPolicy:
             reason = Reason(feature.name, feature.title, own, moved, (top - score) / ONE, best)
             reasons.append(reason)
         return sorted(reasons, key=lambda reason: (reason.moved, -reason.best, reason.feature))
-
-    @property
-    def _frozen(self) -> players.Frozen:
-        return self.kept.frozen(self.number, self.learner)
 
     def _points(self, rows: Sequence[Features]) -> Points:
         people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))

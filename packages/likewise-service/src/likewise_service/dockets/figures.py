@@ -206,50 +206,35 @@ def chance_at(least: float, chance: int, own: int) -> int:
 
 
 @dataclass
-class Leasts:
-    """The cost of the rounds so far at other smallest chances, in the order of LEASTS.
+class Tallies:
+    """Audits that ended, in sums: of the latest rounds by hundreds, and by months.
 
-    ``shown`` are pairs put before the panel, ``unseen`` reports that nobody would have seen, both
-    in units and in expectation, had the attention known the same. A report of a pair that the panel
-    saw only by chance counts one over the chance.
+    ``consistency`` is by member. ``shown`` and ``unseen`` are the cost of all rounds at other
+    smallest chances, in the order of LEASTS: pairs put before the panel, and reports that nobody
+    would have seen, both in units and in expectation, had the attention known the same. A report of
+    a pair that the panel saw only by chance counts one over the chance.
     """
 
+    latest: dict[int, Audits] = field(default_factory=dict)
     shown: list[int] = field(default_factory=lambda: [0] * len(LEASTS))
     unseen: list[int] = field(default_factory=lambda: [0] * len(LEASTS))
+    months: dict[str, Audits] = field(default_factory=dict)
+    consistency: dict[str, Consistency] = field(default_factory=dict)
 
     def sealed(self, asking: Asking, own: int) -> None:
+        """Count what a panel is asked about; ``own`` is the docket's smallest chance."""
         asked = asking.possible if asking.pairs is None else len(asking.pairs)
         for place, least in enumerate(LEASTS):
             by_chance = chance_at(least, asking.chance, own) * (asking.possible - asked)
             self.shown[place] += ONE * asked + by_chance
 
-    def surprised(self, asking: Asking, own: int) -> None:
-        for place, least in enumerate(LEASTS):
-            missed = ONE - chance_at(least, asking.chance, own)
-            self.unseen[place] += missed * ONE // asking.chance
-
-
-@dataclass
-class Tallies:
-    """Audits that ended, in sums: of the latest rounds by hundreds, and by months.
-
-    ``leasts`` are figures at other smallest chances; ``consistency`` is by member.
-    """
-
-    latest: dict[int, Audits] = field(default_factory=dict)
-    leasts: Leasts = field(default_factory=Leasts)
-    months: dict[str, Audits] = field(default_factory=dict)
-    consistency: dict[str, Consistency] = field(default_factory=dict)
-
-    def sealed(self, asking: Asking, least: int) -> None:
-        """Count what a panel is asked about; ``least`` is the docket's smallest chance."""
-        self.leasts.sealed(asking, least)
-
-    def audited(self, round_: Round, least: int) -> None:
+    def audited(self, round_: Round, own: int) -> None:
         """Add a round whose audit has ended; the oldest hundred leaves a full window."""
         asking = round_.asking
         if asking is not None and not all(map(asking.expected, round_.pairs)):
-            self.leasts.surprised(asking, least)
+            for place, least in enumerate(LEASTS):
+                missed = ONE - chance_at(least, asking.chance, own)
+                self.unseen[place] += missed * ONE // asking.chance
         audit, block = Audits.of(round_), (round_.number - 1) // BLOCK
         hundred = self.latest.setdefault(block, Audits())
         hundred += audit
@@ -284,8 +269,8 @@ class Tallies:
 class Untallied(Tallies):
     """Tallies that stay empty, for a replay, which needs no figures."""
 
-    def sealed(self, asking: Asking, least: int) -> None:
+    def sealed(self, asking: Asking, own: int) -> None:
         """Skip what is asked."""
 
-    def audited(self, round_: Round, least: int) -> None:
+    def audited(self, round_: Round, own: int) -> None:
         """Skip an audit, which would be most of the work."""

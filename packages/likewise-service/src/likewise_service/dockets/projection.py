@@ -6,19 +6,18 @@ records again for whoever asks for it.
 
 import re
 import threading
-from bisect import bisect_left
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
 from likewise.learner.state import State
 from likewise.panel.turns import Turns
 from likewise_service.dockets.figures import Curves, Tallies
-from likewise_service.dockets.round import Doubts, Round, folded
+from likewise_service.dockets.round import Round, folded
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.errors import ServiceError, due_after
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, LedgerBroken, Record
 from likewise_service.ledger.transaction import EndedReview, LedgerView, Transaction
@@ -65,7 +64,6 @@ class Archive:
 
     def __init__(self) -> None:
         self._rounds: dict[str, Round] = {}
-        self._order: list[tuple[int, str]] = []  # numbers and ids, sorted on demand
         self._reviews: dict[str, EndedReview] = {}
         self._finished: dict[str, list[str]] = {}
 
@@ -74,11 +72,9 @@ class Archive:
         return self._rounds.get(round_id)
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:  # noqa: ARG002
-        """Return closed rounds with numbers above ``after``, in order."""
-        if len(self._order) != len(self._rounds):
-            self._order = sorted((round_.number, name) for name, round_ in self._rounds.items())
-        first = bisect_left(self._order, (after + 1, ""))
-        return [self._rounds[name] for _, name in self._order[first : first + limit]]
+        """Return closed rounds with numbers above ``after``, in order: as many as are at hand."""
+        following = (round_ for round_ in self._rounds.values() if round_.number > after)
+        return sorted(following, key=lambda round_: round_.number)
 
     def put(self, round_: Round, *, closes: bool) -> None:  # noqa: ARG002
         """Keep a round that closes, or that had closed and has changed."""
@@ -247,22 +243,9 @@ class Projection(Standing):
         self, turns: Turns, body: kinds.Body, before: Round | None, state: State | None
     ) -> Turns:
         """Return members' turns after a record, where the docket asks in turn."""
-        context = kinds.Context(self.members, before, state)
-        return body.tally(turns, context) if self.settings.turns else turns
-
-    def next_asked(
-        self, round_: Round, turns: Turns, at: str, doubts: Doubts,
-        sitting: Sequence[str] | None = None,
-    ) -> kinds.MemberAsked | None:  # fmt: skip
-        """Return whose turn is next in an audit; None if nobody's is, or somebody is asked.
-
-        ``sitting`` are the members of the panel, if they are not those on record.
-        """
-        if not round_.in_turn or "asked" in round_.seats.values():
-            return None
-        settings, members = self.settings, self.members if sitting is None else sitting
-        turn = round_.next_turn(turns, members, settings.quorum, doubts)
-        return turn and kinds.MemberAsked(round_.id, *turn, due_after(at, settings.deadline))
+        if not self.settings.turns:
+            return turns
+        return body.tally(turns, kinds.Context(self.members, before, state))
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1
@@ -303,23 +286,17 @@ Looking = Callable[[], AbstractContextManager[LedgerView]]
 class StoredArchive(Archive):
     """Closed rounds and ended reviews, in the tables that list them.
 
-    ``looking`` opens a view of the docket's rows; ``sensitivity`` returns the gap above which a
-    pair can be reported. Only the process that writes a record lists what it ends (``recording``).
+    ``looking`` opens a view of the docket's rows, and ``writing`` returns the transaction in which
+    records are added, if they are: only the process that writes a record lists what it ends.
+    ``sensitivity`` returns the gap above which a pair can be reported.
     """
 
-    def __init__(self, looking: Looking, sensitivity: Callable[[], int]) -> None:
-        self._looking, self._sensitivity = looking, sensitivity
-        self._transaction: Transaction | None = None
+    def __init__(
+        self, looking: Looking, writing: Callable[[], Transaction | None],
+        sensitivity: Callable[[], int],
+    ) -> None:  # fmt: skip
+        self._looking, self._writing, self._sensitivity = looking, writing, sensitivity
         self._owner = object()
-
-    @contextmanager
-    def recording(self, transaction: Transaction) -> Iterator[None]:
-        """List in a transaction what ends within the block."""
-        self._transaction = transaction
-        try:
-            yield
-        finally:
-            self._transaction = None
 
     def forget(self) -> None:
         """Disown what is in the cache: other rounds will push it out."""
@@ -357,18 +334,19 @@ class StoredArchive(Archive):
 
     def put(self, round_: Round, *, closes: bool) -> None:
         """List a round that closes; a process that only follows the records may never need it."""
-        if not closes or self._transaction is not None:
+        transaction = self._writing()
+        if not closes or transaction is not None:
             CACHE.put(self._owner, round_)
-        if closes and self._transaction is not None:
-            self._transaction.list_round(round_.number, round_.id)
+        if closes and transaction is not None:
+            transaction.list_round(round_.number, round_.id)
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
         with self._looking() as view:
             return view.reviews(review_ids)
 
     def end(self, review: EndedReview) -> None:
-        if self._transaction is not None:
-            self._transaction.list_review(review)
+        if (transaction := self._writing()) is not None:
+            transaction.list_review(review)
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         with self._looking() as view:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from likewise.learner import State, evidence, fold
-from likewise_service.dockets.docket import UNFIT, Docket, opened_snapshot
+from likewise_service.dockets.docket import UNFIT, Docket, is_of_this_version, opened_snapshot
 from likewise_service.ledger import kinds, transaction
 from likewise_service.ledger.store import Store
 
@@ -39,18 +39,22 @@ class Recomputation(Docket):
             until = min(self.projection.head.seq + count, last)
             if newest is not None and self.projection.head.seq < newest[0].size <= until:
                 until = newest[0].size
-            self._until = until
-            self._read(view)
+            self._read(view, until)
             # The roots that are kept beside the records, from which proofs are made.
             self.differences += [until] * (view.log(until).tree() != self.tree)
             if newest is not None and newest[0] == self.tree:
                 self.differences += [until] * bool(self.compare(newest[1]))
         return until < last
 
-    def compare(self, stored: bytes) -> tuple[str, ...]:
-        """Return the parts of a snapshot of this record that are not what they should be."""
+    def compare(self, stored: bytes) -> tuple[str, ...] | None:
+        """Return the parts of a snapshot of this record that are not what they should be.
+
+        Of another version, from which nothing starts, nothing can be said: None.
+        """
         try:
             content = opened_snapshot(self.name, self.tree, stored, self.store.keys)
+            if not is_of_this_version(content):
+                return None
         except UNFIT:
             return ("content",)
         derived = json.loads(json.dumps(self.content()))
@@ -84,7 +88,8 @@ class Recomputation(Docket):
 def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
     """Compare the snapshot from which a docket would start with the records.
 
-    Returns None if no snapshot is of this ledger. It takes as long as a start without snapshots.
+    Returns None if no snapshot is of this ledger and version. It takes as long as a start without
+    snapshots.
     """
     with store.view(docket) as view:
         snapshot = view.newest_snapshot()
@@ -93,4 +98,5 @@ def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
     recomputed = Recomputation(store, docket)
     while recomputed.projection.head.seq < snapshot[0].size:
         recomputed.advance(snapshot[0].size - recomputed.projection.head.seq)
-    return SnapshotCheck(snapshot[0].size, recomputed.compare(snapshot[1]))
+    differing = recomputed.compare(snapshot[1])
+    return None if differing is None else SnapshotCheck(snapshot[0].size, differing)

@@ -20,7 +20,8 @@ from likewise.learner.state import OpenRound
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel import MemberObjections, Objections, Pair, as_rule, reports, rules
 from likewise.panel.turns import Turns, doubts_of, settled
-from likewise_service.errors import ServiceError
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.errors import ServiceError, due_after
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 
@@ -212,21 +213,23 @@ class Round:
         pivots, _ = as_rule(self.rule).pivot(np.array(rows, dtype=np.int64), tuple(self.seats))
         return tuple(pivots.tolist())
 
-    def next_turn(
-        self, turns: Turns, sitting: Collection[str], quorum: int, doubts: Doubts
-    ) -> tuple[str, tuple[tuple[str, str], ...] | None, tuple[int, ...]] | None:
-        """Return who is asked next, about which pairs (None: all), and the doubts; None if nobody.
+    def next_asked(
+        self, turns: Turns, sitting: Collection[str], settings: DocketSpec, at: str, doubts: Doubts
+    ) -> kinds.MemberAsked | None:
+        """Return whose turn is next in an audit; None if nobody's is, or somebody is asked.
 
         The next member is asked about the pairs whose outcome another vote could change; without
-        any, but short of a quorum, about all pairs. Members who have left count as absent.
-        ``doubts`` are those on record, or the inputs from which they are computed.
+        any, but short of a quorum, about all pairs. Members who are not ``sitting`` on the panel
+        any more count as absent. ``doubts`` are those on record, or the inputs of which they come.
         """
+        if not self.in_turn or "asked" in self.seats.values():
+            return None
         waiting = [m for m, seat in self.seats.items() if seat == "unasked" and m in sitting]
         finished = sum(seat == "finished" for seat in self.seats.values())
         votes, heard = self.words_heard(waiting)
         rule, members = as_rule(self.rule), tuple(self.seats)
         done, _ = settled(rule, votes, heard, members)
-        if not waiting or (done.all() and finished >= min(quorum, len(self.seats))):
+        if not waiting or (done.all() and finished >= min(settings.quorum, len(self.seats))):
             return None
         if not isinstance(doubts, tuple):
             doubts = doubts_of(rule, members, turns.chances(members, doubts), votes, heard)
@@ -234,7 +237,8 @@ class Round:
         listed = zip(self.reportable, done.tolist(), strict=True)
         disputed = tuple(pair[:2] for pair, decided in listed if not decided)
         whole = not disputed or len(disputed) == len(self.reportable)
-        return member, None if whole else disputed, doubts
+        due = due_after(at, settings.deadline)
+        return kinds.MemberAsked(self.id, member, None if whole else disputed, doubts, due)
 
     def words_heard(self, waiting: Collection[str]) -> tuple[rules.BoolArray, rules.BoolArray]:
         """Return votes by member and reportable pair, and which of them will not change any more.

@@ -178,7 +178,7 @@ class Worker:
     def docket(self) -> Docket:
         """The docket; opening it folds its ledger, from the newest snapshot on."""
         if self._docket is None:
-            limit = self.settings.reason_limit
+            limit, self._numbers = self.settings.reason_limit, (0, {})
             self._docket = Docket(self.store, self.name, reason_limit=limit)
         return self._docket
 
@@ -251,8 +251,8 @@ class Worker:
         """Do jobs one after another.
 
         A command that is refused leaves no trace, and the others go on. After any other error
-        nobody knows how far the command came: the group leaves no trace, that command fails, and
-        the others are done again.
+        nobody knows how far the command came: it fails, the transaction that it shared leaves no
+        trace, and the others in it are done again.
         """
         outcomes: list[Outcome] = []
         running: Job | None = None
@@ -270,20 +270,21 @@ class Worker:
                         outcomes.append(Outcome(job, None, error))
                 running = None
         except BaseException as error:  # noqa: BLE001 - the requests that wait are told
-            refused = {id(outcome.job): outcome for outcome in outcomes if outcome.error}
-            return self._fail(jobs, refused, running, error)
+            return self._fail(jobs, outcomes, running, error)
         return outcomes
 
     def _fail(
-        self, jobs: list[Job], refused: dict[int, Outcome], running: Job | None,
-        error: BaseException,
-    ) -> list[Outcome]:  # fmt: skip
+        self, jobs: list[Job], outcomes: list[Outcome], running: Job | None, error: BaseException
+    ) -> list[Outcome]:
+        ended = {id(o.job): o for o in outcomes if o.error or not o.job.writes}
         if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
             self._docket = None
             if running is not None:
-                others = [job for job in jobs if job is not running]
-                return [Outcome(running, None, error), *(self._work(others) if others else ())]
-        return [refused.get(id(job), Outcome(job, None, error)) for job in jobs]
+                ended = {} if running.writes else ended
+                others = [job for job in jobs if job is not running and id(job) not in ended]
+                failed = [*ended.values(), Outcome(running, None, error)]
+                return [*failed, *(self._work(others) if others else ())]
+        return [ended.get(id(job), Outcome(job, None, error)) for job in jobs]
 
 
 class Workers:
@@ -336,7 +337,7 @@ class Workers:
     async def tick(self) -> None:
         """Release idle dockets, and close late panels of those that are due."""
         for name, worker in list(self._workers.items()):
-            if not worker.waiting and time.monotonic() - worker.used > IDLE:
+            if worker.working is None and time.monotonic() - worker.used > IDLE:
                 del self._workers[name]
                 worker.thread.shutdown(wait=False)
         if not self.settings.writer:
@@ -388,15 +389,23 @@ class Workers:
             worker.distrusted = True
         return behind
 
-    async def each(self, name: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
-        """Run a task for some dockets on the service's own account; ``name`` is for the log."""
+    async def each(
+        self, name: str, names: Iterable[str], task: Callable[[Worker], T]
+    ) -> dict[str, T]:
+        """Run a task for some dockets on the service's own account; return what did not fail.
+
+        ``name`` is for the log.
+        """
+        results: dict[str, T] = {}
         for docket in names:
             try:
-                await self.run(docket, kinds.done_by(kinds.SERVICE, task), writes=True)
+                act = kinds.done_by(kinds.SERVICE, task)
+                results[docket] = await self.run(docket, act, writes=True)
             except Exception:  # one docket that fails must not stop the others
                 fields = {"docket": docket}
                 LOG.exception("%s failed; it is tried again.", name, extra={"said": fields})
         await self._notify()
+        return results
 
     async def _notify(self) -> None:
         """Tell members what awaits them, in dockets that have changed since the last notices."""

@@ -185,7 +185,8 @@ class Replay:
         doubts: Doubts = recorded if len(recorded) == len(nobody) else nobody
         if self.state is not None and self.knows_features(round_):
             doubts = round_.inputs(self.state)
-        return projection.next_asked(round_, projection.turns, self.record.at, doubts)
+        turns, members, settings = projection.turns, projection.members, projection.settings
+        return round_.next_asked(turns, members, settings, self.record.at, doubts)
 
     def knows_features(self, round_: Round) -> bool:
         """Tell if the features of a round's people, and of all who were learnt from, are here."""

@@ -41,7 +41,7 @@ class QueuedPair(NamedTuple):
     review: responses.ReviewResponse
     pair: responses.ReviewPair
     fine: bool = False
-    gold: practice.Gold | None = None
+    gold: kinds.GoldPair | None = None
 
 
 def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
@@ -117,10 +117,10 @@ def _load(worker: Worker, member: str, places: Sequence[tuple[str, str]]) -> lis
 
 def practice_queue(
     page: rendering.PageContext, features: Sequence[Feature], done: int,
-    pairs: Sequence[kinds.GoldPair] = (),
+    golds: Sequence[kinds.GoldPair],
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the made-up pairs, the operator's if there are any, without those looked at."""
-    review, golds = practice.practice_review(features, pairs), practice.gold_pairs(pairs)
+    """Return the made-up pairs, without those looked at."""
+    review = practice.practice_review(features, golds)
     rest = list(zip(review.pairs, golds, strict=True))[done:]
     queued = [QueuedPair(review, pair, gold=gold) for pair, gold in rest]
     return queue_data(page, queued, {review.id: len(queued)}, practice=True, done=done)
@@ -214,7 +214,7 @@ def _pair_data(queued: QueuedPair, columns: Mapping[str, int]) -> dict[str, Any]
         # Points that the two may be apart at most: below their gap, or -1 where nothing is said.
         "limit": -1 if limit is None else round(100 * limit),
         # What is said to either response to a pair of the practice.
-        "words": {act: gold.word(act) for act in ("flag", "fine")} if gold else {},
+        "words": {act: practice.word(gold, act) for act in ("flag", "fine")} if gold else {},
         "limits": math.ceil(100 * pair.gap) - 1 if review.graded else -1,
     }
 
@@ -270,11 +270,11 @@ async def practice_page(
     """Show made-up people of this docket, after a word on the pair before."""
 
     def task(worker: Worker) -> Response:
-        pairs = worker.docket.projection.practice
-        golds = practice.gold_pairs(pairs)
-        word = golds[done - 1].word(said) if said and 0 < done <= len(golds) else ""
-        page = request.page(worker.docket.projection.settings.title)
-        made_up = practice_queue(page, worker.docket.schema.features, done, pairs)
+        features, projection = worker.docket.schema.features, worker.docket.projection
+        golds = projection.practice or practice.own_pairs(features)
+        word = practice.word(golds[done - 1], said) if said and 0 < done <= len(golds) else ""
+        page = request.page(projection.settings.title)
+        made_up = practice_queue(page, features, done, golds)
         return rendering.html("console/queue.html", page, queue=made_up, last="", word=word)
 
     return await request.run(task)
@@ -430,8 +430,7 @@ async def act_on_review(request: deps.Auditor, key: Key, act: Act) -> Response:
     form, member = await request.form(), request.caller.name
     _check_seat(request, form)
     if key == practice.PRACTICE:  # nothing of it is recorded
-        golds = await request.run(lambda w: practice.gold_pairs(w.docket.projection.practice))
-        done = practice.practised(form.get("pair", ""), golds)
+        done = practice.practised(form.get("pair", ""))
         said = act if act in ("flag", "fine") else ""
         return request.go(f"/practice?done={done}&said={said}")
     if act == "finish" and not form.get("meant"):

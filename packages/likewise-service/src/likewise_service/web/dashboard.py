@@ -103,12 +103,6 @@ def _certificate(worker: Worker, wrong_reports: int) -> list[str]:
     return [*words, why]
 
 
-@router.get("/{docket}/data")
-async def data(request: deps.Supervisor) -> metrics.MetricsResponse:
-    """Return the same numbers, for the charts of a page that refreshes itself."""
-    return await request.run(metrics.measure)
-
-
 @router.get("/{docket}/rounds")
 async def rounds_page(
     request: deps.Supervisor,
@@ -293,10 +287,8 @@ async def practice_page(request: deps.Supervisor) -> Response:
     def values(worker: Worker) -> dict[str, Any]:
         features, pairs = worker.docket.schema.features, worker.docket.projection.practice
         review = practice.practice_review(features, pairs)
-        golds = practice.gold_pairs(pairs) if pairs else []
-        own = [(pair.id, gold) for pair, gold in zip(pairs, golds, strict=True)]
-        fields = practice.form_fields(features)
-        return {"review": review, "own": own, "fields": fields}
+        own = list(zip(pairs, review.pairs, strict=True))
+        return {"review": review, "own": own, "fields": practice.form_fields(features)}
 
     return await request.show("dashboard/practice.html", values)
 

@@ -7,9 +7,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from likewise.numerics.fixed_point import from_units
+from likewise.numerics.fixed_point import from_units, to_units
 from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews
@@ -21,63 +21,55 @@ from likewise_service.ledger import kinds, records
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
-# The chance of each person, and where they are within the range of every feature.
-PEOPLE = {"p1": (0.81, 0.60), "p2": (0.34, 0.61), "p3": (0.78, 0.95), "p4": (0.22, 0.05)}
-
-
-class Gold(NamedTuple):
-    """A pair with the right response, and why; ``own`` says that the operator wrote it."""
-
-    over: str
-    under: str
-    response: str
-    why: str
-    own: bool = False
-
-    def word(self, response: str) -> str:
-        """Say whether a response is right.
-
-        >>> GOLD[2].word("fine")[:43]
-        'Look again: Person 1 and Person 2 are nearl'
-        """
-        verdict = _("Yes") if response == self.response else _("Look again")
-        places = {} if self.own else {"first": self.over[1:], "second": self.under[1:]}
-        why = self.why if self.own else _(self.why, **places)
-        return f"{verdict}: {why}"
-
-
-GOLD = (
-    Gold("p1", "p4", "fine", N_(
+# Made-up people: the chance of each, and their place within the range of every feature.
+Person = tuple[float, float]
+TYPICAL, ALIKE, STRONG, WEAK = (0.81, 0.60), (0.34, 0.61), (0.78, 0.95), (0.22, 0.05)
+# The service's own pairs: the two people, the right response, and why.
+OWN: tuple[tuple[Person, Person, Literal["flag", "fine"], str], ...] = (
+    (TYPICAL, WEAK, "fine", N_(
         "Person %(first)s and Person %(second)s differ in much that may matter, so their chances "
         "may too."
     )),
-    Gold("p3", "p4", "fine", N_(
+    (STRONG, WEAK, "fine", N_(
         "Person %(first)s and Person %(second)s are at opposite ends of nearly everything."
     )),
-    Gold("p1", "p2", "flag", N_(
+    (TYPICAL, ALIKE, "flag", N_(
         "Person %(first)s and Person %(second)s are nearly the same, and treated very differently."
     )),
-    Gold("p3", "p2", "fine", N_(
+    (STRONG, ALIKE, "fine", N_(
         "Person %(first)s and Person %(second)s are a third of the range apart in most things."
     )),
 )  # fmt: skip
 
 
-def gold_pairs(pairs: Sequence[kinds.GoldPair]) -> Sequence[Gold]:
-    """Return the operator's pairs, or the service's own where there are none."""
-    return [
-        Gold(f"p{2 * place + 1}", f"p{2 * place + 2}", pair.response, pair.why, own=True)
-        for place, pair in enumerate(pairs)
-    ] or GOLD
+def own_pairs(features: Sequence[Feature]) -> list[kinds.GoldPair]:
+    """Return the service's own pairs with the features of a docket, in the language in use."""
+    pairs = []
+    for number, (over, under, response, why) in enumerate(OWN):
+        first, second = (tuple(made_up(f, place) for f in features) for _, place in (over, under))
+        scores = (to_units(over[0]), to_units(under[0]))
+        reason = _(why, first=2 * number + 1, second=2 * number + 2)
+        pairs.append(kinds.GoldPair((first, second), scores, response, reason))
+    return pairs
 
 
-def practised(pair: str, golds: Sequence[Gold]) -> int:
-    """Return how many pairs are done after one of them.
+def word(pair: kinds.GoldPair, response: str) -> str:
+    """Say whether a response is right.
 
-    >>> practised("p1.p2", GOLD), practised("p9.p9", GOLD)
+    >>> word(own_pairs([])[2], "fine")[:43]
+    'Look again: Person 5 and Person 6 are nearl'
+    """
+    verdict = _("Yes") if response == pair.response else _("Look again")
+    return f"{verdict}: {pair.why}"
+
+
+def practised(pair: str) -> int:
+    """Return how many pairs are done after one of them, which is named by its two people.
+
+    >>> practised("p5.p6"), practised("p9.p9")
     (3, 0)
     """
-    names = [f"{gold.over}.{gold.under}" for gold in golds]
+    names = [f"p{2 * number - 1}.p{2 * number}" for number in range(1, panel.GOLD + 1)]
     return names.index(pair) + 1 if pair in names else 0
 
 
@@ -98,45 +90,26 @@ def made_up(feature: Feature, place: float) -> float:
     return value if feature.kind == "number" else float(round(value))
 
 
-def _people(
-    features: Sequence[Feature], pairs: Sequence[kinds.GoldPair]
-) -> dict[str, tuple[float, tuple[float, ...]]]:
-    if not pairs:
-        return {
-            name: (chance, tuple(made_up(feature, place) for feature in features))
-            for name, (chance, place) in PEOPLE.items()
-        }
-    everybody = [
-        (from_units(score), records.features_of({"features": values}))
-        for pair in pairs
-        for score, values in zip(pair.scores, pair.features, strict=True)
-    ]
-    return {f"p{place}": person for place, person in enumerate(everybody, start=1)}
-
-
 def practice_review(
-    features: Sequence[Feature], pairs: Sequence[kinds.GoldPair] = ()
+    features: Sequence[Feature], golds: Sequence[kinds.GoldPair]
 ) -> responses.ReviewResponse:
-    """Return a round to practise with: the operator's pairs, or four of the service's own."""
-    people = {
-        name: (chance, reviews.Described.of(features, values))
-        for name, (chance, values) in _people(features, pairs).items()
-    }
+    """Return a round to practise with: the people of the pairs, two after two."""
+    people, pairs = list[responses.ReviewPerson](), []
+    for gold in golds:
+        over, under = (f"p{len(people) + place}" for place in (1, 2))
+        values = (records.features_of({"features": row}) for row in gold.features)
+        both = [reviews.Described.of(features, row) for row in values]
+        chances = [from_units(score) for score in gold.scores]
+        people += [
+            responses.ReviewPerson(name, chance, reviews.facts(features, person), erased=False)
+            for name, chance, person in zip((over, under), chances, both, strict=True)
+        ]
+        gap, differences = chances[0] - chances[1], reviews.differences(features, *both)
+        pairs.append(responses.ReviewPair(over, under, gap, False, differences))
     return responses.ReviewResponse(
         id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
         shadow=False, reason_limit=2000, objections=[], outcome=None, reported=[],
-        receipt=responses.ReceiptResponse("practice", 0, "", ""),
-        people=[
-            responses.ReviewPerson(name, chance, reviews.facts(features, person), erased=False)
-            for name, (chance, person) in people.items()
-        ],
-        pairs=[
-            responses.ReviewPair(
-                gold.over, gold.under, people[gold.over][0] - people[gold.under][0], False,
-                reviews.differences(features, people[gold.over][1], people[gold.under][1]),
-            )
-            for gold in gold_pairs(pairs)
-        ],
+        receipt=responses.ReceiptResponse("practice", 0, "", ""), people=people, pairs=pairs,
     )  # fmt: skip
 
 
@@ -150,9 +123,8 @@ class Field(NamedTuple):
 
 def form_fields(features: Sequence[Feature]) -> list[Field]:
     """Return what is asked of two made-up people, and what the form begins with."""
-    places = [PEOPLE[name][1] for name in ("p1", "p2")]
     return [
-        Field(column, feature, (_plain(feature, places[0]), _plain(feature, places[1])))
+        Field(column, feature, (_plain(feature, TYPICAL[1]), _plain(feature, ALIKE[1])))
         for column, feature in enumerate(features)
         if feature.visible
     ]

@@ -1,8 +1,7 @@
 """Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -218,14 +217,6 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# No eval and no inline styles, by the content security policy; pages about people are kept neither
-# in the browser's storage nor in htmx's history; and new links work at once, however fast somebody
-# presses keys.
-HTMX = json.dumps({
-    "allowEval": False, "allowScriptTags": False, "defaultSettleDelay": 0, "historyCacheSize": 0,
-    "includeIndicatorStyles": False, "refreshOnHistoryMiss": True, "scrollIntoViewOnBoost": False,
-    "selfRequestsOnly": True,
-})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -260,14 +251,14 @@ def environment() -> Environment:
         language.gettext, language.ngettext, newstyle=True
     )
     filters = (
-        agreed_words, agreement_words, by_id, interval, metrics.evenly_spread, language.rule_words,
-        moment, number, pair_key, percent, person_name, rounded, seat_words, share, span,
-        value_words,
+        agreed_words, agreement_words, asdict, by_id, interval, metrics.evenly_spread,
+        language.rule_words, moment, number, pair_key, percent, person_name, rounded, seat_words,
+        share, span, value_words,
     )  # fmt: skip
     jinja.filters.update({f.__name__: f for f in filters})
     functions = (apart, closes, count, language.script_words, points)
     jinja.globals.update({f.__name__: f for f in functions})
-    jinja.globals.update(htmx_config=HTMX, static="/static", languages=language.LANGUAGES)
+    jinja.globals.update(static="/static", languages=language.LANGUAGES)
     return jinja
 
 

@@ -47,10 +47,16 @@ class Shown:
     """One learner's game."""
 
     name: str
-    learner: Learner
     transcript: Transcript
     summary: counts.Summary
-    near_constant: str | None
+
+    @property
+    def learner(self) -> Learner:
+        return self.transcript.state.learner
+
+    @property
+    def near_constant(self) -> str | None:
+        return counts.near_constant(self.learner, self.summary)
 
     @property
     def certificate(self) -> Certificate | None:
@@ -110,7 +116,10 @@ def run_demo(
     return Demo(
         common,
         world,
-        tuple(_shown(name, played[name], fixed.get(name)) for name in SHOWN),
+        tuple(
+            Shown(name, played[name], counts.summarise(played[name], fixed.get(name)))
+            for name in SHOWN
+        ),
         next((m for m in last.moments if m.report), last.moments[-1]),
         time.perf_counter() - began,
     )
@@ -134,12 +143,6 @@ def _comparators(world: Steady, games: Mapping[str, Transcript]) -> dict[str, Co
         for slack in {slack for three in slacks.values() for slack in three}
     }
     return {name: Comparators(*(errors[s] for s in three)) for name, three in slacks.items()}
-
-
-def _shown(name: str, played: Transcript, fixed: Comparators | None) -> Shown:
-    learner = played.state.learner
-    summary = counts.summarise(played, fixed)
-    return Shown(name, learner, played, summary, counts.near_constant(learner, summary))
 
 
 def _play(game: Game) -> tuple[str, Transcript]:
@@ -178,22 +181,21 @@ class Case:
 def case_of(moment: Moment) -> Case:
     """The pair that was reported; in a quiet round, the one that came closest to it."""
     people, scores = moment.encounter.people, moment.deployment.units
+    pivots = moment.encounter.pivots
     if moment.report:
         over, under = (people.ids.index(person) for person in moment.report[0])
     else:
-        excess = scores[:, None] - scores[None, :] - moment.pivots
+        excess = scores[:, None] - scores[None, :] - pivots.distance
         np.fill_diagonal(excess, -2 * ONE)
         over, under = divmod(int(excess.argmax()), len(people))
-    panel = moment.encounter.panel
     distances = moment.encounter.distances[:, over, under].tolist()
-    place = int(moment.pivot_auditors[over, under])
     return Case(
         over=over,
         under=under,
         gap=int(scores[over] - scores[under]),
         sensitivity=moment.asking.sensitivity,
-        distances=dict(zip(panel.members, distances, strict=True)),
-        pivot=None if place < 0 else panel.members[place],
+        distances=dict(zip(pivots.members, distances, strict=True)),
+        pivot=pivots.member(over, under),
         reported=bool(moment.report),
     )
 

@@ -19,33 +19,22 @@ import numpy as np
 
 from likewise.errors import HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses import Cut, ExactWeights, HypothesisClass, Pool
-from likewise.learner.costs import dual_from_spec
+from likewise.learner.costs import DUALS, dual_from_spec
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner, player_named
 from likewise.people.features import Feature
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Setting, named_setting, settings_of_function
-from likewise.validation import choice
+from likewise.validation import choice, require
 
 Make = Callable[..., Learner | Algorithm]
-# Our names: the player of the self-tuned schedule that each stands for, and a line about it.
-OURS: Mapping[str, tuple[str, str]] = {
-    "auto": ("auto", "self-tuned, with the exact player where the class has one"),
-    "self-tuned": ("context-ftpl", "self-tuned, with Context-FTPL: needs only an oracle"),
-    "nested": (
-        "nested-ftpl",
-        "self-tuned, with a Hedge over Context-FTPL on nested classes: needs only an oracle",
-    ),
-    "exact": ("exponential-weights", "self-tuned, with exponential weights: exact, no draws"),
-}
-_PAPER = "the paper's constants: noise that drowns the data, at any horizon one can run"
 # Players and schedules that our own names stand for.
 _COVERED = (
     "context-ftpl", "nested-ftpl", "exponential-weights", "self-tuned", "paper", "paper-one-sided",
 )  # fmt: skip
 # Parameters that describe the game, and are no settings of a learner.
-_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds", "feedback")
+_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
 
 # So warm that no cost of any horizon moves the weights.
 HOT = 1e9
@@ -80,6 +69,9 @@ def _self_tuned(
         kappa = kappa_share * eps
     parameters = {"gamma": gamma, "theta": theta, "largest": largest}
     of_dual = {name: value for name, value in parameters.items() if value is not None}
+    for name, value in of_dual.items():
+        fits = dual not in DUALS or hasattr(DUALS[dual], name)
+        require(fits, name, f"must be left out for the dual {dual}", value, "It has none.")
     schedule = SelfTuned(
         eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
         outstanding=outstanding, waiting=waiting, shrink=shrink,
@@ -134,72 +126,6 @@ def _scheduled(
     return Learner(hypotheses, k, alpha, eps, seed, **rules)
 
 
-def learner_names() -> tuple[str, ...]:
-    """Every name; what our own names stand for is not listed twice."""
-    registered = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
-    return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
-
-
-def _entry(name: str) -> tuple[Make, str]:
-    """The function that makes the learner of a name, with its settings as keywords; and a line."""
-    remedy = "Check the spelling; a package adds one as a player or a baseline."
-    choice("learner", name, learner_names(), remedy)
-    entries: dict[str, tuple[Make, str]] = {}
-    if name in OURS or name == "paper":
-        player, summary = OURS.get(name, ("", _PAPER))
-        make = partial(_self_tuned, player) if player else _paper
-        entries["learner of Likewise itself"] = (make, summary)
-    if name in PLAYERS and name not in _COVERED:
-        entries["player"] = (partial(_self_tuned, name), summary_of(PLAYERS[name]))
-    if name in SCHEDULES and name not in _COVERED:
-        entries["schedule"] = (partial(_scheduled, name), summary_of(SCHEDULES[name]))
-    if name in BASELINES:
-        entries["baseline"] = (BASELINES[name], BASELINES[name].summary)
-    if len(entries) > 1:
-        raise LikewiseError(
-            f"The learner {name!r} could be the {' or the '.join(entries)} of that name. Ask "
-            f"the package's authors for another name."
-        )
-    return next(iter(entries.values()))
-
-
-def learner_summary(name: str) -> str:
-    return _entry(name)[1]
-
-
-def learner_settings(name: str) -> Mapping[str, Setting]:
-    make = _entry(name)[0]
-    settings = settings_of_function(make.make if isinstance(make, Baseline) else make)
-    return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
-
-
-def learner_setting(learner: str, name: str) -> Setting:
-    """One setting of a learner; a name that is none of its settings is refused."""
-    return named_setting(learner_settings(learner), name, f"learner {learner}")
-
-
-def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    _entry(learner)  # refuses a name that is none
-    return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
-
-
-def make_learner(
-    name: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
-) -> Learner | Algorithm:  # fmt: skip
-    """The learner of that name for a class, k people a round, and a number of rounds."""
-    make, keywords = _entry(name)[0], checked_settings(name, settings or {})
-    if not isinstance(make, Baseline):
-        keywords["feedback"] = feedback
-    return make(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
-
-
-def summary_of(part: object) -> str:
-    """One line about a registered part: its ``summary``, or its docstring's first line."""
-    summary = getattr(part, "summary", None)
-    return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]
-
-
 @dataclass(frozen=True)
 class Baseline:
     """A learner to compare with: a function with a name and a line about it.
@@ -219,6 +145,90 @@ class Baseline:
     ) -> Learner | Algorithm:  # fmt: skip
         """Build the learner for a class, rounds of at most k people, alpha, eps and a seed."""
         return self.make(hypotheses, k, alpha, eps, seed, rounds=rounds, **settings)
+
+
+# Of the self-tuned schedule, by the players that they have.
+OURS: Mapping[str, Baseline] = {
+    name: Baseline(name, f"self-tuned, {about}", partial(_self_tuned, player))
+    for name, player, about in (
+        ("auto", "auto", "with the exact player where the class has one"),
+        ("self-tuned", "context-ftpl", "with Context-FTPL: needs only an oracle"),
+        (
+            "nested", "nested-ftpl",
+            "with a Hedge over Context-FTPL on nested classes: needs only an oracle",
+        ),
+        ("exact", "exponential-weights", "with exponential weights: exact, no draws"),
+    )
+}  # fmt: skip
+_PAPER = Baseline(
+    "paper", "the paper's constants: noise that drowns the data, at any horizon one can run", _paper
+)
+
+
+def learner_names() -> tuple[str, ...]:
+    """Every name; what our own names stand for is not listed twice."""
+    registered = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
+    return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
+
+
+def _entry(name: str) -> Baseline:
+    """The baseline that makes the learner of a name; ours are told of the feedback, too."""
+    remedy = "Check the spelling; a package adds one as a player or a baseline."
+    choice("learner", name, learner_names(), remedy)
+    entries: dict[str, Baseline] = {}
+    if name in OURS or name == "paper":
+        entries["learner of Likewise itself"] = OURS.get(name, _PAPER)
+    for kind, registry, make in (
+        ("player", PLAYERS, _self_tuned), ("schedule", SCHEDULES, _scheduled),
+    ):  # fmt: skip
+        if name in registry and name not in _COVERED:
+            entries[kind] = Baseline(name, summary_of(registry[name]), partial(make, name))
+    if name in BASELINES:
+        entries["baseline"] = BASELINES[name]
+    if len(entries) > 1:
+        raise LikewiseError(
+            f"The learner {name!r} could be the {' or the '.join(entries)} of that name. Ask "
+            f"the package's authors for another name."
+        )
+    return next(iter(entries.values()))
+
+
+def learner_summary(name: str) -> str:
+    return _entry(name).summary
+
+
+def learner_settings(name: str) -> Mapping[str, Setting]:
+    """The settings of a learner by name: the keywords of its function that no game gives."""
+    settings = settings_of_function(_entry(name).make)
+    given = _OF_THE_GAME if name in BASELINES else (*_OF_THE_GAME, "feedback")
+    return {key: setting for key, setting in settings.items() if key not in given}
+
+
+def learner_setting(learner: str, name: str) -> Setting:
+    """One setting of a learner; a name that is none of its settings is refused."""
+    return named_setting(learner_settings(learner), name, f"learner {learner}")
+
+
+def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    known, owner = learner_settings(learner), f"learner {learner}"
+    return {n: named_setting(known, n, owner).plain(value) for n, value in settings.items()}
+
+
+def make_learner(
+    name: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
+) -> Learner | Algorithm:  # fmt: skip
+    """The learner of that name for a class, k people a round, and a number of rounds."""
+    keywords = checked_settings(name, settings or {})
+    if name not in BASELINES:
+        keywords["feedback"] = feedback
+    return _entry(name)(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
+
+
+def summary_of(part: object) -> str:
+    """One line about a registered part: its ``summary``, or its docstring's first line."""
+    summary = getattr(part, "summary", None)
+    return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]
 
 
 def baseline(name: str, summary: str) -> Callable[[Make], Baseline]:

@@ -30,7 +30,7 @@ from likewise.learner.settings import Learner
 from likewise.learner.state import OpenRound, State
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, log, to_units
 from likewise.numerics.randomness import Purpose, Stream
-from likewise.panel.reports import LargestGap, Selection, choose_report, exceeding_pairs
+from likewise.panel.reports import LargestGap, Selection, choose_report
 from likewise.people.frames import make_frame
 from likewise.people.schema import People
 from likewise.simulate.world import Course, Encounter, World
@@ -329,7 +329,7 @@ def start(learner: Learner | Algorithm) -> Algorithm:
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """One round as it was played, with what only the game knows: π^t, distances and labels.
+    """One round as it was played, with what only the game knows: π^t, and the whole encounter.
 
     ``asking`` says what the panel was asked about, ``report`` which pairs it reported, whenever
     the learner hears of them; ``lam`` and ``calls`` are the learner's when the round was decided.
@@ -339,8 +339,6 @@ class Moment:
     encounter: Encounter
     deployment: Deployment
     policy: IntArray
-    pivots: IntArray
-    pivot_auditors: IntArray
     asking: Asking
     report: tuple[tuple[str, str], ...]
     lam: float
@@ -370,7 +368,7 @@ class Moment:
 
     def violated(self, alpha: int) -> bool:
         """Unfair^t_alpha(π^t): whether some gap under π^t exceeds d_pivot + alpha."""
-        return bool(exceeding_pairs(self.policy, self.pivots, alpha).any())
+        return bool(self.encounter.pivots.exceeded(self.policy, alpha).any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -562,11 +560,11 @@ class _Table:
         algorithm = self.algorithm
         lam = algorithm.lam
         encounter = self.course.meet(t, PolicyView(algorithm))
-        people, pivots = encounter.people, encounter.pivots
+        people = encounter.people
         deployment = algorithm.deploy(people, encounter.panel.name)
         policy = algorithm.policy(people, self.evaluation_draws)
         asked = algorithm.asking(deployment.round)
-        exceeded = pivots.exceeded(deployment.units, asked.sensitivity)
+        exceeded = encounter.pivots.exceeded(deployment.units, asked.sensitivity)
         exceeded &= shown_pairs(asked, people.ids)
         report = choose_report(exceeded, deployment.units, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
@@ -582,10 +580,7 @@ class _Table:
         ]
         self.inbox.add(t, deployment.round, audit, labels)
         algorithm.hear_all(self.inbox.due(t))
-        return Moment(
-            t, encounter, deployment, policy, pivots.distance, pivots.auditor, asked,
-            report.pairs, lam, algorithm.calls,
-        )  # fmt: skip
+        return Moment(t, encounter, deployment, policy, asked, report.pairs, lam, algorithm.calls)
 
     def _limits(
         self, encounter: Encounter, asked: Asking, pairs: Sequence[tuple[str, str]]

@@ -139,7 +139,8 @@ def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Se
     kinds = {"int": int, "float": float, "bool": bool}
     annotation = parameter.annotation
     if get_origin(annotation) is Annotated:
-        annotation, about = get_args(annotation)
+        annotation, *notes = get_args(annotation)
+        about = next((note for note in notes if isinstance(note, str)), "")
         declared = {"about": about, **declared}
     annotated = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     annotated = annotated.removesuffix(" | None")

@@ -1,6 +1,5 @@
 """The contracts of a schedule, an attention, a player, a baseline, and of states with them."""
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -162,8 +161,7 @@ def check_attention(attention: Attention, *, seed: int = 1) -> None:
     finite numbers that a state file brings back, and its JSON must bring back the attention.
     """
     require(isinstance(attention, Attention), attention, "it is no Attention.")
-    ATTENTIONS.check_name(attention.name, type(attention))
-    again = ATTENTIONS.read(json.loads(json.dumps(attention.spec())))
+    again = contracts.same_as_json(attention, ATTENTIONS.write, ATTENTIONS.read)
     require(again == attention, attention, "its JSON must bring it back.")
     pool = Pool.from_table(_SIX)
     learner = Learner(pool, 4, 0.3, 0.3, seed, attention=attention)

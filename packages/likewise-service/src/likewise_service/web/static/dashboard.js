@@ -1,13 +1,12 @@
-// Draws the operator's charts and keeps the page fresh: its numbers for the charts, itself for the rest.
+// Draws the operator's charts, and keeps the page fresh: its live parts are taken from it as it is now.
 (() => {
   "use strict";
   const board = document.getElementById("board");
-  const rounds = board.dataset.url.replace(/data$/, "rounds");
+  const { rounds } = board.dataset;
   const find = (id) => document.getElementById(id);
   const { _, locale, localise } = likewiseTexts;
   const figures = [...document.querySelectorAll("[data-chart]")];
   const every = Math.max(1, Number(board.dataset.every)) * 1000;
-  const ROWS = 12;
   let series = null;
   let paused = false;
   let timer = 0;
@@ -51,42 +50,23 @@
     };
   }
 
-  // The same rounds as the server's own table: evenly spread, with the first and the last.
-  function spread(length) {
-    if (length <= ROWS) return [...Array(length).keys()];
-    return Array.from({ length: ROWS }, (_, i) => Math.floor((i * (length - 1)) / (ROWS - 1)));
-  }
-  function tabulate(figure) {
-    const { chart, title, digits } = figure.dataset;
-    const rows = spread(series.number.length).map((i) => {
-      const row = document.createElement("tr");
-      const link = document.createElement("a");
-      link.href = `${rounds}?after=${series.number[i] - 1}`;
-      link.textContent = write(series.number[i], 0);
-      row.insertCell().append(link);
-      const cell = row.insertCell();
-      cell.className = "number";
-      cell.textContent = write(series[chart][i], Number(digits));
-      return row;
-    });
-    figure.querySelector("details tbody").replaceChildren(...rows);
-    const last = series.number.length - 1;
-    if (last >= 0) {
-      const values = { title, value: write(series[chart][last], Number(digits)), number: write(series.number[last], 0) };
-      figure.querySelector(".plot").setAttribute("aria-label", _("%(title)s: %(value)s at round %(number)s. The numbers are in the table beneath.", values));
-    }
+  function describe(figure) {
+    const { chart, title, digits } = figure.dataset, last = series.number.length - 1;
+    const values = { title, value: write(series[chart][last], Number(digits)), number: write(series.number[last], 0) };
+    figure.querySelector(".plot").setAttribute("aria-label", _("%(title)s: %(value)s at round %(number)s. The numbers are in the table beneath.", values));
   }
 
-  function show(found) {
-    series = found;
-    if (series.number.length) find("no-series")?.remove();
+  function show() {
+    series = JSON.parse(find("tables").dataset.series);
+    if (!series.number.length) return;
+    find("no-series")?.remove();
     for (const figure of figures) {
       const plot = plots.get(figure.dataset.chart);
       if (plot) {
         plot.setData([series.number, series[figure.dataset.chart]]);
         rest(plot);
-      } else if (series.number.length) draw(figure);
-      tabulate(figure);
+      } else draw(figure);
+      describe(figure);
     }
   }
 
@@ -95,28 +75,25 @@
     find("stale").hidden = !text;
   }
 
-  async function refresh(page) {
+  async function refresh() {
     clearTimeout(timer);
     try {
-      const response = await fetch(board.dataset.url, { headers: { Accept: "application/json" }, credentials: "same-origin" });
-      if (!response.ok) throw new Error(response.status);
-      show((await response.json()).series);
-      if (page) htmx.trigger("#tables", "refresh");
+      const response = await fetch(board.dataset.url, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      // A page without the tables is another page (to sign in, an error): what is here is kept.
+      if (!response.ok || !page.getElementById("tables")) throw new Error(response.status);
+      for (const part of document.querySelectorAll("[data-live]")) part.replaceWith(page.getElementById(part.id) ?? part);
+      localise();
+      show();
       trouble("");
     } catch {
       trouble(_("The numbers could not be refreshed. Trying again; if this stays, sign in again."));
     }
-    if (!paused && !document.hidden) timer = setTimeout(refresh, every, true);
+    if (!paused && !document.hidden) timer = setTimeout(refresh, every);
   }
 
-  // A page without the tables is another page (to sign in, an error): keep what is here.
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const page = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
-    if (!page.getElementById("tables")) event.detail.shouldSwap = false;
-  });
-  document.addEventListener("htmx:afterSettle", localise);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden && !paused) refresh(true);
+    if (!document.hidden && !paused) refresh();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     if (series?.number.length) figures.forEach(draw);
@@ -134,7 +111,7 @@
     paused = !paused;
     pause.setAttribute("aria-pressed", String(paused));
     if (paused) clearTimeout(timer);
-    else refresh(true);
+    else refresh();
   });
 
   const copy = find("copy");
@@ -151,5 +128,6 @@
   });
 
   localise();
-  refresh(false);
+  show();
+  if (!document.hidden) timer = setTimeout(refresh, every);
 })();
