@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from likewise_service.anchors import Anchoring, FileTarget
+from likewise_service.anchors import Anchoring, AnchorTarget
 from likewise_service.dockets import appeals, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.errors import later, parse
@@ -62,7 +62,7 @@ def test_the_numbers_behind_the_rules(begin: Any, clock: Clock, tmp_path: Any) -
     assert (now("open_appeals"), now("overdue_appeals")) == (1, 1)
     assert now("ledger_time_seconds") == parse(docket.projection.at).timestamp()
     assert (now("unanchored_records"), now("anchored_time_seconds")) == (now("ledger_records"), 0)
-    lost = Anchoring([FileTarget(str(tmp_path / "missing" / "heads"))], 60.0)
+    lost = Anchoring([AnchorTarget("file", str(tmp_path / "missing" / "heads"))], 60.0)
     lost.look(docket.store)
     assert now("anchors_failing") == 1
 
@@ -83,7 +83,7 @@ def test_thousands_of_dockets_are_anchored_by_one_thread_and_opened_when_they_gr
         first(self, store, name, *more)
 
     monkeypatch.setattr(Docket, "__init__", counted)
-    target = FileTarget(str(tmp_path / "heads.jsonl"))
+    target = AnchorTarget("file", str(tmp_path / "heads.jsonl"))
     anchoring = Anchoring([target], 60.0)
     for _ in range(3):
         anchoring.look(store)

@@ -17,6 +17,7 @@ from likewise.cli.main import main
 from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.language import keep, kept
 from likewise_service.ledger.backups import backup, restore
 from likewise_service.ledger.store import Store
 from tests.service.live import Live, free_port, people, replay_store, small_spec, some_people
@@ -87,6 +88,7 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
     bank = live.client("client")
     bank.open_round("loans", people(1))
     source = Store.open(live.settings.database)
+    keep(source, "ada", "de")
     made = backup(source, tmp_path / "one.backup")
     bank.open_round("loans", people(2))
     source.close()
@@ -96,7 +98,9 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
         if url == live.settings.database:
             continue
         target = Store.open(url)
+        keep(target, "ada", "fr")
         assert restore(tmp_path / "one.backup", target) == made
+        assert kept(target, "ada") == "de"
         for docket, (size, root) in made.trees.items():
             with target.view(docket) as view:
                 assert (view.tree.size, view.tree.root.hex()) == (size, root)

@@ -35,6 +35,11 @@ def rehashed(evidence: Evidence, changed: Callable[[Record], Record | None]) -> 
     return replace(evidence, records=records)
 
 
+def rewritten(evidence: Evidence, seq: int) -> Evidence:
+    """The same, with all records above a number hashed anew, whether or not they were changed."""
+    return rehashed(evidence, lambda record: replace(record) if record.seq > seq else record)
+
+
 def about(found: Replayed) -> set[str]:
     return {difference.about for difference in found.differences}
 

@@ -14,7 +14,7 @@ from likewise.cli.main import main
 from likewise.errors import LikewiseError, ParameterError
 from likewise_client.tree import Tree
 from likewise_service import anchors as targets
-from likewise_service.anchors import Anchoring, TimeStampTarget, record_failure, targets_from
+from likewise_service.anchors import Anchoring, AnchorTarget, record_failure, targets_from
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import later, now
@@ -61,7 +61,7 @@ def test_a_time_stamp_bounds_when_records_were_written(
 ) -> None:
     made, address, root = authority
     made.mood = "honest"
-    target = TimeStampTarget(address)
+    target = AnchorTarget("rfc3161", address)
     anchor(docket, target)
     open_round(docket, applicants("b"))
     trusted = Trusted(authorities=read_certificates(root))
@@ -110,7 +110,7 @@ def test_a_time_stamp_of_a_foreign_authority_is_refused(
 ) -> None:
     made, address, _ = authority
     made.mood = "honest"
-    anchor(docket, TimeStampTarget(address))
+    anchor(docket, AnchorTarget("rfc3161", address))
     foreign = make_authority(tmp_path / "foreign", "Another")
     evidence = evidence_of(docket.store, "loans")
     found = replay_evidence(evidence, Trusted(authorities=read_certificates(foreign)))
@@ -134,10 +134,10 @@ def test_an_authority_that_fails_or_lies_is_refused(
 ) -> None:
     made, address, _ = authority
     made.mood = "honest"
-    TimeStampTarget(address).fix(Checkpoint.of("else", Tree()), 0, no_proof)
+    AnchorTarget("rfc3161", address).fix(Checkpoint.of("else", Tree()), 0, no_proof)
     made.mood = mood
     with pytest.raises(LikewiseError):
-        TimeStampTarget(address).fix(RECEIPT, 0, no_proof)
+        AnchorTarget("rfc3161", address).fix(RECEIPT, 0, no_proof)
     made.mood = "honest"
 
 
@@ -150,7 +150,7 @@ def test_an_authority_whose_clock_is_another_is_refused(
     for ours in ("2020-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"):
         monkeypatch.setattr(targets, "now", lambda ours=ours: ours)
         with pytest.raises(LikewiseError, match="Correct the clock"):
-            TimeStampTarget(address).fix(RECEIPT, 0, no_proof)
+            AnchorTarget("rfc3161", address).fix(RECEIPT, 0, no_proof)
 
 
 def test_an_authority_that_is_slow_is_not_waited_for(
@@ -162,7 +162,7 @@ def test_an_authority_that_is_slow_is_not_waited_for(
     for mood, said in (("silent", "cannot be reached"), ("dripping", "too slowly")):
         made.mood = mood
         with pytest.raises(LikewiseError, match=said):
-            TimeStampTarget(address).fix(RECEIPT, 0, no_proof)
+            AnchorTarget("rfc3161", address).fix(RECEIPT, 0, no_proof)
     made.mood = "honest"
 
 
@@ -171,7 +171,7 @@ def test_a_time_stamp_by_a_certificate_that_had_ended_is_refused(
 ) -> None:
     root = make_authority(tmp_path / "ended", ended=True)
     with serving(Authority(tmp_path / "ended")) as address:
-        anchor(docket, TimeStampTarget(address))
+        anchor(docket, AnchorTarget("rfc3161", address))
     evidence = evidence_of(docket.store, "loans")
     found = replay_evidence(evidence, Trusted(authorities=read_certificates(root)))
     assert about(found) == {"anchor"}, found.text()
@@ -179,7 +179,7 @@ def test_a_time_stamp_by_a_certificate_that_had_ended_is_refused(
 
 def test_nobody_at_the_address(sqlite_url: str) -> None:
     with pytest.raises(LikewiseError, match="cannot be reached"):
-        TimeStampTarget("http://127.0.0.1:9/").fix(RECEIPT, 0, no_proof)
+        AnchorTarget("rfc3161", "http://127.0.0.1:9/").fix(RECEIPT, 0, no_proof)
     with pytest.raises(LikewiseError, match="not a time-stamp"):
         TimeStamp.parse("é")
     with pytest.raises(LikewiseError, match="no certificates"):

@@ -23,13 +23,13 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, origin_of
-from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey, PublicKey
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.tiles import Log
-from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.receipts import KnownKeys, contradictions, keys_in, verify_all
 from likewise_service.verify.replay import replay_evidence
+from tests.service.evidence.test_actors import rewritten
 from tests.service.live import Live, people, verify
 
 Run = Callable[..., Result]
@@ -48,15 +48,6 @@ def docket(sqlite_url: str, spec: Any, applicants: Any) -> Docket:
     made = Docket(store, "loans")
     open_round(made, applicants("a"))
     return made
-
-
-def rewritten(evidence: Evidence, start: int) -> Evidence:
-    """The ledger as its owner would rewrite it: everything from a record on is hashed anew."""
-    records = list(evidence.records[:start])
-    for one in evidence.records[start:]:
-        same = (one.at, one.kind, one.body, one.actor)
-        records.append(Record.following(one.docket, len(records), *same))
-    return replace(evidence, records=records)
 
 
 def test_a_receipt_is_signed_and_survives_being_printed(docket: Docket) -> None:

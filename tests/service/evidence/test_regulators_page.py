@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
-from likewise_service.anchors import FileTarget, TimeStampTarget, targets_from
+from likewise_service.anchors import AnchorTarget, targets_from
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag
@@ -51,8 +51,8 @@ def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.Mon
         finish(docket, Seat(round_.id, "bob"))
     make_authority(tmp_path / "authority")
     with serving(Authority(tmp_path / "authority")) as address:
-        anchor(docket, TimeStampTarget(address))
-    anchor(docket, FileTarget(str(tmp_path / "heads.jsonl")))
+        anchor(docket, AnchorTarget("rfc3161", address))
+    anchor(docket, AnchorTarget("file", str(tmp_path / "heads.jsonl")))
     (tmp_path / "authority" / "root.pem").rename(tmp_path / "authority.pem")
     witness = witness_of(docket, tmp_path / "witness.db")
     with served(witness) as address:

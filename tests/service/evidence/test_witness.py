@@ -20,7 +20,9 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from click.testing import CliRunner
 
+from likewise.cli.main import main
 from likewise.errors import LikewiseError
 from likewise_service import anchors
 from likewise_service.anchors import targets_from
@@ -182,6 +184,17 @@ def test_a_witness_that_responds_with_rubbish_is_a_failure_that_is_recorded(
     states = docket.projection.governance.anchors
     assert [bool(state.failure) for state in states.values()] == [True, False]
     assert (tmp_path / "heads").read_text()
+
+
+def test_the_key_of_a_log_is_taken_for_no_witnesss(store: Store) -> None:
+    """Its signature has no time: read as one, it would condemn an honest ledger."""
+    open_docket(store, "loans", small_spec(), seed=5)
+    log = Verifier(Docket(store, "loans").projection.governance.origin, store.keys.public())
+    with pytest.raises(LikewiseError, match="not of a witness"):
+        targets_from(f"witness:http://w.example#{log}")
+    result = CliRunner().invoke(main, ["verify", "--database", "x.db", "--witness", str(log)])
+    assert result.exit_code == 2
+    assert "not of a witness" in result.output
 
 
 @pytest.mark.long

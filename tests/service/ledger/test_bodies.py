@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,7 @@ from likewise_service.ledger.kinds import KINDS, read_body, write_body
 from likewise_service.ledger.records import LedgerBroken, Record, canonical, sha256
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.replay import replay_evidence
+from tests.service.evidence.test_actors import rehashed
 
 AT = "2026-03-01T12:00:00.000000Z"
 
@@ -172,25 +172,14 @@ def test_an_unknown_kind_is_a_broken_ledger() -> None:
         read_body(record("renamed", {}))
 
 
-def _tampered(docket: Docket, place: int, change: Callable[[dict[str, Any]], None]) -> list[Record]:
-    """The ledger with one body changed, and everything hashed again."""
-    fresh = []
-    for found in docket.store.records(docket.name):
-        body = json.loads(json.dumps(found.body))
-        if found.seq == place:
-            change(body)
-        fresh.append(replace(found, body=body))
-        fresh[-1] = replace(fresh[-1], hash=fresh[-1].content_hash)
-    return fresh
-
-
 def test_replay_names_the_record_whose_body_says_too_much(
     begin: Callable[..., Docket], applicants: Callable[..., list[Applicant]]
 ) -> None:
     docket = begin()
     open_round(docket, applicants())
-    records = _tampered(docket, 3, lambda body: body.update(note="by hand"))
-    found = replay_evidence(Evidence("loans", records))
+    honest = Evidence("loans", docket.store.records("loans"))
+    more = replace(honest.records[2], body={**honest.records[2].body, "note": "by hand"})
+    found = replay_evidence(rehashed(honest, lambda r: more if r.seq == 3 else r))
     assert found.differences[0].seq == 3, "the first one; what follows, follows from it"
     assert "note" in found.differences[0].recorded
 

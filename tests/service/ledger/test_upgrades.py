@@ -16,7 +16,7 @@ from likewise.cli.main import main
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.errors import StoreError
 from likewise_service.ledger import database as upgrades
-from likewise_service.ledger.database import REVISION, metadata
+from likewise_service.ledger.database import OLDEST, REVISION, metadata
 from likewise_service.ledger.store import Store
 from tests.service.live import replay_store, small_spec
 
@@ -124,12 +124,13 @@ def test_an_upgrade_that_fails_leaves_the_database_as_it_was(
     ("statements", "said"),
     [
         ([f"UPDATE alembic_version SET version_num = '{REVISION + 1}'"], "a newer Likewise"),
+        ([f"UPDATE alembic_version SET version_num = '{OLDEST - 1}'"], "begin a new one"),
         (["UPDATE alembic_version SET version_num = 'x'"], "unknown version"),
         (["DELETE FROM alembic_version"], "unknown version"),
         (["DROP TABLE alembic_version"], "not a store of Likewise"),
     ],
 )
-def test_what_is_newer_or_unknown_is_refused_by_both(
+def test_what_is_newer_too_old_or_unknown_is_refused_by_both(
     database: str, statements: list[str], said: str
 ) -> None:
     Store.open(database).close()

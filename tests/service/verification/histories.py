@@ -496,7 +496,8 @@ def anchor(history: History) -> None:
     """A receipt is anchored; the clock may jump before that is recorded."""
     docket = history.machine.docket
     docket.refresh()
-    target, receipt = anchors.FileTarget(str(history.folder / "heads.jsonl")), docket.receipt()
+    target = anchors.AnchorTarget("file", str(history.folder / "heads.jsonl"))
+    receipt = docket.receipt()
     if history.random.random() < 0.2:
         anchors.record_failure(docket, target, "it cannot be reached")
         return

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from likewise.cli.main import main
 from likewise_client.tree import Tree
-from likewise_service.anchors import FileTarget
+from likewise_service.anchors import AnchorTarget
 from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
 from likewise_service.dockets import appeals, erasure, panel, rounds, signing
@@ -42,7 +42,7 @@ from likewise_service.verify.packets import give_packet
 from likewise_service.verify.replay import replay_evidence
 from likewise_service.witness import Witness
 from tests.service.evidence.authority import anchor
-from tests.service.evidence.test_actors import rehashed
+from tests.service.evidence.test_actors import rehashed, rewritten
 from tests.service.evidence.test_packets import lying_packet
 from tests.service.live import small_spec, some_people
 
@@ -119,7 +119,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         with acting(actors[name]):
             for act in ("flag", "finish") if name == "ada" else ("flag",):
                 _act(docket, name, act, key if name == "ada" else None)
-    anchor(docket, FileTarget(str(folder / "heads.jsonl")))
+    anchor(docket, AnchorTarget("file", str(folder / "heads.jsonl")))
     with acting(actors["bob"]):
         panel.finish(docket, listed(docket, "bob", OPEN, 9)[0].seat)
     with acting(actors["ada"]):
@@ -273,7 +273,7 @@ def _(scene: Scene) -> str:
 
 def _fork(scene: Scene) -> Evidence:
     """Another ledger under the same name: all but the first two records have other salts."""
-    return rehashed(scene.honest, lambda r: replace(r) if r.seq > 2 else r)
+    return rewritten(scene.honest, 2)
 
 
 def _signed(scene: Scene, evidence: Evidence, size: int) -> Checkpoint:
@@ -806,6 +806,17 @@ def _(scene: Scene) -> str:
     path = scene.folder / "packet.json"
     path.write_text(json.dumps(packet))
     refused("'letter' does not follow", "verify", path, "--database", scene.store.where)
+    return "`verify` with the ledger"
+
+
+@forgery("An old packet is given again, as if nothing had been recorded since")
+def _(scene: Scene) -> str:
+    old = give_packet(scene.docket, "r1", "a0")
+    _act(scene.docket, "bob", "comment", None)
+    path = scene.folder / "packet.json"
+    for until, words in ((old["until"], "It leaves out record"), (0, "up to record 0")):
+        path.write_text(json.dumps(lying_packet(scene.docket, old, until=until)))
+        refused(words, "verify", path, "--database", scene.store.where)
     return "`verify` with the ledger"
 
 

@@ -23,11 +23,11 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Evidence, evidence_of
 from likewise_service.verify.export import read_export, write_export
 from likewise_service.verify.replay import replay_evidence
+from tests.service.evidence.test_actors import rewritten
 from tests.service.live import OUTSPOKEN, verify
 
 
@@ -112,22 +112,9 @@ def test_a_changed_byte_in_the_database_file_is_found(
     change()
 
 
-def _rehashed(records: list[Record], start: int) -> list[Record]:
-    """The ledger as a forger would leave it: everything from there on fits again."""
-    fresh = records[:start]
-    for record in records[start:]:
-        same = (record.at, record.kind, record.body, record.actor)
-        fresh.append(Record.following(record.docket, len(fresh), *same))
-    return fresh
-
-
 def _receipt(evidence: Evidence, place: int) -> Checkpoint:
     """A receipt of all records up to that place, unsigned."""
     return evidence.checkpoint(range(1, len(evidence.records) + 1)[place])
-
-
-def _changed(evidence: Evidence, records: list[Record]) -> Evidence:
-    return replace(evidence, records=records)
 
 
 def test_an_honest_ledger_holds(ledger: Path) -> None:
@@ -195,7 +182,7 @@ def test_records_that_are_removed_doubled_or_swapped_are_found(
     else:
         at = min(at, len(records) - 2)
         records[at], records[at + 1] = records[at + 1], records[at]
-    changed = _changed(evidence, records)
+    changed = replace(evidence, records=records)
     finding = verify(changed, last).finding
     if how == "removed" and place == -1:
         # A ledger that was cut off is a ledger; only a receipt knows that there was more.
@@ -232,10 +219,8 @@ def test_a_forger_who_rehashes_everything_is_found_by_an_old_receipt(
         i for i, r in enumerate(honest) if r.kind == kind and r.body.get("outcome") != "unaudited"
     )
     FORGERIES[kind](forged[place])
-    records = _rehashed(
-        [replace(r, body=body) for r, body in zip(honest, forged, strict=True)], place
-    )
-    changed = _changed(evidence, records)
+    records = [replace(r, body=body) for r, body in zip(honest, forged, strict=True)]
+    changed = rewritten(replace(evidence, records=records), place)
     assert verify(changed, _receipt(changed, -1)).holds, "the forged tree fits"
     for later in (place, place + 1, len(honest) - 1):
         assert verify(changed, _receipt(evidence, later)).finding == "rewritten"
@@ -256,7 +241,7 @@ def test_all_forged_decisions_are_listed_not_only_the_first(ledger: Path) -> Non
         body["decisions"][1]["approved"] = not body["decisions"][1]["approved"]
         body["decisions"][1]["inverse_chance"] = None
         records[place] = replace(records[place], body=body)
-    found = replay_evidence(_changed(evidence, _rehashed(records, places[0])))
+    found = replay_evidence(rewritten(replace(evidence, records=records), places[0]))
     about = [d.seq for d in found.differences if d.about == "decision"]
     assert about == [place + 1 for place in places]
 
@@ -268,7 +253,7 @@ def test_an_audit_that_was_left_out_is_found(ledger: Path) -> None:
         i for i, r in enumerate(records) if r.kind == "audited" and r.body["outcome"] == "report"
     )
     renumbered = records[:place] + [replace(r, seq=r.seq - 1) for r in records[place + 1 :]]
-    found = replay_evidence(_changed(evidence, _rehashed(renumbered, place)))
+    found = replay_evidence(rewritten(replace(evidence, records=renumbered), place))
     assert found.differences[0].seq == place + 1
     assert "audited" in found.differences[0].expected
 
@@ -308,7 +293,7 @@ def test_who_is_erased_wholly_ends_what_is_proved_of_decisions_only(ledger: Path
     body = {**records[last].body, "digest": None}
     records[last] = replace(records[last], body=body)
     # The receipt beside the export is of the ledger before that.
-    theirs = replace(_changed(evidence, _rehashed(records, last)), receipt=None)
+    theirs = rewritten(replace(evidence, records=records, receipt=None), last)
     found = replay_evidence(theirs)
     assert found.holds, found.text()
     assert found.wholly == [("r2", "é2-0")]

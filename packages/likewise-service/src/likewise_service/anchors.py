@@ -7,10 +7,8 @@ failure is recorded once, and retried at every look until it succeeds.
 import json
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -42,100 +40,83 @@ Prove = Callable[[int], notes.ConsistencyProof]
 
 
 @dataclass(frozen=True)
-class AnchorTarget(ABC):
-    """A place outside that keeps receipts."""
+class AnchorTarget:
+    """A place outside that keeps receipts: a file, a webhook, an authority or a witness.
 
+    A ``file`` gets lines appended, and may be on another machine's disk. A ``webhook`` gets them
+    posted; a status of 200 to 299 means that it keeps them. ``rfc3161`` is a time-stamp authority,
+    and ``witness`` (C2SP's tlog-witness), at URL#KEY, signs receipts that extend its last one.
+    """
+
+    kind: str
     where: str
-    kind: ClassVar[str]
 
     @property
     def name(self) -> str:
         """The target's name in the ledger: the setting, without secrets in an address."""
-        return f"{self.kind}:{self.where}"
+        where = self.where if self.kind == "file" else _without_secrets(self.where)
+        return f"{self.kind}:{where}"
 
-    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:  # noqa: ARG002
+    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:
         """Anchor a receipt there, or raise an error that says why not.
 
         ``old`` is the size of the last receipt there; ``prove`` proves consistency with a size.
         """
+        if self.kind == "witness":
+            return _cosigned(self.where, receipt, old, prove)
+        if self.kind == "rfc3161":
+            return _time_stamped(self.where, receipt)
         at = now()
-        self._keep(json.dumps({"at": at, "receipt": str(receipt)}))
+        line = json.dumps({"at": at, "receipt": str(receipt)})
+        if self.kind == "file":
+            _append(self.where, line)
+        else:
+            _post(self.where, line.encode(), "application/json")
         return Fixed(at)
 
-    @abstractmethod
-    def _keep(self, line: str) -> None: ...
+
+def _append(path: str, line: str) -> None:
+    try:
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be written: {error.strerror}.") from error
 
 
-class FileTarget(AnchorTarget):
-    """A file to append lines to, such as one on another machine's disk."""
-
-    kind = "file"
-
-    def _keep(self, line: str) -> None:
-        try:
-            with open(self.where, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise LikewiseError(f"{self.where} cannot be written: {error.strerror}.") from error
+def _time_stamped(url: str, receipt: notes.Checkpoint) -> Fixed:
+    """Request a time-stamp; refuse one of something else, or of another time."""
+    content, began = str(receipt).encode(), now()
+    request, nonce = signatures.time_stamp_request(content)
+    _, response = _post(url, request, "application/timestamp-query")
+    stamp = signatures.TimeStamp.read(response)
+    if not stamp.covers(content) or stamp.nonce != nonce:
+        raise LikewiseError("The authority's time-stamp is of something else.")
+    return Fixed(_checked_time(stamp.at, began), stamp.text)
 
 
-class WebhookTarget(AnchorTarget):
-    """An address to post receipts to as JSON; a status of 200 to 299 means that it keeps them."""
-
-    kind = "webhook"
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}:{_without_secrets(self.where)}"
-
-    def _keep(self, line: str) -> None:
-        _post(self.where, line.encode(), "application/json")
-
-
-class TimeStampTarget(WebhookTarget):
-    """A time-stamp authority (RFC 3161)."""
-
-    kind = "rfc3161"
-
-    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:  # noqa: ARG002
-        """Request a time-stamp; refuse one of something else, or of another time."""
-        content, began = str(receipt).encode(), now()
-        request, nonce = signatures.time_stamp_request(content)
-        _, response = _post(self.where, request, "application/timestamp-query")
-        stamp = signatures.TimeStamp.read(response)
-        if not stamp.covers(content) or stamp.nonce != nonce:
-            raise LikewiseError("The authority's time-stamp is of something else.")
-        return Fixed(_checked_time(stamp.at, began), stamp.text)
+def _cosigned(where: str, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:
+    """Request a signature, which a witness that has seen another ledger refuses."""
+    address, _, text = where.partition("#")
+    verifier, began = notes.Verifier.of_witness(text), now()
+    url = address.rstrip("/") + "/add-checkpoint"
+    status, response = _post(url, str(prove(old)).encode(), "text/plain", accepted=(409,))
+    if status == 409:
+        seen = notes.decoded_number(_text(response).strip())
+        if seen > receipt.size:
+            raise LikewiseError(f"The witness has seen {seen:,} records, and there are fewer.")
+        _, response = _post(url, str(prove(seen)).encode(), "text/plain")
+    cosigned = receipt.plus(*notes.signatures_in(_text(response)))
+    if not (seconds := cosigned.seen_at(verifier)):
+        raise LikewiseError(f"The response is not signed by {verifier.name}.")
+    return Fixed(_checked_time(moment_of(seconds), began), _text(response))
 
 
 def _checked_time(at: str, began: str) -> str:
     if abs(seconds_between(began, at)) > CLOCKS:
         raise LikewiseError(f"The time there is {at}, and ours {began}. Correct the clock.")
     return at
-
-
-class WitnessTarget(WebhookTarget):
-    """A witness (C2SP's tlog-witness) at URL#KEY: it signs receipts that extend its last one."""
-
-    kind = "witness"
-
-    def fix(self, receipt: notes.Checkpoint, old: int, prove: Prove) -> Fixed:
-        """Request a signature, which a witness that has seen another ledger refuses."""
-        address, _, text = self.where.partition("#")
-        verifier, began = notes.Verifier.parse(text), now()
-        url = address.rstrip("/") + "/add-checkpoint"
-        status, response = _post(url, str(prove(old)).encode(), "text/plain", accepted=(409,))
-        if status == 409:
-            seen = notes.decoded_number(_text(response).strip())
-            if seen > receipt.size:
-                raise LikewiseError(f"The witness has seen {seen:,} records, and there are fewer.")
-            _, response = _post(url, str(prove(seen)).encode(), "text/plain")
-        cosigned = receipt.plus(*notes.signatures_in(_text(response)))
-        if not (seconds := cosigned.seen_at(verifier)):
-            raise LikewiseError(f"The response is not signed by {verifier.name}.")
-        return Fixed(_checked_time(moment_of(seconds), began), _text(response))
 
 
 def _text(response: bytes) -> str:
@@ -183,20 +164,19 @@ def targets_from(text: str) -> tuple[AnchorTarget, ...]:
 
 
 def _target(word: str) -> AnchorTarget:
-    kind, _, rest = word.partition(":")
-    parts = urlsplit(rest)
-    if kind == "file" and rest:
-        return FileTarget(rest)
-    reached = {target.kind: target for target in (WebhookTarget, TimeStampTarget, WitnessTarget)}
-    if kind in reached and parts.scheme in ("http", "https") and parts.hostname:
-        if kind == "witness":
-            notes.Verifier.parse(parts.fragment)
-        return reached[kind](rest)
-    raise ParameterError(
-        "LIKEWISE_ANCHORS",
-        "must be file:PATH, webhook:URL, rfc3161:URL or witness:URL#KEY, with spaces between",
-        word, "Correct it, or leave it out for no anchors.",
-    )  # fmt: skip
+    kind, _, where = word.partition(":")
+    parts = urlsplit(where)
+    known = kind in ("webhook", "rfc3161", "witness")
+    reached = known and parts.scheme in ("http", "https") and parts.hostname
+    if not reached and (kind != "file" or not where):
+        raise ParameterError(
+            "LIKEWISE_ANCHORS",
+            "must be file:PATH, webhook:URL, rfc3161:URL or witness:URL#KEY, with spaces between",
+            word, "Correct it, or leave it out for no anchors.",
+        )  # fmt: skip
+    if kind == "witness":
+        notes.Verifier.of_witness(parts.fragment)
+    return AnchorTarget(kind, where)
 
 
 # The longest reason in a record.

@@ -69,7 +69,7 @@ def _trust(
         public = signatures.PublicKey(key.strip().lower()).text
         members[name] = (*members.get(name, ()), public)
     roots = [] if authority is None else signatures.read_certificates(authority)
-    trusted = governance.Trusted(members, roots, tuple(map(notes.Verifier.parse, witnesses)))
+    trusted = governance.Trusted(members, roots, tuple(map(notes.Verifier.of_witness, witnesses)))
     return KnownKeys.named(keys) if keys else None, trusted
 
 

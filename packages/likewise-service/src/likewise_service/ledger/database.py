@@ -289,8 +289,9 @@ def _has_spoken(connection: Any) -> bool:
         return bool(selector.select(0))
 
 
-# The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 3
+# The revision of the tables that this code reads and writes, the newest in ``migrations``; and the
+# oldest that it can upgrade.
+REVISION, OLDEST = 3, 3
 
 metadata = sa.MetaData()
 
@@ -304,29 +305,26 @@ def _table(
     return sa.Table(name, metadata, *keys, *plain, *others)
 
 
+def _number(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, primary_key=True, autoincrement=False)
+
+
+def _bytes(name: str) -> sa.Column[bytes]:
+    return sa.Column(name, sa.LargeBinary, nullable=False)
+
+
 # The ledgers. Bodies are stored as the canonical JSON that was hashed.
 events = _table(
-    "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"),
-    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
-)  # fmt: skip
+    "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"), _number("seq")
+)
 
 # The roots of all complete subtrees of 256, 65,536, … records (level 1, 2, …) of a ledger's tree.
-subtrees = _table(
-    "subtrees", ("docket",), (),
-    sa.Column("level", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("root", sa.LargeBinary, nullable=False),
-)  # fmt: skip
+subtrees = _table("subtrees", ("docket",), (), _number("level"), _number("number"), _bytes("root"))
 
 # Features and reasons; rows are removed when somebody is erased.
-payloads = _table(
-    "payloads", ("docket", "digest"), ("content",),
-    sa.Column("salt", sa.LargeBinary, nullable=False),
-)  # fmt: skip
+payloads = _table("payloads", ("docket", "digest"), ("content",), _bytes("salt"))
 
-secrets = _table(
-    "secrets", ("docket",), ("seed",), sa.Column("salt", sa.LargeBinary, nullable=False)
-)
+secrets = _table("secrets", ("docket",), ("seed",), _bytes("salt"))
 
 # Requests that carried an idempotency key, by a keyed hash of their content.
 requests = _table("requests", ("docket", "key"), ("fingerprint", "round"))
@@ -348,7 +346,7 @@ sessions = _table(
 # The installation's keys, which sign receipts; one of them is ``in_use``.
 keys = _table(
     "keys", ("id",), ("public", "created"),
-    sa.Column("private", sa.LargeBinary, nullable=False),
+    _bytes("private"),
     sa.Column("in_use", sa.Text, unique=True),
     sa.Column("retired", sa.Text),
     sa.Column("compromised", sa.Text),
@@ -364,10 +362,7 @@ dockets = _table(
 
 # Rounds that have closed, by number. Ids of rounds and members are JSON strings here, which both
 # databases can keep, whatever they hold.
-rounds = _table(
-    "rounds", ("docket",), ("id",),
-    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
-)  # fmt: skip
+rounds = _table("rounds", ("docket",), ("id",), _number("number"))
 
 # Reviews that have ended, by the member's own count; ``finished`` counts the rounds they reviewed.
 reviews = _table(
@@ -380,16 +375,10 @@ reviews = _table(
 )  # fmt: skip
 
 # The policies of rounds, from which decisions are explained.
-policies = _table(
-    "policies", ("docket", "round"), (), sa.Column("content", sa.LargeBinary, nullable=False)
-)
+policies = _table("policies", ("docket", "round"), (), _bytes("content"))
 
 # States to start from; features of people in open rounds are among them.
-snapshots = _table(
-    "snapshots", ("docket",), ("hash",),
-    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("content", sa.LargeBinary, nullable=False),
-)  # fmt: skip
+snapshots = _table("snapshots", ("docket",), ("hash",), _number("seq"), _bytes("content"))
 
 # Beside the ledgers: what a member has looked at, and where they are told what awaits them.
 marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
@@ -465,7 +454,12 @@ def check_revision(stored: int, where: str) -> None:
         raise StoreError(f"{where} holds no store of Likewise. Correct the address.")
     if stored != REVISION:
         remedy = "Open it with a newer Likewise."
-        if stored < REVISION:
+        if stored < OLDEST:
+            remedy = (
+                "Its ledgers are hash chains, and now they are trees, with other hashes for all "
+                "records. Keep this database for the Likewise that wrote it, and begin a new one."
+            )
+        elif stored < REVISION:
             remedy = f"Copy it to be safe, then run: likewise upgrade --database {where}"
         raise StoreError(
             f"{where} has tables of revision {stored}; this Likewise needs revision {REVISION}. "

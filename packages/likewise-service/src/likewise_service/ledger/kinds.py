@@ -352,7 +352,6 @@ class AnchorState:
 
     seq: int = 0
     fixed: str = ""
-    recorded: int = 0
     failure: str = ""
 
 
@@ -366,7 +365,7 @@ class Anchored(Body, kind="anchored", by="service"):
 
     def apply(self, projection: Projection, record: Record) -> None:
         seq = Checkpoint.parse(self.receipt).size
-        projection.governance.anchors[self.target] = AnchorState(seq, self.fixed, record.seq)
+        projection.governance.anchors[self.target] = AnchorState(seq, self.fixed)
 
 
 class AnchorFailed(Body, kind="anchor-failed", by="service"):

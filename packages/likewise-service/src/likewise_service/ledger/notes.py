@@ -105,6 +105,17 @@ class Verifier:
             f"{text[:200]!r} is not a verifier key of Ed25519: NAME+ID+KEY. Copy the whole line."
         )
 
+    @classmethod
+    def of_witness(cls, text: str) -> Verifier:
+        """Read the key of a witness; refuse that of a log, whose signatures have no time."""
+        verifier = cls.parse(text)
+        if verifier.kind != COSIGNATURE:
+            raise LikewiseError(
+                f"{verifier} is the key of a log, not of a witness. Name the key that the witness "
+                f"publishes."
+            )
+        return verifier
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -133,12 +144,8 @@ class Checkpoint:
     def docket(self) -> str:
         return self.origin.rpartition("/")[2]
 
-    @cached_property
-    def _text(self) -> str:
-        return f"{self.body}\n{''.join(map(signature_line, self.signatures))}"
-
     def __str__(self) -> str:
-        return self._text
+        return f"{self.body}\n{''.join(map(signature_line, self.signatures))}"
 
     @classmethod
     def parse(cls, text: str) -> Checkpoint:

@@ -131,7 +131,7 @@ class Keyring:
         with self._lock:
             moment = time.monotonic()
             if self._cached is None or moment - self._cached[0] > REMEMBERED:
-                self._cached = (moment, self._stored() or self._first())
+                self._cached = (moment, self._stored())
             return self._cached[1]
 
     def forget(self) -> None:
@@ -149,9 +149,13 @@ class Keyring:
         assert key is not None  # noqa: S101 - there is one, and it is not removed
         return key
 
-    def _stored(self) -> PrivateKey | None:
+    def _stored(self) -> PrivateKey:
         with self._store.reading() as connection:
-            return self._in_use(connection)
+            key = self._in_use(connection)
+        if key is None:
+            self._begin()
+            return self._stored()
+        return key
 
     def _in_use(self, connection: sa.Connection) -> PrivateKey | None:
         """Return the key in use; one that is missing is never replaced by a new one."""
@@ -185,7 +189,8 @@ class Keyring:
         keys = () if self._place is None else self._place.read()
         return next((key for key in keys if key.public.text not in listed), None)
 
-    def _first(self) -> PrivateKey:
+    def _begin(self) -> None:
+        """Take the first key into use."""
         try:
             with self._store.changing() as connection:
                 key = PrivateKey.fresh() if self._place is None else self._unused(connection)
@@ -197,9 +202,6 @@ class Keyring:
                 self._insert(connection, key)
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
-        key = self._stored()
-        assert key is not None  # noqa: S101 - one of them was inserted
-        return key
 
     def sign(self, origin: str, tree: Tree) -> Checkpoint:
         return Checkpoint.of(origin, tree).signed(self.current())
@@ -318,7 +320,7 @@ class Store:
         store = cls(url)
         with store._opening(create=False), closing(store):
             before = store._revision()
-            if not 0 < before < db.REVISION:
+            if not db.OLDEST <= before < db.REVISION:
                 db.check_revision(before, store.where)
             return before, store._migrated()
 

@@ -120,10 +120,10 @@ HOLDS = (
 def holds_words(holds: str) -> str:
     """Say when a certificate holds, in the language in use."""
     holds, _sep, wrong = holds.partition(", if at most ")
-    pattern = {text: re.escape(text).replace(r"%\(chance\)s", "([0-9.e+-]+)") for text in HOLDS}
     words = holds  # of other versions, as they wrote it
     for text in HOLDS:
-        if match := re.fullmatch(pattern[text], holds):
+        pattern = re.escape(text).replace(r"%\(chance\)s", "([0-9.e+-]+)")
+        if match := re.fullmatch(pattern, holds):
             chances = match.groups()
             words = _(text, chance=_decimal(chances[0])) if chances else _(text)
     if not wrong:

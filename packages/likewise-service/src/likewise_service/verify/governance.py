@@ -1,7 +1,7 @@
 """All that a ledger says about its own governance, checked record by record."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -28,18 +28,10 @@ class ActorChecks:
     ``_opening`` is the first record, whose actor the records after it introduce.
     """
 
+    unsigned: Counter[tuple[str, str]]
     introduced: dict[str, tuple[Record, kinds.Introduction]] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
-    unsigned: Counter[tuple[str, str]] = field(default_factory=Counter)
     _opening: Record | None = None
-    _passed: dict[tuple[str, str], kinds.Introduction] = field(default_factory=dict)
-
-    def passes(self, record: Record) -> bool:
-        """Tell quickly that somebody does what they have done before, with nothing changed."""
-        actor = self._passed.get((record.actor, record.kind))
-        if actor is None or (actor.until is not None and record.at > actor.until):
-            return False
-        return record.kind not in MEMBER_ACTS or record.body.get("member") == actor.name
 
     def role(self, record: Record) -> str:
         """Return the role of a record's actor; nothing if the ledger does not introduce them."""
@@ -54,7 +46,6 @@ class ActorChecks:
             before = self.introduced.get(body.actor)
             if before is None or self._extends(before[1], body):
                 self.introduced[body.actor] = (record, body)
-                self._passed.clear()
         opening, self._opening = self._opening, None
         if isinstance(body, kinds.DocketOpened) and record.seq == 1:
             self._opening = record
@@ -65,7 +56,6 @@ class ActorChecks:
             yield from self._check(opening)
         yield from self._check(record)
         if isinstance(body, (kinds.TokenEnded, kinds.SignedOut)):
-            self._passed.clear()
             self.ended.add(body.actor)
 
     @staticmethod
@@ -76,26 +66,24 @@ class ActorChecks:
 
     def _check(self, record: Record) -> Iterator[Difference]:
         name, role = record.actor, self.role(record)
-        difference = partial(Difference, record.seq, "actor")
         if name == "machine":
             return
+        difference = partial(Difference, record.seq, "actor")
         if not role:
             expected = "somebody whose token or sign-in the ledger has."
             yield difference(f"{name or 'Nobody'} acted.", expected)
             return
-        if unfit := role not in kinds.ROLES.get(record.kind, ()):
+        if role not in kinds.ROLES.get(record.kind, ()):
             yield difference(f"{name}, a {role}, acted.", f"another role for {record.kind!r}.")
         if role == "service":
             return
         actor, member = self.introduced[name][1], record.body.get("member")
-        if ended := not self.ended.isdisjoint((name, f"token:{actor.token}")):
+        if not self.ended.isdisjoint((name, f"token:{actor.token}")):
             yield difference(f"{name} acted after its end.", "nobody, once a token has ended.")
         if actor.until is not None and record.at > actor.until:
             yield difference(f"{name} acted at {record.at}.", f"until {actor.until}.")
         if record.kind in MEMBER_ACTS and member != actor.name:
             yield difference(f"{actor.name!r} spoke for {member!r}.", f"{member!r} themselves.")
-        elif not (ended or unfit):
-            self._passed[name, record.kind] = actor
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
         proved.append(
@@ -156,10 +144,6 @@ class AnchorChecks:
     doubtful: list[tuple[int, float]] = field(default_factory=list)
     _began: str = ""
     _bound: str = ""
-
-    def passes(self, record: Record) -> bool:
-        """Tell quickly that a record is later than the anchor before it."""
-        return bool(self._began) and record.at >= self._bound
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         self._began = self._began or record.at
@@ -327,7 +311,7 @@ ACTS = {
     "flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened",
     "comment": "commented",
 }  # fmt: skip
-# A comment is none of them: it changes no outcome, nobody signs it, and it rests on trust.
+# What a member says in a round, each of which their key has to sign once they have one.
 STATEMENTS = frozenset(k for k in MEMBER_ACTS if issubclass(kinds.KINDS[k], kinds.PanelBody))
 
 
@@ -351,10 +335,6 @@ class MemberChecks:
     _pending: kinds.Signed | None = None
     _last: dict[str, str] = field(default_factory=dict)
     _used: set[str] = field(default_factory=set)
-
-    def passes(self, record: Record) -> bool:
-        """Tell quickly that the record needs no signature, and none waits for it."""
-        return self._pending is None and record.kind not in MEMBER_ACTS
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         signed, self._pending = self._pending, None
@@ -504,25 +484,22 @@ class GovernanceChecks:
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None = None) -> None:
         trust = trusted or Trusted()
-        self.actors = ActorChecks()
         self.members = MemberChecks(evidence.docket, dict(trust.member_keys))
-        self.members.unsigned = self.actors.unsigned  # the one counts, the other says whose
+        self.actors = ActorChecks(self.members.unsigned)  # these say whose statements those count
         self.anchors = AnchorChecks(evidence, list(trust.authorities), trust.witnesses)
         self._all = (KeyChecks(), self.actors, self.members, self.anchors)
 
     def take(
         self, record: Record, body: kinds.Body | LedgerBroken | None = None
-    ) -> Iterable[Difference]:
-        """Return the differences of a record; ``body`` is read if it is not given."""
-        if record.kind not in _READ:  # almost all of these pass quickly
-            checks = (self.actors, self.members, self.anchors)
-            return () if all(check.passes(record) for check in checks) else self._check(record)
-        body = kinds.readable(record) if body is None else body
+    ) -> Iterator[Difference]:
+        """Yield the differences of a record; ``body`` is read if it is not given, and needed."""
+        if record.kind not in _READ:
+            body = None
+        elif body is None:
+            body = kinds.readable(record)
         if isinstance(body, LedgerBroken):
-            return (Difference(record.seq, "order", f"{body.why}", "a body of its kind."),)
-        return self._check(record, body)
-
-    def _check(self, record: Record, body: kinds.Body | None = None) -> Iterator[Difference]:
+            yield Difference(record.seq, "order", f"{body.why}", "a body of its kind.")
+            return
         for check in self._all:
             try:
                 yield from check.take(record, body)

@@ -359,11 +359,17 @@ def _proof_fault(packet: Mapping[str, Any], keys: KnownKeys) -> str:
 
 
 def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
-    until, checkpoint = int(packet["until"]), InclusionProof.parse(packet["proof"]).checkpoint
+    checkpoint = InclusionProof.parse(packet["proof"]).checkpoint
+    until, given = int(packet["until"]), int(packet["given"]["seq"])
+    if not 0 < until < given:
+        return [f"It says that it is up to record {until:,}, and was given by record {given:,}."]
     if checkpoint.size > evidence.log.size:
         return [f"It was given by record {checkpoint.size:,}. Take a ledger that has that one."]
     if evidence.checkpoint(checkpoint.size) != checkpoint:
         return [f"The ledger has other records up to {checkpoint.size:,} than the packet's proof."]
+    for record in evidence.records[until : given - 1]:
+        if record.body.get("round") == packet["round"]:
+            return [f"It leaves out record {record.seq:,}, which was there when it was given."]
     try:
         history = history_of(evidence, str(packet["round"]), str(packet["person"]), until)
         content = packet_content(history, str(packet["for"]))
