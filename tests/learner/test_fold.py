@@ -39,6 +39,7 @@ from likewise.learner.events import (
 from likewise.learner.rounds import deploy
 from likewise.numerics.fixed_point import ONE
 from likewise.people import Feature, FeatureSchema
+from tests.learner.referee import fold
 
 SCHEMA = FeatureSchema(
     (Feature("score", low=0, high=100), Feature("purpose", "category", levels=("car", "home")))
@@ -53,12 +54,6 @@ def start(player: str = "auto", **settings: Any) -> State:
     options = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
              "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
     return State.start(Learner(LENDER, **options))
-
-
-def fold(state: State, *events: Event) -> State:
-    for event in events:
-        state = apply(state, event)
-    return state
 
 
 def decided(state: State, round_id: str = "r1", people: tuple[Person, ...] = (ANN, BO)) -> State:
