@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from likewise.learner.events import (
     event_to_json,
 )
 from likewise.learner.rounds import deploy
+from likewise.learner.state import located
 from likewise.numerics.fixed_point import ONE
 from likewise.people import Feature, FeatureSchema
 from tests.learner.referee import fold
@@ -407,3 +409,26 @@ def test_pairs_may_be_listed_in_any_container() -> None:
 def test_an_eta_that_could_overflow_is_refused() -> None:
     with pytest.raises(ValueError, match="eta must be at most 64"):
         SelfTuned(eta=1e6)
+
+
+@pytest.mark.parametrize("line", range(10))
+def test_threads_may_look_people_up_at_the_same_time(line: int) -> None:
+    """The learner notes whom it has looked up; another thread does so before one of the lines."""
+    learner, people, others = start().learner, (ANN, BO), (CY, BO)
+    points, expected = located(learner, others), located(learner, people)
+    assert expected.tolist() != points.tolist()
+    left = iter(range(line))
+
+    def note_others(frame: Any, event: str, argument: Any) -> Any:
+        del event, argument
+        if frame.f_code.co_filename == located.__code__.co_filename and next(left, None) is None:
+            learner.__dict__["_located"] = (others, points)
+        return note_others
+
+    before = sys.gettrace()
+    sys.settrace(note_others)
+    try:
+        actual = located(learner, people)
+    finally:
+        sys.settrace(before)
+    assert actual.tolist() == expected.tolist()

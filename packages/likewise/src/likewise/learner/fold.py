@@ -32,8 +32,8 @@ from likewise.learner.state import (
     State,
     changed,
     error_weights,
-    is_located,
     located,
+    located_last,
     points_of,
 )
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
@@ -216,7 +216,7 @@ def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tu
         raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
     schema = state.learner.hypotheses.schema
     people = event.people
-    if is_located(state.learner, people):
+    if located_last(state.learner, people) is not None:
         # deploy has checked them.
         return people
     for person in people:
