@@ -285,7 +285,7 @@ def test_a_model_that_was_surprised_vouches_for_fewer_rounds() -> None:
 
 @pytest.mark.parametrize(
     "text", ["model:x", "model:least=", "possible:3", "model:least=0.1,least=0.2", "model:0.1,0.2",
-             "model:steps=2.5", "model:shoe=1"],
+             "model:steps=2.5", "model:steps=nan", "dominance:remembered=inf", "model:shoe=1"],
 )  # fmt: skip
 def test_parameters_that_mean_nothing_are_refused(text: str) -> None:
     with pytest.raises(ParameterError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -37,13 +38,16 @@ from likewise.learner.events import (
     event_to_json,
 )
 from likewise.learner.rounds import deploy
+from likewise.learner.state import located
 from likewise.numerics.fixed_point import ONE
 from likewise.people import Feature, FeatureSchema
+from tests.learner.referee import fold
 
 SCHEMA = FeatureSchema(
     (Feature("score", low=0, high=100), Feature("purpose", "category", levels=("car", "home")))
 )
 LENDER = Segments(SCHEMA, score="score", cuts=[25, 50, 75], by=["purpose"])
+ARRAY: Any = np.array([1, 2])
 ANN, BO, CY = Person("ann", (80.0, 0.0)), Person("bo", (10.0, 1.0)), Person("cy", (60.0, 0.0))
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 
@@ -53,12 +57,6 @@ def start(player: str = "auto", **settings: Any) -> State:
     options = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
              "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
     return State.start(Learner(LENDER, **options))
-
-
-def fold(state: State, *events: Event) -> State:
-    for event in events:
-        state = apply(state, event)
-    return state
 
 
 def decided(state: State, round_id: str = "r1", people: tuple[Person, ...] = (ANN, BO)) -> State:
@@ -335,10 +333,15 @@ def test_an_event_that_does_not_fit_a_sealed_round_is_refused(event: Event, mess
     [
         (Labelled("r1", "ann", 0), "recorded as 1 and cannot become 0"),
         (Audited("r1", "unaudited"), "has an audit on record"),
+        (Audited("r1", "report", ((ARRAY, "bo"),)), "id must be text"),
+        (Decided("r1", (Decision("ann", True, ARRAY), Decision("bo", True, 0))), "score must be"),
+        (Decided("r1", (Decision("ann", ARRAY, ONE), Decision("bo", True, 0))), "must be True or"),
     ],
 )
 def test_what_contradicts_the_record_is_refused(event: Event, message: str) -> None:
-    state = fold(uneven(start()), Audited("r1", "quiet"), Labelled("r1", "ann", 1))
+    """Arrays cannot be compared with what is recorded."""
+    report = Audited("r1", "report", (("ann", "bo"),))
+    state = fold(uneven(start()), report, Labelled("r1", "ann", 1))
     with pytest.raises(EventRefused, match=message):
         apply(state, event)
 
@@ -355,6 +358,7 @@ def test_a_closed_round_takes_no_more_events(event: Event) -> None:
     [
         ({"event": "born"}, "must be one of arrived"),
         ({"event": "closed"}, "not a complete 'closed' event"),
+        ({"event": "arrived", "round": "r", "people": ARRAY}, "not a complete 'arrived' event"),
         ({"event": "audited", "round": "r", "outcome": "maybe"}, "must be 'report'"),
         ({"event": "audited", "round": "r", "outcome": "report"}, "must be given for a report"),
     ],
@@ -412,3 +416,26 @@ def test_pairs_may_be_listed_in_any_container() -> None:
 def test_an_eta_that_could_overflow_is_refused() -> None:
     with pytest.raises(ValueError, match="eta must be at most 64"):
         SelfTuned(eta=1e6)
+
+
+@pytest.mark.parametrize("line", range(10))
+def test_threads_may_look_people_up_at_the_same_time(line: int) -> None:
+    """The learner notes whom it has looked up; another thread does so before one of the lines."""
+    learner, people, others = start().learner, (ANN, BO), (CY, BO)
+    points, expected = located(learner, others), located(learner, people)
+    assert expected.tolist() != points.tolist()
+    left = iter(range(line))
+
+    def note_others(frame: Any, event: str, argument: Any) -> Any:
+        del event, argument
+        if frame.f_code.co_filename == located.__code__.co_filename and next(left, None) is None:
+            learner.__dict__["_located"] = (others, points)
+        return note_others
+
+    before = sys.gettrace()
+    sys.settrace(note_others)
+    try:
+        actual = located(learner, people)
+    finally:
+        sys.settrace(before)
+    assert actual.tolist() == expected.tolist()

@@ -47,6 +47,7 @@ from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import AT_ONCE, Delay, Loans, Recorded, Transcript, parse_delay
 from likewise.simulate.rounds import play
+from tests.learner.referee import fold, units
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -63,10 +64,6 @@ PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftp
 FEEDBACK = pytest.mark.parametrize("feedback", ["full", "one-sided"])
 
 
-def units(value: float) -> int:
-    return round(value * 2**20)
-
-
 def start(player: str = "auto", **settings: Any) -> State:
     """eta/k = 1/8, beta = 0.3, the panel is asked at 0.3, and draws are few."""
     schedule = SelfTuned(eta=0.25, kappa=0.3, r=0.29, delta=0.9)
@@ -77,12 +74,6 @@ def start(player: str = "auto", **settings: Any) -> State:
         Learner(hypotheses, **{"k": 2, "alpha": 0.6, "eps": 0.6, "seed": 5, "schedule": schedule,
                            "player": player, **settings})
     )  # fmt: skip
-
-
-def fold(state: State, *events: Event) -> State:
-    for event in events:
-        state = apply(state, event)
-    return state
 
 
 def decided(state: State, name: str = "r1", approved: bool = True) -> State:

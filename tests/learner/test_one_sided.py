@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -38,7 +38,6 @@ from likewise.learner.events import (
     Closed,
     Decided,
     Decision,
-    Event,
     Labelled,
     Outcome,
     Person,
@@ -52,6 +51,7 @@ from likewise.people import Feature, FeatureSchema
 from likewise.registry import SCHEDULES
 from likewise.simulate import Loans
 from likewise.simulate.rounds import play
+from tests.learner.referee import Referee, fold, units
 
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 
@@ -64,16 +64,6 @@ CELLS = tuple(Person(f"p{c}", (float(c % 2), float(c // 2))) for c in range(4))
 # Nobody; whoever is of the first kind; whoever is of the second.
 POOL = Pool.from_table([[0, 0], [1, 0], [0, 1]]).with_prior("flat")
 KINDS = (Person("a", (0.0, 1.0, 0.0)), Person("b", (0.0, 0.0, 1.0)))
-
-
-def units(value: float) -> int:
-    return round(value * 2**20)
-
-
-def fold(state: State, *events: Event) -> State:
-    for event in events:
-        state = apply(state, event)
-    return state
 
 
 def start(
@@ -591,60 +581,6 @@ def test_noise_beyond_whole_numbers_is_the_same_noise_on_a_coarser_grid(
 
 
 @dataclass
-class Referee:
-    """The theory page for one-sided labels, in plain floats: what must be so when a round opens."""
-
-    unit: int
-    k: int
-    beta: float
-    share: float
-    sizing: str
-    lam: float = 0.0
-    audits: int = 0
-    squares: float = 0.0
-    peak: float = 0.0
-    costs: list[int] = field(default_factory=lambda: [0] * 4)
-
-    def largest(self, m: int) -> float:
-        """B̄_t = eta·(2M−1) + 2·lam/p."""
-        return (self.k * self.unit * (2 * m - 1) + 2 * units(self.lam / self.share)) / 2**20
-
-    def open(self, m: int) -> None:
-        """max S, S_t = B̄_t² + Σ_{tau<t} B_tau²; 20·eta² + 4·lam² for B̄_t² where J is exact."""
-        square = self.largest(m) ** 2
-        if self.sizing == "exact":
-            eta = self.k * self.unit / 2**20
-            square = 20 * eta**2 + 4 * (units(self.lam / self.share) / 2**20) ** 2
-        self.peak = max(self.peak, square + self.squares)
-
-    def hear(
-        self, labels: list[tuple[int, int]], pairs: list[tuple[int, int]], audited: bool
-    ) -> float:
-        """Label costs (cell, units) and reported pairs of cells come in; returns B_t."""
-        absolute, charged = 0, 0
-        for cell, cost in labels:
-            self.costs[cell] += cost
-            absolute += abs(cost)
-            charged += 1
-        if self.sizing == "exact":
-            # 20·eta²/k a person
-            self.squares += charged * 20 * (self.k * self.unit / 2**20) ** 2 / self.k
-            absolute = 0
-        for over, under in pairs:
-            cost = units(self.lam / self.share) // len(pairs)
-            self.costs[over] += cost
-            self.costs[under] -= cost
-            absolute += 2 * cost
-        self.squares += (absolute / 2**20) ** 2
-        if audited:
-            self.audits += 1
-            mu = 1 / math.sqrt(self.audits)
-            u = self.beta / self.share if pairs else 0.0
-            self.lam = max(0.0, self.lam + mu * (u - mu * self.lam))
-        return absolute / 2**20
-
-
-@dataclass
 class Opening:
     """A round of the game below, just opened."""
 
@@ -668,11 +604,12 @@ def decisions_on(
     return tuple(decisions)
 
 
-def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]:
+def random_game(learner: Learner, rounds: int) -> Iterator[Opening]:
     """Rounds of one to k people; the state and the referee beside each other."""
     rng = np.random.default_rng(rounds)
     k, unit = learner.k, units(learner.schedule.error_weight() / learner.k)
-    referee = Referee(unit, k, learner.margins.beta, learner.audit_share, sizing)
+    share, exact = learner.audit_share, learner.player == "exponential-weights"
+    referee = Referee(unit, k, learner.margins.beta, [0] * 4, share, exact)
     state, b, largest = State.start(learner), 0.0, math.inf
     for t in range(1, rounds + 1):
         m = math.ceil(round(t ** (1 / 3), 9))
@@ -683,7 +620,7 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
         state = apply(state, Arrived(name, people))
         yield Opening(t, state, referee, b, largest)
         largest = referee.largest(m)
-        decisions = decisions_on(cells, m, sizing == "exact", rng)
+        decisions = decisions_on(cells, m, exact, rng)
         state = fold(state, Decided(name, decisions), Sealed(name, "p"))
         charges = [(c, -unit) for c, d in zip(cells, decisions, strict=True) if not d.approved]
         for cell, decision in zip(cells, decisions, strict=True):
@@ -711,26 +648,22 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
         b = referee.hear(charges, places, outcome != "unaudited")
 
 
-@pytest.mark.parametrize(
-    ("player", "sizing"), [("context-ftpl", "capped"), ("exponential-weights", "exact")]
-)
+@PLAYERS
 @pytest.mark.parametrize("share", [1.0, 0.4])
-def test_costs_lam_and_scale_are_what_the_definitions_say(
-    player: str, sizing: str, share: float
-) -> None:
+def test_costs_lam_and_scale_are_what_the_definitions_say(player: str, share: float) -> None:
     schedule = SelfTuned(eta=0.3, x=0.7, kappa=0.5, r=0.4)  # 0.3/4 is no integer of 2^-20
     learner = Learner(
         LENDER, 4, 1.0, 1.0, 1, schedule, player,
         feedback="one-sided", attention=Share(share),
     )  # fmt: skip
-    for opening in random_game(learner, 250, sizing):
+    for opening in random_game(learner, 250):
         state, referee = opening.state, opening.referee
         round_ = state.open[f"r{opening.t}"]
         assert round_.policy.costs.tolist() == state.costs.tolist() == referee.costs
         assert round_.lam == state.lam == pytest.approx(referee.lam, rel=1e-12)
         assert round_.policy.scale == pytest.approx(0.7 * math.sqrt(referee.peak), rel=1e-9)
         assert state.audits == referee.audits
-        if sizing != "exact":
+        if not referee.exact:
             assert opening.b_before <= opening.largest_before, "B_t ≤ B̄_t"
     assert state.reports > 12
     assert share == 1.0 or state.audits < 150

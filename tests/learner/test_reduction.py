@@ -1,13 +1,13 @@
 """The reduction, number by number: what is charged, frozen, drawn and published is as promised.
 
-The referee is docs/research/theory.md in plain floats, written out here a second time.
+The referee is docs/research/theory.md in plain floats, written out a second time.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Any
 
@@ -32,6 +32,7 @@ from likewise.learner.oracle import Oracle
 from likewise.numerics.fixed_point import ONE
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema
+from tests.learner.referee import Referee, units
 
 # A statistical test here fails for a right program with at most this probability.
 FALSE_ALARM = 1e-6
@@ -68,10 +69,6 @@ def start(player: str = "auto", **settings: Any) -> State:
     options = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
              "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
     return State.start(Learner(LENDER, **options))
-
-
-def units(value: float) -> int:
-    return round(value * 2**20)
 
 
 def test_of_two_open_rounds_each_report_is_charged_at_the_lam_its_round_was_opened_with() -> None:
@@ -120,53 +117,6 @@ def test_a_late_cost_enters_the_scale_when_it_is_charged() -> None:
 
 
 @dataclass
-class Referee:
-    """docs/research/theory.md in plain floats: what must be so when the next round opens."""
-
-    eta: float
-    k: int
-    beta: float
-    lam: float = 0.0
-    audits: int = 0
-    squares: float = 0.0
-    peak: float = 0.0
-    costs: list[int] = field(default_factory=lambda: [0] * 6)
-
-    @property
-    def largest(self) -> float:
-        """B̄_t = eta + 2·lam_t, where costs are integers of 2^-20."""
-        return (self.k * units(self.eta / self.k) + 2 * units(self.lam)) / 2**20
-
-    def open(self) -> float:
-        """S_t = B̄_t² + Σ_{tau<t} B_tau²; its largest value so far is what counts."""
-        s_t = self.largest**2 + self.squares
-        self.peak = max(self.peak, s_t)
-        return s_t
-
-    def hear(
-        self, labels: list[tuple[int, int]], pairs: list[tuple[int, int]], audited: bool
-    ) -> float:
-        """Labels (cell, y) and reported pairs of cells come in; returns B_t."""
-        absolute = 0
-        for cell, y in labels:
-            cost = units(self.eta / self.k) * (1 - 2 * y)
-            self.costs[cell] += cost
-            absolute += abs(cost)
-        for over, under in pairs:
-            cost = units(self.lam) // len(pairs)
-            self.costs[over] += cost
-            self.costs[under] -= cost
-            absolute += 2 * cost
-        self.squares += (absolute / 2**20) ** 2
-        if audited:
-            self.audits += 1
-            mu = 1 / math.sqrt(self.audits)
-            u = self.beta if pairs else 0.0
-            self.lam = max(0.0, self.lam + mu * (u - mu * self.lam))
-        return absolute / 2**20
-
-
-@dataclass
 class Opening:
     """A round of the game below, just opened."""
 
@@ -187,8 +137,9 @@ def random_game(learner: Learner, rounds: int, all_pairs: bool) -> Iterator[Open
     come or not; the state and the referee beside each other. The decisions are ours.
     """
     rng = np.random.default_rng(rounds + all_pairs)
-    beta, eta = learner.margins.beta, learner.schedule.error_weight()
-    state, referee, b = State.start(learner), Referee(eta, learner.k, beta), 0.0
+    unit = units(learner.schedule.error_weight() / learner.k)
+    state, b = State.start(learner), 0.0
+    referee = Referee(unit, learner.k, learner.margins.beta, [0] * 6)
     for t in range(1, rounds + 1):
         cells = rng.integers(0, 6, int(rng.integers(1, learner.k + 1))).tolist()
         people = tuple(
@@ -215,7 +166,7 @@ def random_game(learner: Learner, rounds: int, all_pairs: bool) -> Iterator[Open
             state = apply(state, Labelled(name, f"p{i}", y))
         state = apply(state, Closed(name))
         b = referee.hear(
-            [(cells[i], y) for i, y in labelled],
+            [(cells[i], unit * (1 - 2 * y)) for i, y in labelled],
             [(cells[i], cells[j]) for i, j in reported],
             outcome != "unaudited",
         )
@@ -245,7 +196,7 @@ def test_costs_lam_and_scale_are_what_the_definitions_say(
         assert state.audits == referee.audits
         assert opening.b_before <= largest, "B_t ≤ B̄_t"
         before_the_peak += opening.s_t < referee.peak
-        largest = referee.largest
+        largest = referee.largest()
         reports = state.reports
     assert before_the_peak > 5, "the running maximum was put to the test"
     assert reports > 50

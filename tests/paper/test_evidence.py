@@ -247,6 +247,7 @@ def test_overlooked_reports_are_within_their_limit_at_all_times() -> None:
     ]
     assert ratios[0] <= 20 < ratios[1]
     assert overlooked_reports(0, 0.5).high >= 1
+    assert overlooked_reports(5, math.nextafter(1.0, 0.0)).low == 0, "the largest share there is"
     with pytest.raises(ParameterError, match="share must be"):
         overlooked_reports(3, 1.0)
 

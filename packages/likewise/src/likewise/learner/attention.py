@@ -355,7 +355,9 @@ def attention_named(text: str) -> Attention:
 
 def _as_kind(default: object, number: float) -> float:
     """The number as an integer or a flag if the default is one and nothing is lost."""
-    plain = type(default)(number) if isinstance(default, int) else number
+    if not (isinstance(default, int) and math.isfinite(number)):
+        return number
+    plain = type(default)(number)
     return plain if plain == number else number
 
 

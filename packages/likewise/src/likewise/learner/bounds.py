@@ -545,9 +545,10 @@ def bounds(
     that claim no theorem (``proved``), learners that ignore their panel, the paper's schedules at
     other horizons than their own, late feedback where not every round is audited (unless every
     round steps, or multipliers never decrease; Theorem F), late one-sided labels of exponential
-    weights, late costs with other weights than the default, and these multipliers that never
-    decrease: geometric ones that grow faster than Theorem E allows, those that may reach 2^20, and
-    those of a player that draws, with one-sided labels or audits of a share.
+    weights, and late costs with other weights than the default. Of multipliers that never decrease
+    it covers no geometric one that grows faster than Theorem E allows, none that may reach 2^20, no
+    bounded one with late feedback, one-sided labels or audits of a share, and with a player that
+    draws nothing in expectation: one-sided labels only with high probability, no audits of a share.
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)

@@ -167,12 +167,13 @@ def overlooked_reports(reports: int, share: float, *, confidence: float = 0.95) 
     confidence = within("confidence", confidence, 0, 1, "Try 0.95.", ends="()")
     if share == 0:
         return Unseen(0.0, 0, 0, confidence)
-    others = [share + (1.0 - share) * 2.0**-j for j in range(1, 13)]
-    most = math.log(len(others) / (1.0 - confidence))
+    # Those for s = share + (1 − share)·z.
+    steps = [2.0**-j for j in range(1, 13)]
+    most = math.log(len(steps) / (1.0 - confidence))
 
     def excess(x: int) -> float:
         terms = [
-            x * math.log(s / share) + reports * math.log((1.0 - s) / (1.0 - share)) for s in others
+            x * math.log1p((1.0 - share) / share * z) + reports * math.log1p(-z) for z in steps
         ]
         top = max(terms)
         return top + math.log(sum(math.exp(term - top) for term in terms)) - most

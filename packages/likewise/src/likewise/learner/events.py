@@ -241,6 +241,6 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
             fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
             fields["limits"] = tuple(fields.pop("limits", ()))
         event: Event = _KINDS[kind](**fields)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise EventRefused(f"This is not a complete {kind!r} event: {error}.") from error
     return event

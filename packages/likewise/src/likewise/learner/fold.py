@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import singledispatch
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from operator import mul
 from types import MappingProxyType
 from typing import Any, NoReturn, cast
@@ -32,8 +32,8 @@ from likewise.learner.state import (
     State,
     changed,
     error_weights,
-    is_located,
     located,
+    located_last,
     points_of,
 )
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
@@ -216,7 +216,7 @@ def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tu
         raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
     schema = state.learner.hypotheses.schema
     people = event.people
-    if is_located(state.learner, people):
+    if located_last(state.learner, people) is not None:
         # deploy has checked them.
         return people
     for person in people:
@@ -288,18 +288,16 @@ def _decided(event: events.Decided, state: State) -> State:
     decided = [d.person for d in event.decisions]
     if not decided:
         raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
-    expected = [p.id for p in round_.undecided]
-    plain = all(isinstance(person, str) for person in decided)  # an array cannot be compared
-    if not plain or decided != expected:
-        for person in decided:
-            check_id(person, "A person's id")
+    for person in decided:
+        check_id(person, "A person's id")
+    learner, expected = state.learner, [p.id for p in round_.undecided]
+    check_decisions(event.decisions, round_, learner)
+    if decided != expected:
         if all(round_.decisions.get(d.person) == d for d in event.decisions):
             return state
         raise EventRefused(
             f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
         )
-    learner = state.learner
-    check_decisions(event.decisions, round_, learner)
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
     round_ = changed(round_, decisions=decisions)
@@ -427,6 +425,8 @@ def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bo
 def _audited(event: events.Audited, state: State) -> State:
     round_ = open_round(state, event.round)
     _asked(round_)
+    for person in chain.from_iterable(event.pairs):
+        check_id(person, "A person's id")
     if round_.outcome is not None:
         same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
         if round_.outcome == event.outcome and same:
@@ -520,7 +520,6 @@ def check_pairs(event: events.Audited, round_: OpenRound) -> None:
     sensitivity = _asked(round_).sensitivity
     for (over, under), limit in zip_longest(event.pairs, event.limits):
         for person in (over, under):
-            check_id(person, "A person's id")
             if person not in round_.decisions:
                 raise EventRefused(
                     f"Round {round_.id!r} has no person {person!r} to report; it has "

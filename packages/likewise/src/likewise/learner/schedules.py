@@ -256,7 +256,7 @@ LARGEST_WEIGHT = 1024
 SMALLEST_X = 1e-100
 # The default of kappa as a share of eps; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
-# How many of the steps by which kappa shrinks a report undoes that may be a violation.
+# A report that may be a violation undoes so many of the steps by which kappa shrinks.
 REGROWTH = 3
 # kappa never shrinks below this share of its start.
 SMALLEST_KAPPA = 1 / 32

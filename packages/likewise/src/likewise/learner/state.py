@@ -321,15 +321,16 @@ class State:
         )
 
 
-def is_located(learner: Learner, people: tuple[Person, ...]) -> bool:
-    """Test whether these are the people who were looked up last."""
-    cached = learner.__dict__.get("_located")
-    return cached is not None and cached[0] is people
+def located_last(learner: Learner, people: tuple[Person, ...]) -> Points | None:
+    """The points of people if they are those who were looked up last."""
+    # One look at the note: another thread may write the next one at any time.
+    noted, points = learner.__dict__.get("_located", (None, None))
+    return points if noted is people else None
 
 
 def located(learner: Learner, people: tuple[Person, ...]) -> Points:
-    if is_located(learner, people):
-        points: Points = learner.__dict__["_located"][1]
+    points = located_last(learner, people)
+    if points is not None:
         return points
     schema = learner.hypotheses.schema
     x = np.array([p.features for p in people], dtype=np.float64).reshape(-1, len(schema))
@@ -354,6 +355,7 @@ def points_of(learner: Learner, people: tuple[Person, ...], names: Sequence[str]
 
 
 def error_weights(learner: Learner, round_: OpenRound, people: Sequence[str]) -> list[Weights]:
+    """The weights of wrong decisions on some of a round's people, by their ids."""
     if learner.loss.alike:
         return [ALIKE] * len(people)
     by_id, schema = {person.id: person for person in round_.people}, learner.hypotheses.schema

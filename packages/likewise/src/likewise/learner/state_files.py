@@ -33,6 +33,8 @@ from likewise.validation import choice, instance, require
 
 VERSION = "likewise-state/1"
 NOT_WRITTEN = "Likewise writes no such value."
+# A stream of noise has so many rounds.
+MOST_ROUNDS = 1 << 32
 # The numbers of arrays, by shape and content.
 Numbers = dict[tuple[tuple[int, ...], bytes], int]
 # Errors of reading content that is no state.
@@ -130,8 +132,11 @@ def _check(state: State) -> None:
     schema, player = learner.hypotheses.schema, learner.primal
     scales, shape = (player.scales(learner.hypotheses),), learner.hypotheses.no_costs().shape
     frozen = [round_.frozen for round_ in rounds if round_.frozen is not None]
-    awaits = [fold.awaited(round_, learner) for round_ in rounds]
     numbers = [0, *(round_.number for round_ in rounds), state.opened + 1]
+    fits = numbers == sorted(set(numbers)) and state.opened < MOST_ROUNDS
+    rule = f"must count the rounds, the open ones too, below {MOST_ROUNDS}"
+    require(fits, "opened", rule, numbers, NOT_WRITTEN)
+    awaits = [fold.awaited(round_, learner) for round_ in rounds]
     amounts = [tuning.squares, tuning.pending, tuning.peak, *(f.scales for f in frozen)]
     rules = {
         "costs": all(costs.shape == shape for costs in (state.costs, *(f.costs for f in frozen))),
@@ -143,7 +148,7 @@ def _check(state: State) -> None:
         "lam": 0 <= state.lam <= state.account.largest_lam,
         "kappa": 0 <= state.kappa <= learner.margins.kappa,
         "memory": learner.looking.fits(state.memory, schema),
-        "opened": numbers == sorted(set(numbers)) and len(rounds) <= learner.open_limit,
+        "opened": len(rounds) <= learner.open_limit,
         "frozen": all((r.frozen is None) == (r.panel is not None) for r in rounds),
         "closed": len(state.closed) <= min(State.remembered, state.opened - len(rounds)),
     }

@@ -55,8 +55,7 @@ def share(successes: float, trials: int, confidence: float = CONFIDENCE) -> Inte
     """The interval of Clopper and Pearson (1934) for a share.
 
     With x of n, its ends are the quantiles of Beta(x, n − x + 1) and Beta(x + 1, n − x) at
-    (1 − confidence)/2 and (1 + confidence)/2. It covers the true share at least as often as it
-    claims.
+    (1 − confidence)/2 and (1 + confidence)/2. It covers the share at least as often as it claims.
     ``successes`` may be a sum of numbers within [0, 1], whose mean varies less than a share.
 
     >>> some, none = share(5, 10), share(0, 100)
