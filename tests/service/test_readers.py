@@ -25,7 +25,7 @@ from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 from tests.cli.test_serve import Served
 from tests.service.api.test_roles import PLACES, TABLE
-from tests.service.ledger.test_faults import own_postgres
+from tests.service.ledger.crashes import own_postgres
 from tests.service.live import GENEROUS, Live, fresh_database, furnished, people, until
 from tests.service.web.test_server import FORMS, PAGES, browse
 
