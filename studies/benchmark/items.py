@@ -109,7 +109,8 @@ def _timed(function: Callable[[], object], clock: Callable[[], float]) -> float:
 def amount(seconds: float | None) -> str:
     if seconds is None:
         return "–"
-    size, unit = next(u for u in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")) if seconds >= u[0])
+    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+    size, unit = next((unit for unit in units if seconds >= unit[0]), units[-1])
     return f"{seconds / size:.3g} {unit}"
 
 

@@ -393,14 +393,16 @@ class DeviceList:
 
 
 _LISTS: WeakKeyDictionary[Listed, DeviceList] = WeakKeyDictionary()
+_PLACING = Lock()
 
 
 def list_on_device(listed: Listed) -> DeviceList:
-    """The class on the device, kept there as long as it is in use."""
-    device_list = _LISTS.get(listed)
-    if device_list is None:
-        device_list = _LISTS[listed] = DeviceList(listed.separating_points().T)
-    return device_list
+    """The class on the device, kept there as long as it is in use; once for all threads."""
+    with _PLACING:
+        device_list = _LISTS.get(listed)
+        if device_list is None:
+            device_list = _LISTS[listed] = DeviceList(listed.separating_points().T)
+        return device_list
 
 
 def approvals(
