@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.errors import ContractError, HypothesisError, ParameterError
+from likewise.errors import ContractError, HypothesisError, LikewiseError, ParameterError
 from likewise.hypotheses import Bits, Listed
-from likewise.learner import Learner
+from likewise.learner import Learner, State
 from likewise.numerics.fixed_point import IntArray
 from likewise.people import Feature, FeatureSchema, People
 from likewise.registry import HYPOTHESES
@@ -111,3 +111,18 @@ def test_a_class_that_nobody_registered_cannot_be_saved() -> None:
     learner = Learner(Private([0, 30], separating=AGES), 2, 0.3, 0.3, 1)
     with pytest.raises(Exception, match=r"likewise\.hypotheses"):
         learner.spec()
+
+
+def test_a_class_that_does_not_keep_its_parameters_says_which() -> None:
+    class FromAge(Thresholds):
+        """Approve from one age on, or everybody."""
+
+        spec = Listed.spec
+
+        def __init__(self, age: float) -> None:
+            super().__init__([0, age], separating=AGES)
+
+    learner = Learner(FromAge(30), 2, 0.3, 0.3, 1)
+    assert State.start(learner) == State.start(learner)
+    with pytest.raises(LikewiseError, match="FromAge does not keep age, with which it was made"):
+        learner.settings()

@@ -68,7 +68,14 @@ class Specified:
 
 def parameters_of(part: Specified) -> dict[str, Any]:
     """The parameters that a part was made with, by name, in their order."""
-    return {name: getattr(part, name) for name in _defaults(cast("type", type(part)))}
+    names = _defaults(cast("type", type(part)))
+    if lacking := [name for name in names if not hasattr(part, name)]:
+        raise LikewiseError(
+            f"{type(part).__name__} does not keep {', '.join(lacking)}, with which it was made, so "
+            f"it cannot be written down. Keep each as an attribute of that name, or override "
+            f"spec and from_spec."
+        )
+    return {name: getattr(part, name) for name in names}
 
 
 @cache

@@ -291,8 +291,8 @@ class Audit:
         """The reported pairs of a person with everybody, the worst first; of people in memory."""
         if self._pairs_of is None:
             raise AuditError(
-                f"The pairs of {person!r} need the people themselves, whom an audit does not have "
-                f"that was read from a file, or drawn from people who are not in memory. Audit "
+                f"The pairs of {person!r} need the people themselves. An audit that was read from "
+                f"a file, or drew from people who are not in memory, does not have them. Audit "
                 f"them in memory: schema.people(…)."
             )
         return self._pairs_of(person)

@@ -389,7 +389,7 @@ def _pairs_of(question: Question, rows: Rows, person: str) -> tuple[Finding, ...
         where, remedy = "the people", "Check the id."
         if question.counts.max() > 1:
             where = "the people who are shown, one of each kind"
-            remedy = "Take the id of one of them who is alike."
+            remedy = "Ask for the one who is shown for their kind."
         raise AuditError(f"{person!r} is not among {where}. {remedy}")
     everybody = replace(question, worst=k, each=None, rules=(), groups=NO_GROUPS)
     block = Block(np.array([ids.index(person)]), np.arange(k))

@@ -171,8 +171,8 @@ def _more_certificates(data: dict[str, Any], run: dict[str, Any]) -> Iterator[tu
 
 @main.command(short_help="Learners side by side, and a report to read.")
 @click.option(
-    "--rounds", type=click.IntRange(min=8), show_default="2000; without numba 300",
-    help="Rounds to play with each learner.",
+    "--rounds", type=click.IntRange(min=8),
+    help="Rounds to play with each learner.  [default: 2000; without numba 300]",
 )  # fmt: skip
 @click.option(
     "--out", default="likewise-demo.html", show_default=True, type=OutputFile(),

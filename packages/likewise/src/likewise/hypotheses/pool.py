@@ -262,6 +262,7 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
+        """Read a pool. All rows of its reference data are the separating set: write few by hand."""
         values = cls.read_parameters(spec)
         pairs = check.items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(name, float(at) if at in ("inf", "-inf") else at) for name, at in pairs]

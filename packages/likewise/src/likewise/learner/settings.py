@@ -267,7 +267,7 @@ class Learner:
         return self.settings()
 
     def settings(self) -> dict[str, Any]:
-        """The settings as JSON, for comparisons; parts need not be registered."""
+        """The settings as JSON, for comparisons; parts need a ``spec()``, and no registration."""
         hypotheses = self.hypotheses
         # Only exact weights use a prior.
         prior = hypotheses.prior if isinstance(hypotheses, ExactWeights) else FLAT

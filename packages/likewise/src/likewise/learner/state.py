@@ -247,7 +247,7 @@ class State:
             return NotImplemented
         plain = [f.name for f in fields(self) if f.name not in ("learner", "costs")]
         return (
-            self.learner.settings() == other.learner.settings()
+            (self.learner is other.learner or self.learner.settings() == other.learner.settings())
             and np.array_equal(self.costs, other.costs)
             and all(getattr(self, name) == getattr(other, name) for name in plain)
         )

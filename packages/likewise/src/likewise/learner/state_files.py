@@ -33,7 +33,7 @@ from likewise.validation import choice, instance, require
 
 VERSION = "likewise-state/1"
 NOT_WRITTEN = "Likewise writes no such value."
-# A stream of noise has so many rounds.
+# The rounds of a stream of noise are numbered below this.
 MOST_ROUNDS = 1 << 32
 # The numbers of arrays, by shape and content.
 Numbers = dict[tuple[tuple[int, ...], bytes], int]

@@ -68,7 +68,7 @@ class Sides:
     def apart(self, values: Callable[[People], FloatArray]) -> tuple[FloatArray, BoolArray | None]:
         """x_l − x_r of values of people, 0 where one is missing; and which pairs have only one.
 
-        The latter is None if nobody lacks a value.
+        The latter is None if all values are finite.
         """
         left = values(self.left)
         right = left if self.right is self.left else values(self.right)

@@ -172,7 +172,7 @@ def learner_names() -> tuple[str, ...]:
 
 
 def _entry(name: str) -> Baseline:
-    """The baseline that makes the learner of a name; ours are told of the feedback, too."""
+    """The baseline of a learner's name; all but those registered take ``feedback`` too."""
     remedy = "Check the spelling; a package adds one as a player or a baseline."
     choice("learner", name, learner_names(), remedy)
     entries: dict[str, Baseline] = {}
