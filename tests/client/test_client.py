@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -145,6 +146,14 @@ def test_answers_are_checked(data: Any) -> None:
 def rehashed(record: dict[str, Any]) -> dict[str, Any]:
     content = {name: value for name, value in record.items() if name != "hash"}
     return {**content, "hash": hashlib.sha256(canonical(content)).hexdigest()}
+
+
+def test_a_docket_is_sent_with_all_its_settings() -> None:
+    """The server says which it does not know, whatever they are called."""
+    server = Flaky(busy())
+    with pytest.raises(ApiError):
+        server.client(retries=0).create_docket("a", {"field": "x", "kind": 1, "name": "b"})
+    assert json.loads(server.seen[0].content) == {"field": "x", "kind": 1, "name": "a"}
 
 
 def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:

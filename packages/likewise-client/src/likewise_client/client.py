@@ -82,7 +82,8 @@ class Client:
 
     def create_docket(self, name: str, spec: Mapping[str, Any]) -> api.DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
-        return self._send(api.DocketResponse, "POST", "/v1/dockets", again=False, name=name, **spec)
+        body = {**spec, "name": name}
+        return self._send(api.DocketResponse, "POST", "/v1/dockets", again=False, body=body)
 
     def docket(self, docket: str) -> api.DocketResponse:
         return self._get(api.DocketResponse, docket)
@@ -367,9 +368,7 @@ class Client:
         return api.ReceiptCheck(holds, f"{message}which this receipt was given.")
 
     def metrics(self, docket: str) -> Json:
-        """Return the docket's running numbers: rounds by outcome, how many are open and the age of
-        the oldest, people, labels, overrides, …
-        """
+        """Return the docket's running numbers: rounds, the open ones and their age, people, …"""
         return self._get(Json, docket, "metrics")
 
     def certificate(
@@ -434,18 +433,18 @@ class Client:
 
     def _send(
         self, kind: type[api.T], method: str, target: str, *, once: str | None = None,
-        again: bool = True, field: str | None = None, **content: Any,
+        again: bool = True, field: str | None = None, body: Json | None = None, **content: Any,
     ) -> api.T:  # fmt: skip
         """Send a request, ``again`` if it fails for now, and read the response, or a field of it.
 
-        The content of GET and DELETE is their query, that of others their body. A request that is
-        to act ``once`` has an idempotency key, by default a fresh one.
+        The content of GET and DELETE is their query, that of others their ``body``. A request that
+        is to act ``once`` has an idempotency key, by default a fresh one.
         """
         headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
-        part: Json = {"json": content or None}
+        sent: Json = {"json": body or content or None}
         if method in ("GET", "DELETE"):
-            part = {"params": {name: v for name, v in content.items() if v is not None}}
-        request = self._http.build_request(method, target, headers=headers, **part)
+            sent = {"params": {name: value for name, value in content.items() if value is not None}}
+        request = self._http.build_request(method, target, headers=headers, **sent)
         wait, tries = 0.1, self.retries + 1 if again else 1
         while True:
             wait, tries = 2 * wait, tries - 1
