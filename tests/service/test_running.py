@@ -99,6 +99,7 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
             continue
         target = Store.open(url)
         keep(target, "ada", "fr")
+        target.keys.current()  # as a server does that was started there
         assert restore(tmp_path / "one.backup", target) == made
         assert kept(target, "ada") == "de"
         for docket, (size, root) in made.trees.items():

@@ -80,7 +80,7 @@ def _copy(reading: sa.Connection, writing: sa.Connection) -> None:
     for table in metadata.sorted_tables:
         # The rest of ``meta`` is about one database, and not about people.
         copied = meta.c.key.startswith("language:") if table is meta else sa.true()
-        if table.name in ("tokens", "meta"):  # the first operator's, if a server was started there
+        if table.name in ("keys", "tokens", "meta"):  # of a server that was started there
             writing.execute(table.delete().where(copied))
         query = sa.select(table).where(copied).order_by(*table.primary_key.columns)
         rows = reading.execution_options(yield_per=ROWS).execute(query)
