@@ -11,7 +11,7 @@ import pytest
 from tests.service.web.browser.conftest import PATIENCE, serious_violations
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
 
     from tests.service.web.browser.conftest import Stage
 
@@ -163,4 +163,29 @@ def test_a_dashboard_that_cannot_be_refreshed_keeps_what_it_has(
     page.clock.fast_forward(10_500)
     page.wait_for_selector("#stale", state="hidden")
     assert rounds.inner_text() == "241"
+    page.close()
+
+
+def test_a_refresh_that_comes_after_a_pause_shows_nothing(browser: Browser, stage: Stage) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.clock.install()
+    page.goto(f"{stage.url}/page/dashboard")
+    page.wait_for_selector(".u-over")
+    board = re.compile(r"/dashboard/loans/\?")
+    held: list[Route] = []
+    page.route(board, lambda route: held.append(route))  # noqa: PLW0108 - playwright looks at its signature
+    with page.expect_request(board):
+        page.clock.fast_forward(10_500)
+    page.get_by_role("button", name="Pause updates").click()
+    with page.expect_response(board):
+        held[0].continue_()
+    page.evaluate("() => fetch(location.href).then((response) => response.text())")
+    rounds = page.locator('[data-tile="rounds"] .tile-value')
+    assert rounds.inner_text() == "240"
+    page.unroute_all()
+    page.get_by_role("button", name="Pause updates").click()
+    page.wait_for_function(
+        "() => document.querySelector('[data-tile=rounds] .tile-value').textContent === '241'"
+    )
     page.close()

@@ -10,6 +10,7 @@
   let series = null;
   let paused = false;
   let timer = 0;
+  let asked = 0; // the number of the newest refresh
   const plots = new Map();
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -77,16 +78,25 @@
 
   async function refresh() {
     clearTimeout(timer);
+    const number = ++asked;
+    // After a pause, or a newer refresh, nothing of this one is shown.
+    const late = () => paused || number !== asked;
     try {
       const response = await fetch(board.dataset.url, { headers: { Accept: "text/html" }, credentials: "same-origin" });
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      if (late()) return;
       // A page without the tables is another page (to sign in, an error): what is here is kept.
       if (!response.ok || !page.getElementById("tables")) throw new Error(response.status);
-      for (const part of document.querySelectorAll("[data-live]")) part.replaceWith(page.getElementById(part.id) ?? part);
+      for (const part of document.querySelectorAll("[data-live]")) {
+        const fresh = page.getElementById(part.id);
+        // What is the same stays, with the focus or the selection that is in it.
+        if (fresh && !part.isEqualNode(fresh)) part.replaceWith(fresh);
+      }
       localise();
       show();
       trouble("");
     } catch {
+      if (late()) return;
       trouble(_("The numbers could not be refreshed. Trying again; if this stays, sign in again."));
     }
     if (!paused && !document.hidden) timer = setTimeout(refresh, every);
