@@ -303,7 +303,7 @@ class Samples:
     def practice(self, done: int, response: str) -> str:
         """The practice, after some of its pairs and a response to the last of them."""
         with speaking(self.page.language):
-            golds = practice.own_pairs(FEATURES)
+            golds = practice.default_pairs(FEATURES)
             queue = practice_queue(self.page, FEATURES, done, golds)
             return self.asked(queue, word=practice.word(golds[done - 1], response))
 

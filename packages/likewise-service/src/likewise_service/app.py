@@ -185,7 +185,8 @@ async def retain(workers: Workers, stop: asyncio.Event) -> None:
     names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
     places: dict[str, int] = dict.fromkeys(names, 0)
     while places and not stop.is_set():
-        ends = await workers.each("Retention", places, partial(_erase_after, places))
+        unstopped = (name for name in places if not stop.is_set())
+        ends = await workers.each("Retention", unstopped, partial(_erase_after, places))
         places = {name: last for name, last in ends.items() if last is not None}
     if names:  # within its transaction an erasure could not do it
         await asyncio.to_thread(store.scrub_soon)

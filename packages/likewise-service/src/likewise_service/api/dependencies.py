@@ -217,7 +217,7 @@ AnyCaller = Annotated[AppAccess, Depends(_caller(*ROLES))]
 OperatorCaller = Annotated[AppAccess, Depends(_caller("operator"))]
 SupervisorCaller = Annotated[AppAccess, Depends(_caller(*_SUPERVISORS))]
 
-# Who may read a docket: all four roles, all but auditors, the operator and regulators, auditors.
+# Whoever may read a docket; all but auditors; the operator and regulators; auditors.
 AnyAccess = Annotated[Access, Depends(_access(*ROLES))]
 ReadAccess = Annotated[Access, Depends(_access("operator", "client", "regulator"))]
 SupervisorAccess = Annotated[Access, Depends(_access(*_SUPERVISORS))]

@@ -188,23 +188,25 @@ class Expired:
 def erase_expired(docket: Docket, after: int = 0, limit: int = 100) -> Expired:
     """Erase what has been kept for its time, unless held, in rounds that closed after a record.
 
-    At most ``limit`` people are erased at once, so that others get the docket's turn.
+    At most ``limit`` people are erased and ``ROUNDS`` rounds looked through at once, so that others
+    get the docket's turn.
     """
     expired, governance, at = Expired(), docket.refresh().governance, docket.clock()
-    reasons, features = (
-        "" if days is None else later(at, -DAY * days)  # nothing was before ""
+    # What closed by then is erased: nothing, where there is no period.
+    reasons_by, features_by = (
+        "" if days is None else later(at, -DAY * days)
         for days in (governance.reasons_days, governance.features_days)
     )
     with docket.looking() as view:
         closed = view.records(after, limit=ROUNDS, kind="closed")
     for record in closed:
         round_id = str(record.body["round"])
-        if record.at > max(reasons, features):
+        if record.at > max(reasons_by, features_by):
             return expired
-        if record.at <= reasons:
+        if record.at <= reasons_by:
             _erase_reasons(docket, round_id, expired)
-        if record.at <= features:
-            _erase_people(docket, round_id, features, expired, limit)
+        if record.at <= features_by:
+            _erase_people(docket, round_id, features_by, expired, limit)
         if expired.people >= limit:  # there may be more in this round
             break
         after = record.seq

@@ -224,7 +224,7 @@ def _origin(history: DecisionHistory) -> dict[str, Any] | None:
     """Return the policy that gave the chance, and what it had learned from."""
     learner, policy = history.learner, history.policy
     return {
-        "class": learner.hypotheses.spec().get("kind", type(learner.hypotheses).__name__),
+        "class": type(learner.hypotheses).__name__,
         "player": type(learner.primal).__name__, "alpha": learner.alpha, "k": learner.k,
         "rounds_before": history.round.number - 1,
         "reports_before": None if policy is None else policy.reports,

@@ -271,7 +271,7 @@ async def practice_page(
 
     def task(worker: Worker) -> Response:
         features, projection = worker.docket.schema.features, worker.docket.projection
-        golds = projection.practice or practice.own_pairs(features)
+        golds = projection.practice or practice.default_pairs(features)
         word = practice.word(golds[done - 1], said) if said and 0 < done <= len(golds) else ""
         page = request.page(projection.settings.title)
         made_up = practice_queue(page, features, done, golds)

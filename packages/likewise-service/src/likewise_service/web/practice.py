@@ -24,8 +24,8 @@ PRACTICE = "0" * 32
 # Made-up people: the chance of each, and their place within the range of every feature.
 Person = tuple[float, float]
 TYPICAL, ALIKE, STRONG, WEAK = (0.81, 0.60), (0.34, 0.61), (0.78, 0.95), (0.22, 0.05)
-# The service's own pairs: the two people, the right response, and why.
-OWN: tuple[tuple[Person, Person, Literal["flag", "fine"], str], ...] = (
+# The service's default pairs: the two people, the right response, and why.
+DEFAULTS: tuple[tuple[Person, Person, Literal["flag", "fine"], str], ...] = (
     (TYPICAL, WEAK, "fine", N_(
         "Person %(first)s and Person %(second)s differ in much that may matter, so their chances "
         "may too."
@@ -42,10 +42,10 @@ OWN: tuple[tuple[Person, Person, Literal["flag", "fine"], str], ...] = (
 )  # fmt: skip
 
 
-def own_pairs(features: Sequence[Feature]) -> list[kinds.GoldPair]:
-    """Return the service's own pairs with the features of a docket, in the language in use."""
+def default_pairs(features: Sequence[Feature]) -> list[kinds.GoldPair]:
+    """Return the service's default pairs with the features of a docket, in the language in use."""
     pairs = []
-    for number, (over, under, response, why) in enumerate(OWN):
+    for number, (over, under, response, why) in enumerate(DEFAULTS):
         first, second = (tuple(made_up(f, place) for f in features) for _, place in (over, under))
         scores = (to_units(over[0]), to_units(under[0]))
         reason = _(why, first=2 * number + 1, second=2 * number + 2)
@@ -56,7 +56,7 @@ def own_pairs(features: Sequence[Feature]) -> list[kinds.GoldPair]:
 def word(pair: kinds.GoldPair, response: str) -> str:
     """Say whether a response is right.
 
-    >>> word(own_pairs([])[2], "fine")[:43]
+    >>> word(default_pairs([])[2], "fine")[:43]
     'Look again: Person 5 and Person 6 are nearl'
     """
     verdict = _("Yes") if response == pair.response else _("Look again")
