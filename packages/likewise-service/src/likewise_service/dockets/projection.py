@@ -72,7 +72,7 @@ class Archive:
         return self._rounds.get(round_id)
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:  # noqa: ARG002
-        """Return closed rounds with numbers above ``after``, in order: as many as are at hand."""
+        """Return closed rounds with numbers above ``after``, in order; here all of them at once."""
         following = (round_ for round_ in self._rounds.values() if round_.number > after)
         return sorted(following, key=lambda round_: round_.number)
 
