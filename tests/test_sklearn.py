@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -57,10 +58,10 @@ def table() -> tuple[Any, Any]:
     return frame, labels
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_mixed_frames_are_learnt_from_and_scored(table: tuple[Any, Any], kind: str) -> None:
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_mixed_frames_are_learnt_from_and_scored(table: tuple[Any, Any], make: Any) -> None:
     frame, labels = table
-    given = frame if kind == "pandas" else pl.from_pandas(frame)
+    given = make(frame)
     model = LikewiseClassifier(k=8, eta=1.0, alpha=0.5).fit(given, labels)
     assert model.classes_.tolist() == ["default", "repaid"]
     assert model.n_features_in_ == 3
@@ -69,9 +70,10 @@ def test_mixed_frames_are_learnt_from_and_scored(table: tuple[Any, Any], kind: s
     good = labels == "repaid"
     assert chances[good].mean() > chances[~good].mean() + 0.1
     assert set(model.predict(given)) <= {"default", "repaid"}
-    boats = frame.assign(purpose="boat")
     with pytest.warns(UnseenValues, match="'boat'"):
-        model.predict_proba(boats if kind == "pandas" else pl.from_pandas(boats))
+        model.predict_proba(make(frame.assign(purpose="boat")))
+    with pytest.warns(UnseenValues, match="'purpose': 120 missing where fit saw none, of no level"):
+        model.predict_proba(make(frame.assign(purpose=pd.Series([None] * 120, dtype="str"))))
 
 
 def test_predictions_are_functions_of_the_seed_and_the_rounds(table: tuple[Any, Any]) -> None:

@@ -268,7 +268,8 @@ def _is_named_frame(rows: Any) -> bool:
     if not is_table(rows):
         return False
     lazy = not hasattr(type(rows), "__len__")  # asked for its columns, it would compute them
-    return lazy or all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
+    names = getattr(rows, "column_names", getattr(rows, "columns", (0,)))  # Arrow's, or others'
+    return lazy or all(isinstance(name, str) for name in names)
 
 
 def _refuse_another_order(rows: Any, y: Any) -> None:
@@ -376,7 +377,8 @@ class Preparation:
 
     def _without_unseen(self, feature: Feature, column: Any) -> Any:
         """The column with what the first rows did not have replaced, and said."""
-        name = feature.name
+        name, median = feature.name, self.typical.get(feature.name)
+        gaps = 0 if name in self.gaps else int(sum(map(is_missing, column)))
         if feature.kind == "category":
             # Text, or an integer that reads so, which is no level.
             new = [id_text(value) not in (None, *feature.levels) for value in column]
@@ -386,15 +388,14 @@ class Preparation:
                 errors.warn(
                     f"Column {name!r}: {number} ({texts}), counted as missing.", errors.UnseenValues
                 )
-            return [None if is_new else v for v, is_new in zip(column, new, strict=True)]
-        median = self.typical.get(name)
-        gaps = int(sum(map(is_missing, column)))
-        if feature.missing is not None or median is None or not gaps:
+            column = [None if is_new else v for v, is_new in zip(column, new, strict=True)]
+        elif feature.missing is not None or median is None:
             return column
+        if not gaps:
+            return column
+        read = "of no level" if median is None else f"replaced by the median, {median:g}"
         errors.warn(
-            f"Column {name!r}: {gaps:,} missing where fit saw none, replaced by the median, "
-            f"{median:g}.",
-            errors.UnseenValues,
+            f"Column {name!r}: {gaps:,} missing where fit saw none, {read}.", errors.UnseenValues
         )
         return [median if is_missing(value) else value for value in column]
 
