@@ -328,6 +328,20 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "a comma at the end": (table(lambda i, r: plain(i, r) + ","), [], "must have 3 cells"),
     "a name twice": (table(lambda i, r: f"{plain(i, r)},1", HEAD + ",income"), [], "twice"),
     "blank lines": (table(plain).replace("\n", "\n\n"), [], 3),
+    "an odd cell after blank lines": (
+        score("0.1|x|0.9|0.4").replace("\n", "\n\n"), [], "line 5: score must be a number"
+    ),
+    "an odd cell after a name of two lines": (
+        score("0.1|x|0.9|0.4").replace("ann", '"a\nnn"'), [], "line 4: score must be a number"
+    ),
+    "a short line after blank ones": (
+        HEAD + "\n\n\nann,1,0.5\nbo,2\n", [], "line 5: it must have 3 cells"
+    ),
+    "an empty line before all": ("\n" + table(plain), [], "no names in its first line"),
+    "incomes beyond the floats": (income("-1e308|1e308|30|40"), [], 1),
+    "another column beyond the floats": (
+        table(lambda i, r: f"{plain(i, r)},{(-1e308, 1e308, 3, 4)[i]}", HEAD + ",big"), [], 3
+    ),
     "a line of totals": (table(plain) + "total,100,\n", [], "line 6: score must be a number"),
     "a comment": ("# ours\n" + table(plain), [], "must have 1 cells"),
     "a header alone": (HEAD + "\n", [], "no row below"),
@@ -392,6 +406,7 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     ),
     "groups": (more("f|m|f|m"), GROUP, 3),
     "groups with a blank": (more("f||f|m"), GROUP, 3),
+    "groups that are NA": (more("f|NA|f|m"), GROUP, 3),
 }  # fmt: skip
 
 

@@ -103,8 +103,9 @@ class _Subject:
         except LikewiseError as error:
             if self.schema is not None or self.first == path:
                 raise
+            where = "" if str(path) in str(error) else f"{path}: "
             raise LikewiseError(
-                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
+                f"{where}{error} The features were proposed from {self.first} alone. Give ranges "
                 f"and levels that hold for every batch with --schema; likewise init {self.first} "
                 f"writes one to edit."
             ) from error
@@ -412,7 +413,7 @@ def schema_of(
 
     if file is not None:
         try:
-            schema = likewise.FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+            schema = likewise.FeatureSchema.from_spec(json.loads(file.read_bytes()))
         except (ValueError, RecursionError) as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
         if both := [feature.name for feature in schema.features if feature.name in apart]:

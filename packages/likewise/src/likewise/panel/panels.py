@@ -295,7 +295,7 @@ class Panel:
         """Read a panel from a file: JSON where its name ends in .json, TOML otherwise."""
         kind = "JSON" if str(path).endswith(".json") else "TOML"
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
             data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
         except (OSError, TypeError) as error:
             raise AuditError(f"No panel was read from {shown(path)}: {error}.") from error

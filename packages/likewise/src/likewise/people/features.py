@@ -179,7 +179,7 @@ class Feature:
         """The least and the largest encoded value."""
         if self.kind == "category":
             return 0.0, len(self.levels) - 1.0
-        return (0.0, 1.0) if self.kind == "flag" else (self.low, self.high)
+        return (0.0, 1.0) if self.kind == "flag" else (float(self.low), float(self.high))
 
     def say(self, number: float, digits: int = 4) -> str:
         """The value in words, for auditors and reports; ``number`` is encoded."""

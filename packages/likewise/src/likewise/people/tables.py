@@ -34,7 +34,7 @@ def read_table(
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(_text(file), strict=True)
             reader.fieldnames = header = [name.strip() for name in reader.fieldnames or []]
-            rows = [Row(_stripped(row), line) for line, row in enumerate(reader, start=2)]
+            rows = [Row(_stripped(row), reader.line_num) for row in reader]
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -43,20 +43,20 @@ def read_table(
             remedy = "Save it as UTF-8; a spreadsheet calls that 'CSV UTF-8'."
         raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}. {remedy}") from error
     _check_header(path, header, needed)
-    if not rows:
+    if not (header and rows):
         raise LikewiseError(
-            f"{path} has no row below its header; it must have a line of names, and a line for "
-            f"every row."
+            f"{path} has no names in its first line, or no row below it; it must have a line of "
+            f"names, and a line for every row."
         )
     if any(row.get("") for row in rows):
         raise LikewiseError(
             f"{path} has a column without a name. Write one into the first line, or leave the "
             f"column out; pandas does so with to_csv(index=False)."
         )
-    for line, row in enumerate(rows, start=2):
+    for row in rows:
         if None in row or None in row.values():
             raise LikewiseError(
-                f"{path}, line {line}: it must have {len(header)} cells, as the header has."
+                f"{path}, line {row.line}: it must have {len(header)} cells, as the header has."
             )
     return rows
 
