@@ -45,8 +45,8 @@ def read_table(
     _check_header(path, header, needed)
     if not (header and rows):
         raise LikewiseError(
-            f"{path} has no names in its first line, or no row below it; it must have a line of "
-            f"names, and a line for every row."
+            f"{path} has no names in its first line, or no row below its header; it must have a "
+            f"line of names, and a line for every row."
         )
     if any(row.get("") for row in rows):
         raise LikewiseError(
