@@ -88,6 +88,20 @@ def test_predictions_are_functions_of_the_seed_and_the_rounds(table: tuple[Any, 
     assert clone(one).get_params() == one.get_params()
 
 
+def test_parameters_of_the_wrong_kind_are_refused_and_those_set_later_are_for_fit(
+    table: tuple[Any, Any],
+) -> None:
+    frame, labels = table
+    for name, value in (("panel", "any"), ("hypotheses", "stumps")):
+        with pytest.raises(LikewiseError, match=f"{name} must be .*; got '{value}'"):
+            LikewiseClassifier(favourable="repaid", **{name: value}).fit(frame, labels)
+    model = LikewiseClassifier(k=8).fit(frame, labels)
+    chances, decided = model.predict_proba(frame), model.predict(frame)
+    model.set_params(favourable="default")  # which exchanged the classes of what was learnt
+    assert (model.predict_proba(frame) == chances).all()
+    assert (model.predict(frame) == decided).all()
+
+
 def test_reports_are_heard_and_routed(table: tuple[Any, Any]) -> None:
     frame, labels = table
     model = LikewiseClassifier(k=8, favourable="repaid")
