@@ -55,6 +55,20 @@ def test_a_series_is_matched_wherever_it_comes() -> None:
         audited(BY_ROW, BY_ROW.index, labels=labels.reset_index(drop=True))
 
 
+@pytest.mark.parametrize("mark", ["", " ", "NA", "n/a", "?", None])
+def test_a_mark_of_a_missing_value_is_no_second_word(mark: str | None) -> None:
+    words = ["ok", "ok", mark, "ok"]
+    with pytest.raises(LikewiseError, match=r"The score of 'c' \(row 3\) is missing"):
+        audited(words, favourable="ok")
+    with pytest.raises(LikewiseError, match=r"The label of 'c' \(row 3\) is missing"):
+        audited([0.1, 0.2, 0.3, 0.9], labels=words, favourable="ok")
+    table = pa.table({"id": list("abcd"), "income": INCOMES, "said": words})
+    for most in (2, 100):
+        with pytest.raises(LikewiseError, match=r"The score of 'c' \(row 3\) is missing"):
+            audit(SCHEMA.scan(table, ids="id"), "said", PANEL, alpha=0.2, favourable="ok",
+                  all_pairs_up_to=most, sample_pairs=1000)  # fmt: skip
+
+
 class Counting(list[Any]):
     """A list that counts how often it is gone through."""
 

@@ -364,6 +364,15 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "truth among scores": (score("true|0.2|0.9|0.4"), [], "got 'true'"),
     "decisions in words": (score("ok|no way|ok|ok"), [], "'no way' and 'ok', say which"),
     "decisions and a word": (score("ok|no way|ok|ok"), ["--favourable", "ok"], 3),
+    "decisions and a blank": (
+        score("ok|ok||ok"), ["--favourable", "ok"], "The score of 'cy' (row 3) is missing"
+    ),
+    "decisions and NA": (
+        score("ok|NA|ok|ok"), ["--favourable", "ok"], "The score of 'bo' (row 2) is missing"
+    ),
+    "two decisions and a blank": (
+        score("ok|no||ok"), ["--favourable", "ok"], "The score of 'cy' (row 3) is missing"
+    ),
     "decisions in three words": (
         score("ok|no way|later|ok"), ["--favourable", "ok"], "column of two values; got 3"
     ),
@@ -381,8 +390,15 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "labels 1 and 2, and which": (more("1|2|1|2"), [*LABEL, "--favourable", "1"], 3),
     "a label that is NA": (more("1|NA|1|0"), LABEL, "line 3: y must be 0 or 1; got 'NA'"),
     "labels in three words": (
-        more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "y must be 0 or 1"
+        more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "y has 3 of them, such as 'bad'"
     ),
+    "labels in two words and a blank": (
+        more("good|bad||bad"), [*LABEL, "--favourable", "good"], "line 4: y must be 0 or 1; got ''"
+    ),
+    "labels 0 and 1, a blank and which": (
+        more("0|1||1"), [*LABEL, "--favourable", "1"], "line 4: y must be 0 or 1; got ''"
+    ),
+    "labels that are one word": (more("good|good|good|good"), [*LABEL, "--favourable", "good"], 3),
     "a word that is not there": (
         more("good|bad|bad|bad"), [*LABEL, "--favourable", "Good"], "'bad' and 'good'"
     ),

@@ -176,12 +176,17 @@ def parse_labels(
             f"Of the values of {column} one is favourable; --favourable names "
             f"{' and '.join(map(repr, sorted(words)))}."
         )
-    labels, count = [], len(set(cells))
+    labels, different = [], sorted({cell for cell in cells if not reading.is_mark(cell)})
+    if words and len(different) > 2:
+        raise LikewiseError(
+            f"{path}: --favourable is for a column of two values; {column} has {len(different)} of "
+            f"them, such as {', '.join(map(repr, different[:3]))}. Join them into two."
+        )
     for place, cell in enumerate(cells):
         value = _TRUTH.get(cell.lower(), reading.parse_number(cell))
-        if words and not reading.is_mark(cell) and count == 2:
+        if words and not reading.is_mark(cell):
             value = int(cell in words)
-        if value not in (0, 1) or (words and count > 2):
+        if value not in (0, 1):
             remedy = _remedy(cell, cells) or (
                 "Write 1 for whom a favourable decision was right, 0 for the others."
             )
