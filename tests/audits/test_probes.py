@@ -373,6 +373,9 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "two decisions and a blank": (
         score("ok|no||ok"), ["--favourable", "ok"], "The score of 'cy' (row 3) is missing"
     ),
+    "decisions that differ in case": (
+        score("ok|OK|ok|ok"), ["--favourable", "ok"], "Values may be one: 'ok', 'OK'"
+    ),
     "decisions in three words": (
         score("ok|no way|later|ok"), ["--favourable", "ok"], "column of two values; got 3"
     ),
@@ -391,6 +394,10 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "a label that is NA": (more("1|NA|1|0"), LABEL, "line 3: y must be 0 or 1; got 'NA'"),
     "labels in three words": (
         more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "y has 3 of them, such as 'bad'"
+    ),
+    "labels that differ in case": (
+        more("good|Good|good|good"), [*LABEL, "--favourable", "good"],
+        "y has values that may be one: 'Good', 'good'"
     ),
     "labels in two words and a blank": (
         more("good|bad||bad"), [*LABEL, "--favourable", "good"], "line 4: y must be 0 or 1; got ''"

@@ -152,6 +152,8 @@ def favourable_among(different: Sequence[Any], favourable: Any) -> list[Any]:
     chances = any(isinstance(value, float | Decimal) and value % 1 for value in different)
     if not present or chances:  # 0 and 1 may be among chances
         return []
+    if same := cells.alike(value for value in different if isinstance(value, str)):
+        raise AuditError(f"Values may be one: {', '.join(map(shown, same))}. Write them alike.")
     if len(different) > 2:
         raise AuditError(
             f"favourable is for a column of two values; got {len(different)} of them, such as "

@@ -177,6 +177,11 @@ def parse_labels(
             f"{' and '.join(map(repr, sorted(words)))}."
         )
     labels, different = [], sorted({cell for cell in cells if not reading.is_mark(cell)})
+    if words and (same := reading.alike(different)):
+        raise LikewiseError(
+            f"{path}: {column} has values that may be one: {', '.join(map(repr, same))}. Write "
+            f"them alike."
+        )
     if words and len(different) > 2:
         raise LikewiseError(
             f"{path}: --favourable is for a column of two values; {column} has {len(different)} of "
