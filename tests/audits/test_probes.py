@@ -393,17 +393,17 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "labels 1 and 2, and which": (more("1|2|1|2"), [*LABEL, "--favourable", "1"], 3),
     "a label that is NA": (more("1|NA|1|0"), LABEL, "line 3: y must be 0 or 1; got 'NA'"),
     "labels in three words": (
-        more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "y has 3 of them, such as 'bad'"
+        more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "column of two values; got 3"
     ),
     "labels that differ in case": (
         more("good|Good|good|good"), [*LABEL, "--favourable", "good"],
-        "y has values that may be one: 'Good', 'good'"
+        "Values may be one: 'good', 'Good'"
     ),
     "labels in two words and a blank": (
-        more("good|bad||bad"), [*LABEL, "--favourable", "good"], "line 4: y must be 0 or 1; got ''"
+        more("good|bad||bad"), [*LABEL, "--favourable", "good"], "The label of 'cy' (row 3) is"
     ),
     "labels 0 and 1, a blank and which": (
-        more("0|1||1"), [*LABEL, "--favourable", "1"], "line 4: y must be 0 or 1; got ''"
+        more("0|1||1"), [*LABEL, "--favourable", "1"], "The label of 'cy' (row 3) is missing"
     ),
     "labels that are one word": (more("good|good|good|good"), [*LABEL, "--favourable", "good"], 3),
     "a word that is not there": (
@@ -412,7 +412,7 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "labels that are all favourable": (
         more("good|bad|bad|good"),
         [*LABEL, "--favourable", "good", "--favourable", "bad"],
-        "--favourable names 'bad' and 'good'",
+        "one of a column's two values; got both",
     ),
     "a favourable word of numbers": (
         table(plain), ["--favourable", "ok"], "one of two words in score; no cell is 'ok'"

@@ -165,32 +165,11 @@ def parse_column(
     return [float(number) for number in numbers if number is not None]
 
 
-def parse_labels(
-    path: Path, rows: Sequence[Row], column: str, favourable: Collection[str] = ()
-) -> IntArray:
-    """The labels of a column, 0 or 1, from digits, true and false, or the favourable word."""
-    cells = [row[column] for row in rows]
-    words = set(favourable) & set(cells)
-    if len(words) > 1:
-        raise LikewiseError(
-            f"Of the values of {column} one is favourable; --favourable names "
-            f"{' and '.join(map(repr, sorted(words)))}."
-        )
-    labels, different = [], sorted({cell for cell in cells if not reading.is_mark(cell)})
-    if words and (same := reading.alike(different)):
-        raise LikewiseError(
-            f"{path}: {column} has values that may be one: {', '.join(map(repr, same))}. Write "
-            f"them alike."
-        )
-    if words and len(different) > 2:
-        raise LikewiseError(
-            f"{path}: --favourable is for a column of two values; {column} has {len(different)} of "
-            f"them, such as {', '.join(map(repr, different[:3]))}. Join them into two."
-        )
+def parse_labels(path: Path, rows: Sequence[Row], column: str) -> IntArray:
+    """The labels of a column, 0 or 1, from digits, true and false."""
+    labels, cells = [], [row[column] for row in rows]
     for place, cell in enumerate(cells):
         value = _TRUTH.get(cell.lower(), reading.parse_number(cell))
-        if words and not reading.is_mark(cell):
-            value = int(cell in words)
         if value not in (0, 1):
             remedy = _remedy(cell, cells) or (
                 "Write 1 for whom a favourable decision was right, 0 for the others."
