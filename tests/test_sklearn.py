@@ -93,8 +93,9 @@ def test_parameters_of_the_wrong_kind_are_refused_and_those_set_later_are_for_fi
 ) -> None:
     frame, labels = table
     for name, value in (("panel", "any"), ("hypotheses", "stumps")):
+        wrong = LikewiseClassifier(favourable="repaid").set_params(**{name: value})
         with pytest.raises(LikewiseError, match=f"{name} must be .*; got '{value}'"):
-            LikewiseClassifier(favourable="repaid", **{name: value}).fit(frame, labels)
+            wrong.fit(frame, labels)
     model = LikewiseClassifier(k=8).fit(frame, labels)
     chances, decided = model.predict_proba(frame), model.predict(frame)
     model.set_params(favourable="default")  # which exchanged the classes of what was learnt

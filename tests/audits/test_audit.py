@@ -345,7 +345,12 @@ def test_a_survey_takes_time_by_judgement_and_says_whom_it_does_not_know(
     rows = [(f"p{i}", f"p{i + 1}", members[i % 30], i % 3 == 0, f"because {i}") for i in range(39)]
     survey = replace(read := Survey.from_rows(rows, rule="any"), reasons=Reasons(read.reasons))
     fires, calls = AtLeast._fires, list[Any]()
-    monkeypatch.setattr(AtLeast, "_fires", lambda *call: calls.append(call) or fires(*call))
+
+    def counted(*call: Any) -> Any:
+        calls.append(call)
+        return fires(*call)
+
+    monkeypatch.setattr(AtLeast, "_fires", counted)
     result = audit(people, np.arange(40) / 40, survey)
     assert (result.reported.value, len(calls)) == (13, 1 + 39 + 13 * 2)
     assert all(pair.decisive == pair.objecting == tuple(pair.reasons) for pair in result.worst)
