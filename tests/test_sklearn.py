@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
@@ -57,10 +58,10 @@ def table() -> tuple[Any, Any]:
     return frame, labels
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_mixed_frames_are_learnt_from_and_scored(table: tuple[Any, Any], kind: str) -> None:
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_mixed_frames_are_learnt_from_and_scored(table: tuple[Any, Any], make: Any) -> None:
     frame, labels = table
-    given = frame if kind == "pandas" else pl.from_pandas(frame)
+    given = make(frame)
     model = LikewiseClassifier(k=8, eta=1.0, alpha=0.5).fit(given, labels)
     assert model.classes_.tolist() == ["default", "repaid"]
     assert model.n_features_in_ == 3
@@ -69,9 +70,10 @@ def test_mixed_frames_are_learnt_from_and_scored(table: tuple[Any, Any], kind: s
     good = labels == "repaid"
     assert chances[good].mean() > chances[~good].mean() + 0.1
     assert set(model.predict(given)) <= {"default", "repaid"}
-    boats = frame.assign(purpose="boat")
     with pytest.warns(UnseenValues, match="'boat'"):
-        model.predict_proba(boats if kind == "pandas" else pl.from_pandas(boats))
+        model.predict_proba(make(frame.assign(purpose="boat")))
+    with pytest.warns(UnseenValues, match="'purpose': 120 missing where fit saw none, of no level"):
+        model.predict_proba(make(frame.assign(purpose=pd.Series([None] * 120, dtype="str"))))
 
 
 def test_predictions_are_functions_of_the_seed_and_the_rounds(table: tuple[Any, Any]) -> None:
@@ -84,6 +86,21 @@ def test_predictions_are_functions_of_the_seed_and_the_rounds(table: tuple[Any, 
     later = again.partial_fit(frame[:8], labels[:8])
     assert later.state_.opened == one.state_.opened + 1
     assert clone(one).get_params() == one.get_params()
+
+
+def test_parameters_of_the_wrong_kind_are_refused_and_those_set_later_are_for_fit(
+    table: tuple[Any, Any],
+) -> None:
+    frame, labels = table
+    for name, value in (("panel", "any"), ("hypotheses", "stumps")):
+        wrong = LikewiseClassifier(favourable="repaid").set_params(**{name: value})
+        with pytest.raises(LikewiseError, match=f"{name} must be .*; got '{value}'"):
+            wrong.fit(frame, labels)
+    model = LikewiseClassifier(k=8).fit(frame, labels)
+    chances, decided = model.predict_proba(frame), model.predict(frame)
+    model.set_params(favourable="default")  # which exchanged the classes of what was learnt
+    assert (model.predict_proba(frame) == chances).all()
+    assert (model.predict(frame) == decided).all()
 
 
 def test_reports_are_heard_and_routed(table: tuple[Any, Any]) -> None:

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from likewise.panel import (
     krippendorff_alpha,
     parse_rule,
 )
+from likewise.panel.rules import AtLeast
 from likewise.people import People
 
 SCHEMA_OF_ONE = FeatureSchema((Feature("income", low=0, high=100),))
@@ -323,6 +325,41 @@ def test_a_survey_of_people_is_audited_by_its_rule(tmp_path: Path) -> None:
         audit(somebody(2), [0, 1], every, alpha=0)
     with pytest.raises(AuditError, match="nowhere"):
         Survey.read_csv(tmp_path / "nowhere", "any")
+
+
+class Reasons(dict[Any, str]):
+    """Reasons that may be looked up, and are not gone through."""
+
+    def items(self) -> Any:
+        raise AssertionError
+
+    __iter__ = items
+
+
+def test_a_survey_takes_time_by_judgement_and_says_whom_it_does_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten thousand judgements with reasons took minutes."""
+    people = FeatureSchema((Feature("x"),)).people([[0.0]] * 40, ids=[f"p{i}" for i in range(40)])
+    members = [f"j{i}" for i in range(30)]
+    rows = [(f"p{i}", f"p{i + 1}", members[i % 30], i % 3 == 0, f"because {i}") for i in range(39)]
+    survey = replace(read := Survey.from_rows(rows, rule="any"), reasons=Reasons(read.reasons))
+    fires, calls = AtLeast._fires, list[Any]()
+
+    def counted(*call: Any) -> Any:
+        calls.append(call)
+        return fires(*call)
+
+    monkeypatch.setattr(AtLeast, "_fires", counted)
+    result = audit(people, np.arange(40) / 40, survey)
+    assert (result.reported.value, len(calls)) == (13, 1 + 39 + 13 * 2)
+    assert all(pair.decisive == pair.objecting == tuple(pair.reasons) for pair in result.worst)
+    assert [pair.over for pair in result.pairs_of("p3")] == ["p4"]
+    assert result.pairs_of("p2") == ()
+    with pytest.raises(AuditError, match="'p40' is not among the people"):
+        result.pairs_of("p40")
+    never = audit(people, np.arange(40) / 40, Survey.from_rows(rows[:1], rule="at_least(2)"))
+    assert "The rule at_least(2) reports no pair, even if all members object." in never.notes
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

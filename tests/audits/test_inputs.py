@@ -15,9 +15,11 @@ import pytest
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits import Audit
+from likewise.audits.groups import FINE, GroupCounts, group_rates
 from likewise.errors import LikewiseError
 from likewise.panel import WeightedL1
 from likewise.people import People
+from likewise.people.columns import ordered_values
 
 SCHEMA = FeatureSchema((Feature("income", low=0, high=100),))
 PANEL = Panel([MetricAuditor("j1", WeightedL1({"income": 1.0}))], "any")
@@ -51,6 +53,71 @@ def test_a_series_is_matched_wherever_it_comes() -> None:
         audited(BY_ROW, BY_ROW.index, groups={"g": group.reset_index(drop=True)})
     with pytest.raises(LikewiseError, match=r"Labels is a Series.*another order"):
         audited(BY_ROW, BY_ROW.index, labels=labels.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("mark", ["", " ", "NA", "n/a", "?", None])
+def test_a_mark_of_a_missing_value_is_no_second_word(mark: str | None) -> None:
+    words = ["ok", "ok", mark, "ok"]
+    with pytest.raises(LikewiseError, match=r"The score of 'c' \(row 3\) is missing"):
+        audited(words, favourable="ok")
+    with pytest.raises(LikewiseError, match=r"The label of 'c' \(row 3\) is missing"):
+        audited([0.1, 0.2, 0.3, 0.9], labels=words, favourable="ok")
+    table = pa.table({"id": list("abcd"), "income": INCOMES, "said": words})
+    for most in (2, 100):
+        with pytest.raises(LikewiseError, match=r"The score of 'c' \(row 3\) is missing"):
+            audit(SCHEMA.scan(table, ids="id"), "said", PANEL, alpha=0.2, favourable="ok",
+                  all_pairs_up_to=most, sample_pairs=1000)  # fmt: skip
+
+
+class Counting(list[Any]):
+    """A list that counts how often it is gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Any:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_scores_by_id_go_through_the_ids_a_few_times_and_name_each_once() -> None:
+    ids = Counting(str(i) for i in range(100))
+    scores = ordered_values("Scores", dict(zip(reversed(ids), range(100), strict=True)), 100, ids)
+    assert scores.tolist() == list(reversed(range(100)))
+    assert ids.times < 10  # once for everybody took half a minute for 20,000 people
+    with pytest.raises(LikewiseError, match="Scores name an id twice, as a number and as text"):
+        ordered_values("Scores", {1: 0.1, **dict.fromkeys(ids, 0.5)}, 100, ids)
+
+
+def test_groups_of_several_traits_keep_apart() -> None:
+    groups = {"a": ["x", "x and y", "x", "NA"], "b": ["y and z", "z", "z", "z"]}
+    rates = audited(BY_ROW.to_numpy(), groups=groups).groups
+    assert rates is not None
+    both = {rate.group: rate.rate.value for rate in rates.rates if rate.by == "a and b"}
+    assert both == pytest.approx(
+        {"NA and z": 0.9, "x and z": 0.3, "x and “y and z”": 0.1, "“x and y” and z": 0.2}
+    )
+    assert rates.notes[1] == (
+        "'a' has the group 'NA'. If that stands for a missing value, leave these cells empty."
+    )
+
+
+class Cells(dict[tuple[Any, ...], tuple[int, int]]):
+    """Cells that count how often they are gone through."""
+
+    times = 0
+
+    def items(self) -> Any:
+        self.times += 1
+        return super().items()
+
+
+def test_rates_of_many_groups_go_through_the_cells_once_for_every_trait() -> None:
+    cells = Cells({(str(i % 13), str(i % 17), i % 2): (1, FINE // 2) for i in range(442)})
+    found = group_rates(GroupCounts(("a", "b"), cells))
+    assert found is not None
+    assert len(found.rates) == 13 + 17 + 13 * 17
+    assert all(rate.tpr is not None and rate.tpr.value == 0.5 for rate in found.rates)
+    assert cells.times == 3  # three times for every group took minutes for three traits
 
 
 def test_people_of_rows_and_of_polars_take_a_series_by_id_or_in_order() -> None:

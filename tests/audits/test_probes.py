@@ -328,6 +328,20 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "a comma at the end": (table(lambda i, r: plain(i, r) + ","), [], "must have 3 cells"),
     "a name twice": (table(lambda i, r: f"{plain(i, r)},1", HEAD + ",income"), [], "twice"),
     "blank lines": (table(plain).replace("\n", "\n\n"), [], 3),
+    "an odd cell after blank lines": (
+        score("0.1|x|0.9|0.4").replace("\n", "\n\n"), [], "line 5: score must be a number"
+    ),
+    "an odd cell after a name of two lines": (
+        score("0.1|x|0.9|0.4").replace("ann", '"a\nnn"'), [], "line 4: score must be a number"
+    ),
+    "a short line after blank ones": (
+        HEAD + "\n\n\nann,1,0.5\nbo,2\n", [], "line 5: it must have 3 cells"
+    ),
+    "an empty line before all": ("\n" + table(plain), [], "no names in its first line"),
+    "incomes beyond the floats": (income("-1e308|1e308|30|40"), [], 1),
+    "another column beyond the floats": (
+        table(lambda i, r: f"{plain(i, r)},{(-1e308, 1e308, 3, 4)[i]}", HEAD + ",big"), [], 3
+    ),
     "a line of totals": (table(plain) + "total,100,\n", [], "line 6: score must be a number"),
     "a comment": ("# ours\n" + table(plain), [], "must have 1 cells"),
     "a header alone": (HEAD + "\n", [], "no row below"),
@@ -350,6 +364,18 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "truth among scores": (score("true|0.2|0.9|0.4"), [], "got 'true'"),
     "decisions in words": (score("ok|no way|ok|ok"), [], "'no way' and 'ok', say which"),
     "decisions and a word": (score("ok|no way|ok|ok"), ["--favourable", "ok"], 3),
+    "decisions and a blank": (
+        score("ok|ok||ok"), ["--favourable", "ok"], "The score of 'cy' (row 3) is missing"
+    ),
+    "decisions and NA": (
+        score("ok|NA|ok|ok"), ["--favourable", "ok"], "The score of 'bo' (row 2) is missing"
+    ),
+    "two decisions and a blank": (
+        score("ok|no||ok"), ["--favourable", "ok"], "The score of 'cy' (row 3) is missing"
+    ),
+    "decisions that differ in case": (
+        score("ok|OK|ok|ok"), ["--favourable", "ok"], "Values may be one: 'ok', 'OK'"
+    ),
     "decisions in three words": (
         score("ok|no way|later|ok"), ["--favourable", "ok"], "column of two values; got 3"
     ),
@@ -367,15 +393,26 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "labels 1 and 2, and which": (more("1|2|1|2"), [*LABEL, "--favourable", "1"], 3),
     "a label that is NA": (more("1|NA|1|0"), LABEL, "line 3: y must be 0 or 1; got 'NA'"),
     "labels in three words": (
-        more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "y must be 0 or 1"
+        more("good|bad|meh|bad"), [*LABEL, "--favourable", "good"], "column of two values; got 3"
     ),
+    "labels that differ in case": (
+        more("good|Good|good|good"), [*LABEL, "--favourable", "good"],
+        "Values may be one: 'good', 'Good'"
+    ),
+    "labels in two words and a blank": (
+        more("good|bad||bad"), [*LABEL, "--favourable", "good"], "The label of 'cy' (row 3) is"
+    ),
+    "labels 0 and 1, a blank and which": (
+        more("0|1||1"), [*LABEL, "--favourable", "1"], "The label of 'cy' (row 3) is missing"
+    ),
+    "labels that are one word": (more("good|good|good|good"), [*LABEL, "--favourable", "good"], 3),
     "a word that is not there": (
         more("good|bad|bad|bad"), [*LABEL, "--favourable", "Good"], "'bad' and 'good'"
     ),
     "labels that are all favourable": (
         more("good|bad|bad|good"),
         [*LABEL, "--favourable", "good", "--favourable", "bad"],
-        "--favourable names 'bad' and 'good'",
+        "one of a column's two values; got both",
     ),
     "a favourable word of numbers": (
         table(plain), ["--favourable", "ok"], "one of two words in score; no cell is 'ok'"
@@ -392,6 +429,7 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     ),
     "groups": (more("f|m|f|m"), GROUP, 3),
     "groups with a blank": (more("f||f|m"), GROUP, 3),
+    "groups that are NA": (more("f|NA|f|m"), GROUP, 3),
 }  # fmt: skip
 
 

@@ -440,6 +440,18 @@ def test_two_months_have_intervals_and_what_differs_is_said() -> None:
     assert all("may be chance" in change.row()[3] for change in unclear)
 
 
+def test_groups_that_one_audit_alone_has_are_named() -> None:
+    people, scores = somebody(40)
+    plain, small, large = (
+        audit(people, scores, PANEL, alpha=0.1, groups={} if of is None else {"g": of})
+        for of in (None, ["a", "b"] * 20, [str(i // 2) for i in range(40)])
+    )
+    note = "Groups of one audit alone are not compared: g: 0, g: 1, g: 10, g: 11, g: 12, g: 13, …"
+    assert note in small.compare(large).notes
+    for other in (small, plain):
+        assert not any("alone" in note for note in small.compare(other).notes)
+
+
 def test_headlines_say_something_where_everybody_is_touched() -> None:
     result = audited(200)
     assert result.touched.value / result.population > 0.9

@@ -155,6 +155,22 @@ def test_a_file_that_is_cut_short_is_refused(content: bytes, words: str, tmp_pat
     assert words in done.stderr
 
 
+def test_truth_values_are_read_alike_in_memory_and_block_by_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = [place % 3 == 0 if place % 5 else None for place in range(N)]
+    path = write(pa.table({**BASE, "owner": owner}), tmp_path / "people.parquet")
+    found = []
+    for block in (1 << 17, N - 1):
+        monkeypatch.setattr("likewise.people.scans.BLOCK", block)
+        done = run(path)
+        assert done.exit_code == 0, done.stderr
+        found.append(
+            {k: v for k, v in json.loads(done.stdout).items() if k in ("reported", "worst")}
+        )
+    assert found[0] == found[1]
+
+
 def test_files_of_a_folder_have_the_same_columns_of_one_type(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     folder.mkdir()

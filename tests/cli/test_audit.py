@@ -68,6 +68,17 @@ def test_a_file_becomes_findings_a_page_and_json(folder: Path) -> None:
     assert json.loads(piped.stdout)["pairs"] == 60 * 59 // 2
 
 
+def test_files_of_windows_editors_with_a_mark_of_the_byte_order_are_read(folder: Path) -> None:
+    features = [{"name": "income", "high": 100, "low": 0},
+                {"name": "purpose", "kind": "category", "levels": ["car", "home"]}]  # fmt: skip
+    (folder / "schema.json").write_text(json.dumps({"features": features}), "utf-8-sig")
+    (folder / "panel.toml").write_text(PANEL, "utf-8-sig")
+    (folder / "scores.csv").write_text((folder / "scores.csv").read_text(), "utf-8-sig")
+    files = ("--panel", str(folder / "panel.toml"), "--schema", str(folder / "schema.json"))
+    done = run(folder, *files, "--ids", "customer", "--leave-out", "sex", "--leave-out", "repaid")
+    assert done.exit_code == 0, done.output
+
+
 def test_a_survey_takes_the_place_of_a_panel(folder: Path) -> None:
     done = run(folder, "--survey", str(folder / "survey.csv"), "--rule", "any", "--ids", "customer")
     assert done.exit_code == 0, done.output
@@ -262,6 +273,24 @@ def test_batches_may_be_parquet_files(folder: Path) -> None:
         assert done.exit_code == 0, done.output
         outputs.append(done.stdout)
     assert outputs[0] == outputs[1]
+
+
+def test_a_batch_that_cannot_be_read_is_named_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    common = ["--panel", "panel.toml", "--ids", "customer", "--follow", "0.9"]
+    text = Path("scores.csv").read_text()
+    word = text.replace("0,", "0,x", 1)
+    for after, said in (
+        (text.replace("income", "salary"), "Error: june.csv has no column 'income'"),
+        (text.replace("car", "boat"), "Error: june.csv: Person '0"),
+        (word, "Error: In june.csv, line 2: income must be a number; got 'x"),
+    ):
+        Path("june.csv").write_text(after)
+        done = CliRunner().invoke(main, ["audit", "scores.csv", "june.csv", *common])
+        assert said in done.output
+        assert "The features were proposed from scores.csv alone" in done.output
 
 
 def test_decisions_may_be_words_and_labels_truth_values(folder: Path) -> None:

@@ -137,6 +137,10 @@ def test_weighted_l1_by_hand(people: People, apart: float) -> None:
 def test_a_feature_without_bounds_needs_a_scale() -> None:
     with pytest.raises(ParameterError, match=r"debt.*without bounds"):
         WeightedL1({"debt": 1})(two())
+    wide = FeatureSchema((Feature("debt", low=-(10**308), high=10**308),)).people([[0], [1]])
+    with pytest.raises(ParameterError, match=r"debt.*without bounds"):  # none that a float holds
+        WeightedL1({"debt": 1.0})(wide)
+    assert wide.differences(0, 1) == {"Debt": "1 apart"}
 
 
 @pytest.mark.parametrize(

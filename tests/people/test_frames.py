@@ -110,7 +110,10 @@ def changed(**columns: Any) -> Any:
         (changed(rooms=["1", "9", "2"]), r"must be one of 1, 2, 3; got '9'"),
         (changed(rooms=[1.0, 2.0, None]), "own text"),
         (changed(rooms=[True, False, True]), "own text"),
-        (changed(income=["1", "2 €", "3"]), r"Row 2: income must be a number; got '2 €'. Write a"),
+        (
+            changed(income=["1", "2 €", "3"]),
+            r"In row 2: income must be a number; got '2 €'. Write a",
+        ),
         (changed(income=pd.to_datetime(["2026-01-01"] * 3)), "days or years since"),
         (changed(rooms=pd.to_datetime(["2026-01-01"] * 3)), "days or years since"),
         (changed(income=pd.to_timedelta([1, 2, 3], unit="D")), "days or years since"),

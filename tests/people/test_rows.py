@@ -136,6 +136,15 @@ def test_an_integer_that_two_levels_read_as_is_refused() -> None:
         twice.people([[1]])
 
 
+def test_a_truth_value_is_the_level_that_reads_so() -> None:
+    for levels in (("false", "true"), ("True", "False", "unknown")):
+        schema = FeatureSchema((Feature("owns", "category", levels=levels),))
+        people = schema.people([[True], [np.False_]])
+        assert [people.say(i)["Owns"].lower() for i in (0, 1)] == ["true", "false"]
+    with pytest.raises(PeopleError, match="own text"):
+        FeatureSchema((Feature("owns", "category", levels=("True", "true")),)).people([[True]])
+
+
 def test_an_array_of_numbers_does_not_say_which_level_is_meant() -> None:
     with pytest.raises(PeopleError, match=r"schema\.encoded\(array"):
         MIXED.people(np.array([[1.0, 1.0, 1.0]]))

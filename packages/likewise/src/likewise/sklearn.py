@@ -27,7 +27,7 @@ from likewise.people import Feature, FeatureSchema, People
 from likewise.people.columns import checked_ids, id_text, is_missing, is_table
 from likewise.people.frames import as_frame, check_frame, frame_columns, only_flags, origin_of
 from likewise.people.proposals import NOT_STATED
-from likewise.validation import choice, instance, integer
+from likewise.validation import choice, instance, integer, require
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -130,6 +130,8 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         rows = self._rows(X, first=first)
         _refuse_another_order(X, y)
         labels = self._labels(y, len(rows), classes, first=first)
+        if self.panel is not None:
+            instance("panel", self.panel, Panel, "Write Panel([MetricAuditor(…)], 'any').")
         self._check_favourable(needed=reports is not None or self.panel is not None)
         people = self._start(rows) if first else self._preparation.people(rows)
         k = integer("k", self.k, 1, None, "It is the most people in a round.")
@@ -187,17 +189,14 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                     f"partial_fit, name both: classes=[0, 1]."
                 )
             self.classes_ = values
+            # The second, unless another is named; one that is named later is for the next fit.
+            same = [place for place, c in enumerate(values.tolist()) if c == self.favourable]
+            self._favourable_place = same[0] if same else 1
         if not np.isin(labels, self.classes_).all():
             raise errors.PeopleError(
                 f"y must be one of the classes {self.classes_.tolist()}; something else is in it."
             )
         return (labels == self.classes_[self._favourable_place]).astype(np.int64)
-
-    @property
-    def _favourable_place(self) -> int:
-        """The place of the favourable class: the second, unless another is named."""
-        places = [place for place, c in enumerate(self.classes_.tolist()) if c == self.favourable]
-        return places[0] if places else 1
 
     def _check_favourable(self, *, needed: bool) -> None:
         classes = self.classes_.tolist()
@@ -216,6 +215,8 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         self.encoded_schema_ = self._preparation.encoded
         people = self._preparation.people(rows)
         build = self._stumps if self.hypotheses is None else self.hypotheses
+        rule = "must be a function of a schema and people"
+        require(callable(build), "hypotheses", rule, build, "Write lambda schema, people: ….")
         eps = self.alpha if self.eps is None else self.eps
         learner = Learner(
             build(self.encoded_schema_, people), k=self.k, alpha=self.alpha, eps=eps,
@@ -268,7 +269,8 @@ def _is_named_frame(rows: Any) -> bool:
     if not is_table(rows):
         return False
     lazy = not hasattr(type(rows), "__len__")  # asked for its columns, it would compute them
-    return lazy or all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
+    names = "column_names" if hasattr(type(rows), "column_names") else "columns"  # as Arrow has it
+    return lazy or all(isinstance(name, str) for name in getattr(rows, names, (0,)))
 
 
 def _refuse_another_order(rows: Any, y: Any) -> None:
@@ -376,7 +378,8 @@ class Preparation:
 
     def _without_unseen(self, feature: Feature, column: Any) -> Any:
         """The column with what the first rows did not have replaced, and said."""
-        name = feature.name
+        name, median = feature.name, self.typical.get(feature.name)
+        gaps = 0 if name in self.gaps else int(sum(map(is_missing, column)))
         if feature.kind == "category":
             # Text, or an integer that reads so, which is no level.
             new = [id_text(value) not in (None, *feature.levels) for value in column]
@@ -386,15 +389,14 @@ class Preparation:
                 errors.warn(
                     f"Column {name!r}: {number} ({texts}), counted as missing.", errors.UnseenValues
                 )
-            return [None if is_new else v for v, is_new in zip(column, new, strict=True)]
-        median = self.typical.get(name)
-        gaps = int(sum(map(is_missing, column)))
-        if feature.missing is not None or median is None or not gaps:
+            column = [None if is_new else v for v, is_new in zip(column, new, strict=True)]
+        elif feature.missing is not None or median is None:
             return column
+        if not gaps:
+            return column
+        read = "of no level" if median is None else f"replaced by the median, {median:g}"
         errors.warn(
-            f"Column {name!r}: {gaps:,} missing where fit saw none, replaced by the median, "
-            f"{median:g}.",
-            errors.UnseenValues,
+            f"Column {name!r}: {gaps:,} missing where fit saw none, {read}.", errors.UnseenValues
         )
         return [median if is_missing(value) else value for value in column]
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from likewise.audits import Audit, GroupRate
 
 REPORTED = "reported pairs"
+SHOWN = 6
 _NUMBERED = re.compile(r"p\d+")
 
 
@@ -71,6 +72,8 @@ class Comparison:
         """Notes on whatever was not the same in both audits."""
         before, after = self.before, self.after
         old, new = before.basis, after.basis
+        rates = [_rates(audit) for audit in (before, after)]
+        alone = [": ".join(group) for group in sorted(rates[0].keys() ^ rates[1].keys())]
         differ = [
             (old.panel != new.panel, "The panels differ."),
             ((before.alpha is None) != (after.alpha is None),
@@ -79,6 +82,9 @@ class Comparison:
              f"Alpha was {before.alpha} and is {after.alpha}."),
             (old.schema != new.schema, "The schemas differ."),
             (old.versions != new.versions, "The versions differ."),
+            (all(rates) and bool(alone),
+             f"Groups of one audit alone are not compared: {', '.join(alone[:SHOWN])}"
+             f"{', …' if len(alone) > SHOWN else '.'}"),
         ]  # fmt: skip
         if self.same_people:
             who = "Both audits are of the same people: changes are counted."

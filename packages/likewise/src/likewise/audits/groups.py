@@ -21,6 +21,8 @@ FEWEST_PEOPLE = 30
 MANY_VALUES = 10
 Traits = Mapping[str, Sequence[str]]
 """Everybody's group in words, by the name of the trait."""
+Totals = dict[tuple[str, int | None], tuple[int, int]]
+"""How many people there are by group and label, and the sum of their scores."""
 
 
 @dataclass(frozen=True)
@@ -148,17 +150,17 @@ class GroupCounts:
         place = self.traits.index(trait)
         return sorted({cell[place] for cell in self.cells})
 
-    def select(
-        self, places: Sequence[int], group: str, label: int | None = None
-    ) -> tuple[int, Interval | None]:
-        """The number and mean score of a group's people, or of those of them with a label."""
-        chosen = [
-            total for cell, total in self.cells.items()
-            if " and ".join(cell[place] for place in places) == group
-            and (label is None or cell[-1] == label)
-        ]  # fmt: skip
-        count, total = (sum(column) for column in zip((0, 0), *chosen, strict=True))
-        return count, share(min(total / FINE, count), count) if count else None
+    def totals(self, places: Sequence[int]) -> Totals:
+        """The people and the sums of scores of the groups by these traits; None is any label."""
+        totals: Totals = {}
+        for cell, (count, total) in self.cells.items():
+            words = [cell[place] for place in places]
+            if len(words) > 1:  # no two groups have the same words
+                words = [f"“{word}”" if " and " in word else word for word in words]
+            for label in {None, cell[-1]}:
+                before = totals.get((" and ".join(words), label), (0, 0))
+                totals[" and ".join(words), label] = before[0] + count, before[1] + total
+        return totals
 
 
 def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> GroupRates | None:
@@ -174,18 +176,18 @@ def group_rates(counts: GroupCounts, pairs: tuple[GroupPairs, ...] = ()) -> Grou
 
 def _compared(by: str, places: Sequence[int], counts: GroupCounts) -> list[GroupRate]:
     """The rates of a trait's groups, each beside the one that is their reference."""
-    names = sorted({" and ".join(cell[place] for place in places) for cell in counts.cells})
-    totals = [(group, *counts.select(places, group)) for group in names]
-    rates = [(group, size, rate) for group, size, rate in totals if rate is not None]
-    enough = [rate.value for _, size, rate in rates if size >= FEWEST_PEOPLE]
-    highest = max(enough or [rate.value for *_, rate in rates])
+    totals = counts.totals(places)
+    means = {key: share(min(total / FINE, size), size) for key, (size, total) in totals.items()}
+    sizes = {group: totals[group, None][0] for group in sorted({group for group, _ in totals})}
+    enough = [means[group, None].value for group, size in sizes.items() if size >= FEWEST_PEOPLE]
+    highest = max(enough or [means[group, None].value for group in sizes])
     return [
         GroupRate(
-            by, group, size, rate, tpr=counts.select(places, group, 1)[1],
-            fpr=counts.select(places, group, 0)[1],
+            by, group, size, rate := means[group, None], tpr=means.get((group, 1)),
+            fpr=means.get((group, 0)),
             impact_ratio=rate.value / highest if highest > 0 else 1.0, small=size < FEWEST_PEOPLE,
         )
-        for group, size, rate in rates
+        for group, size in sizes.items()
     ]  # fmt: skip
 
 
@@ -207,8 +209,8 @@ def between_groups(counts: GroupCounts, table: IntArray, estimate: Any) -> tuple
     """Reported pairs by the groups of both; ``estimate`` turns counts into those of all pairs."""
     listed = []
     for place, (name, reported) in enumerate(zip(counts.traits, table, strict=True)):
-        groups = counts.groups(name)
-        sizes = [counts.select([place], group)[0] for group in groups]
+        groups, totals = counts.groups(name), counts.totals([place])
+        sizes = [totals[group, None][0] for group in groups]
         for (i, j), count in np.ndenumerate(reported[: len(groups), : len(groups)]):
             of = sizes[i] * (sizes[i] - 1) // 2 if i == j else sizes[i] * sizes[j]
             listed.append(GroupPairs(name, groups[i], groups[j], estimate(int(count)), of))
@@ -224,6 +226,11 @@ def _notes(counts: GroupCounts, rates: Iterable[GroupRate]) -> tuple[str, ...]:
     ]
     for name in counts.traits:
         different = {*counts.groups(name)} - {"missing"}
+        if marks := sorted(filter(cells.is_mark, different)):
+            notes.append(
+                f"{name!r} has the group {marks[0]!r}. If that stands for a missing value, leave "
+                f"these cells empty."
+            )
         if same := cells.alike(sorted(different)):
             notes.append(
                 f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "

@@ -23,7 +23,7 @@ from likewise.audits.groups import GroupCounts, codes_of, group_word, read_trait
 from likewise.audits.pairs import Block, Question, Tally, few_of_each, floor_of
 from likewise.audits.price import MOST_PEOPLE as MOST_PRICED
 from likewise.audits.result import Person
-from likewise.audits.scores import Rows, favourable_among, read_labels, read_scores
+from likewise.audits.scores import Rows, favourable_among, is_gap, read_labels, read_scores
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel import Masked, Panel, Ratings
@@ -83,9 +83,10 @@ class Reader:
 
     def _values(self, table: Table, name: str) -> Any:
         column = table[name]
-        if name in self.words and not column.null_count:
+        if name in self.words:
             values, places = scans.distinct(name, column)
-            return np.array([value == self.words[name] for value in values])[places]
+            if not any(map(is_gap, values)):
+                return np.array([value == self.words[name] for value in values])[places]
         plain = column.null_count == 0 and str(column.type) in ("double", "float")
         return column.to_numpy() if plain else column
 
@@ -126,7 +127,7 @@ def with_words(scan: Scan, reader: Reader) -> Reader:
     words: dict[str, Any] = {}
     for name in dict.fromkeys(filter(None, (reader.score, reader.label))):
         table = None if reader.favourable is None else scan.source.kinds([name], None, 3)
-        values = [] if table is None else [v for v in table[name].to_pylist() if v is not None]
+        values = [] if table is None else [v for v in table[name].to_pylist() if not is_gap(v)]
         words |= zip([name], favourable_among(values, reader.favourable), strict=False)
     return replace(reader, favourable=None, words=words)
 

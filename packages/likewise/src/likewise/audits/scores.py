@@ -13,7 +13,7 @@ import numpy as np
 from likewise.audits.groups import GroupCounts, Traits
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.people import People, features
+from likewise.people import People, cells, features
 from likewise.people.columns import Values, column_values, is_missing
 
 
@@ -110,12 +110,17 @@ def _refuse_missing(noun: str, values: Values, people: People) -> None:
     if values.dtype.kind in "biu":
         return
     floats = values.dtype.kind == "f"
-    gaps = np.isnan(values) if floats else np.array([is_missing(value) for value in values])
+    gaps = np.isnan(values) if floats else np.array([is_gap(value) for value in values])
     for place in np.flatnonzero(gaps).tolist():
         raise AuditError(
             f"{noun} of {people.ids[place]!r} (row {place + 1}) is missing. Leave out people "
             f"without one, or find it."
         )
+
+
+def is_gap(value: Any) -> bool:
+    """Test for a missing score or label, or a text that marks one."""
+    return cells.is_mark(value.strip()) if isinstance(value, str) else is_missing(value)
 
 
 def _named(favourable: Any) -> list[Any]:
@@ -147,6 +152,8 @@ def favourable_among(different: Sequence[Any], favourable: Any) -> list[Any]:
     chances = any(isinstance(value, float | Decimal) and value % 1 for value in different)
     if not present or chances:  # 0 and 1 may be among chances
         return []
+    if same := cells.alike(value for value in different if isinstance(value, str)):
+        raise AuditError(f"Values may be one: {', '.join(map(shown, same))}. Write them alike.")
     if len(different) > 2:
         raise AuditError(
             f"favourable is for a column of two values; got {len(different)} of them, such as "

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from likewise.audits.basis import Basis
@@ -119,7 +119,13 @@ def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis)
     if equal := len(fired) - len(findings):
         notes = [*notes, f"{equal:,} of the pairs objected to have equal scores: not reported."]
     asked = dict.fromkeys(person for pair in survey.judgements for person in pair)
-    judged = [_person(rows, name, findings) for name in asked]
+    if not survey.rule.can_fire(survey.members):
+        notes = [*notes, f"The rule {survey.rule} reports no pair, even if all members object."]
+    theirs: dict[str, list[Finding]] = {person: [] for person in rows.people.ids}
+    for found in findings:
+        theirs[found.over].append(found)
+        theirs[found.under].append(found)
+    judged = [_person(rows, name, theirs[name]) for name in asked]
     judgements, exactly = survey.judgements.values(), Interval.exactly
     return Audit(
         panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members, alpha=None,
@@ -135,14 +141,19 @@ def survey_audit(rows: Rows, survey: Survey, notes: Iterable[str], basis: Basis)
             *notes,
         ),
         basis=basis, groups=group_rates(rows.groups), _backend=rows.backend,
-        _pairs_of=lambda name: tuple(p for p in findings if name in (p.over, p.under)),
+        _pairs_of=partial(_pairs_of, theirs),
     )  # fmt: skip
 
 
-def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
-    """Somebody in pairs that were judged; the first of theirs is the worst."""
+def _pairs_of(theirs: Mapping[str, list[Finding]], person: str) -> tuple[Finding, ...]:
+    if person not in theirs:
+        raise AuditError(f"{person!r} is not among the people. Check the id.")
+    return tuple(theirs[person])
+
+
+def _person(rows: Rows, name: str, pairs: Sequence[Finding]) -> Person:
+    """Somebody in pairs that were judged, with their reported ones, of which the first is worst."""
     place = rows.people.places[name]
-    pairs = [pair for pair in findings if name in (pair.over, pair.under)]
     mates = [pair.under if pair.over == name else pair.over for pair in pairs]
     above = sum(name == pair.over for pair in pairs)
     return Person(
@@ -154,10 +165,10 @@ def _person(rows: Rows, name: str, findings: Iterable[Finding]) -> Person:
 def _finding(rows: Rows, survey: Survey, pair: Pair) -> Finding:
     places = [rows.people.places[person] for person in pair]
     under, over = sorted(places, key=lambda place: rows.chances[place])
+    given = {name: survey.reasons.get((pair, name)) for name in survey.judgements[pair]}
     return finding(
         rows, over, under, survey.rule, survey.members, survey.votes(pair), reported=True,
-        pivot=None,
-        reasons={name: why for (judged, name), why in survey.reasons.items() if judged == pair},
+        pivot=None, reasons={name: why for name, why in given.items() if why},
     )  # fmt: skip
 
 

@@ -103,8 +103,9 @@ class _Subject:
         except LikewiseError as error:
             if self.schema is not None or self.first == path:
                 raise
+            where = "" if str(path) in str(error) else f"{path}: "
             raise LikewiseError(
-                f"{path}: {error} The features were proposed from {self.first} alone. Give ranges "
+                f"{where}{error} The features were proposed from {self.first} alone. Give ranges "
                 f"and levels that hold for every batch with --schema; likewise init {self.first} "
                 f"writes one to edit."
             ) from error
@@ -210,9 +211,9 @@ def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
         _check_favourable(path, rows, favourable, (subject.score, label))
         arguments = {
             "people": people, "scores": chances,
-            "labels": None if label is None else tables.parse_labels(path, rows, label, favourable),
+            "labels": None if label is None else _labels(path, rows, label, favourable),
             "groups": {name: [row[name] for row in rows] for name in subject.group},
-            "favourable": [word for word in favourable if word in chances],
+            "favourable": favourable,
         }  # fmt: skip
     with progress_bar(100) as bar:
         return audit(
@@ -220,6 +221,14 @@ def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
             left_out=subject.unscored,
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
+
+
+def _labels(path: Path, rows: list[Row], label: str, favourable: tuple[str, ...]) -> Any:
+    """The labels of a column; its texts where one is favourable."""
+    from likewise.people import tables
+
+    cells = [row[label] for row in rows]
+    return cells if {*favourable} & {*cells} else tables.parse_labels(path, rows, label)
 
 
 def _hand_out(
@@ -412,7 +421,7 @@ def schema_of(
 
     if file is not None:
         try:
-            schema = likewise.FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+            schema = likewise.FeatureSchema.from_spec(json.loads(file.read_bytes()))
         except (ValueError, RecursionError) as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
         if both := [feature.name for feature in schema.features if feature.name in apart]:

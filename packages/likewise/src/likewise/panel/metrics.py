@@ -227,7 +227,8 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
         remedy = "Two levels are either equal (0) or not (1)."
         check.require(scale is None, f"scales[{name!r}]", rule, scale, remedy)
     if scale is None:
-        scale = 1.0 if feature.kind in ("category", "flag") else feature.high - feature.low
+        low, high = feature.limits
+        scale = 1.0 if feature.kind == "category" else high - low
     fits, rule = math.isfinite(scale), "must be given for a feature without bounds"
     remedy = f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature."
     check.require(fits, f"scales[{name!r}]", rule, None, remedy)

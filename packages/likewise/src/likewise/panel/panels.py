@@ -293,9 +293,9 @@ class Panel:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Panel:
         """Read a panel from a file: JSON where its name ends in .json, TOML otherwise."""
-        kind = "JSON" if str(path).endswith(".json") else "TOML"
+        kind = "JSON" if str(path).lower().endswith(".json") else "TOML"
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            text = Path(path).read_text(encoding="utf-8-sig")
             data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
         except (OSError, TypeError) as error:
             raise AuditError(f"No panel was read from {shown(path)}: {error}.") from error

@@ -91,8 +91,8 @@ class Rule(ABC):
         """
         seats = self._seats(members)
         cast = _checked_votes(votes, seats)
-        decisive = np.empty_like(cast)
-        for place in seats.values():
+        decisive = np.zeros_like(cast)
+        for place in np.flatnonzero(cast.reshape(len(cast), -1).any(axis=1)).tolist():
             without = cast.copy()
             without[place] = False
             decisive[place] = ~self._fires(without, seats)

@@ -147,9 +147,8 @@ def _value(feature: Feature, cell: str, cells: Sequence[Any], row_name: RowName)
     number = parse_number(text)
     if number is None:
         rule = "1 or 0, true or false, yes or no" if feature.kind == "flag" else "a number"
-        row = row_name(cells.index(cell))
         raise PeopleError(
-            f"{row[0].upper()}{row[1:]}: {feature.name} must be {rule}; got {shown(cell)}. "
+            f"In {row_name(cells.index(cell))}: {feature.name} must be {rule}; got {shown(cell)}. "
             f"{number_remedy(text)}"
         )
     return number

@@ -93,9 +93,11 @@ def _rule(title: str, count: int) -> str:
 
 
 def _by_id(title: str, values: Mapping[Any, Any], ids: Sequence[str]) -> list[Any]:
-    named = {id_text(key): value for key, value in values.items()}
-    if unknown := [key for key in values if id_text(key) not in set(ids)]:
+    named, known = {id_text(key): value for key, value in values.items()}, set(ids)
+    if unknown := [key for key in values if id_text(key) not in known]:
         raise PeopleError(f"{title} name {shown(unknown[0])}, who is not among the people.")
+    if len(named) < len(values):
+        raise PeopleError(f"{title} name an id twice, as a number and as text. Give one of them.")
     if lacking := [name for name in ids if name not in named]:
         raise PeopleError(f"{title} lack {lacking[0]!r}. Give one for everybody.")
     return [named[name] for name in ids]

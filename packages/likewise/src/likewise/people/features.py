@@ -89,7 +89,8 @@ class Feature:
     def encode(self, value: Any, person: str) -> float:
         """Encode a value as people write it: a number, or the text of a category's level.
 
-        An integer for a category means the one level whose text is that integer, never its place.
+        An integer or truth value for a category means the one level whose text it is, never its
+        place.
         """
         if self.kind == "category" and not is_missing(value):
             return float(self._level(value, person))
@@ -167,9 +168,8 @@ class Feature:
             remedy = "Add the level to the schema if it is real."
         elif isinstance(value, _DATES):
             remedy = _remedy(value)
-        elif (digits := id_text(value)) is not None:
-            levels = enumerate(self.levels)
-            same = [n for n, v in levels if _INTEGER.fullmatch(v) and int(v) == int(digits)]
+        else:
+            same = [place for place, level in enumerate(self.levels) if _says(level, value)]
             if len(same) == 1:
                 return same[0]
         raise self._misfit(person, f"one of {', '.join(self.levels)}", value, remedy)
@@ -179,7 +179,7 @@ class Feature:
         """The least and the largest encoded value."""
         if self.kind == "category":
             return 0.0, len(self.levels) - 1.0
-        return (0.0, 1.0) if self.kind == "flag" else (self.low, self.high)
+        return (0.0, 1.0) if self.kind == "flag" else (float(self.low), float(self.high))
 
     def say(self, number: float, digits: int = 4) -> str:
         """The value in words, for auditors and reports; ``number`` is encoded."""
@@ -284,6 +284,14 @@ def _code(value: Any) -> str:
         comma = "," if len(value) == 1 else ""
         return f"({', '.join(map(_code, value))}{comma})"
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
+
+
+def _says(level: str, value: Any) -> bool:
+    """Test for the text of an integer or a truth value."""
+    if isinstance(value, bool | np.bool_):
+        return level.lower() == str(value).lower()
+    digits = id_text(value)
+    return digits is not None and bool(_INTEGER.fullmatch(level)) and int(level) == int(digits)
 
 
 def _bound(name: str, value: Any) -> float:

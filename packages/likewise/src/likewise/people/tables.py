@@ -34,7 +34,7 @@ def read_table(
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(_text(file), strict=True)
             reader.fieldnames = header = [name.strip() for name in reader.fieldnames or []]
-            rows = [Row(_stripped(row), line) for line, row in enumerate(reader, start=2)]
+            rows = [Row(_stripped(row), reader.line_num) for row in reader]
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -43,20 +43,20 @@ def read_table(
             remedy = "Save it as UTF-8; a spreadsheet calls that 'CSV UTF-8'."
         raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}. {remedy}") from error
     _check_header(path, header, needed)
-    if not rows:
+    if not (header and rows):
         raise LikewiseError(
-            f"{path} has no row below its header; it must have a line of names, and a line for "
-            f"every row."
+            f"{path} has no names in its first line, or no row below its header; it must have a "
+            f"line of names, and a line for every row."
         )
     if any(row.get("") for row in rows):
         raise LikewiseError(
             f"{path} has a column without a name. Write one into the first line, or leave the "
             f"column out; pandas does so with to_csv(index=False)."
         )
-    for line, row in enumerate(rows, start=2):
+    for row in rows:
         if None in row or None in row.values():
             raise LikewiseError(
-                f"{path}, line {line}: it must have {len(header)} cells, as the header has."
+                f"{path}, line {row.line}: it must have {len(header)} cells, as the header has."
             )
     return rows
 
@@ -165,23 +165,12 @@ def parse_column(
     return [float(number) for number in numbers if number is not None]
 
 
-def parse_labels(
-    path: Path, rows: Sequence[Row], column: str, favourable: Collection[str] = ()
-) -> IntArray:
-    """The labels of a column, 0 or 1, from digits, true and false, or the favourable word."""
-    cells = [row[column] for row in rows]
-    words = set(favourable) & set(cells)
-    if len(words) > 1:
-        raise LikewiseError(
-            f"Of the values of {column} one is favourable; --favourable names "
-            f"{' and '.join(map(repr, sorted(words)))}."
-        )
-    labels, count = [], len(set(cells))
+def parse_labels(path: Path, rows: Sequence[Row], column: str) -> IntArray:
+    """The labels of a column, 0 or 1, from digits, true and false."""
+    labels, cells = [], [row[column] for row in rows]
     for place, cell in enumerate(cells):
         value = _TRUTH.get(cell.lower(), reading.parse_number(cell))
-        if words and not reading.is_mark(cell) and count == 2:
-            value = int(cell in words)
-        if value not in (0, 1) or (words and count > 2):
+        if value not in (0, 1):
             remedy = _remedy(cell, cells) or (
                 "Write 1 for whom a favourable decision was right, 0 for the others."
             )

@@ -212,7 +212,7 @@ def class_from_file(name: str) -> HypothesisClass:
     from likewise.hypotheses import class_from_spec
 
     try:
-        spec = json.loads(Path(name).read_text(encoding="utf-8"))
+        spec = json.loads(Path(name).read_bytes())
     except OSError as error:
         raise LikewiseError(f"The class in {name} cannot be read: {error.strerror}.") from error
     except ValueError as error:
