@@ -433,8 +433,7 @@ class Docket:
         # Fewer snapshots where many open rounds make them large.
         interval = max(EVERY, 2 * len(self.projection.opened))
         if self.projection.head.seq - self._snapshot >= interval:
-            key = self.store.keys.current()
-            sealed = sealed_snapshot(self.name, self.tree, self.content(), key)
+            sealed = sealed_snapshot(self.name, self.tree, self.content(), self.key())
             transaction.keep_snapshot(self.tree, sealed)
             self._snapshot = self.projection.head.seq
         transaction.keep_numbers(numbers_of(self.projection, self.state))
