@@ -223,28 +223,5 @@ def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
 
 @command
 def give_learner(work: UnitOfWork, learner: Mapping[str, Any]) -> None:
-    """Let a learner decide from the next record on; all rounds have to be closed.
-
-    It must have the docket's features and ask the panel at the same gap, so that members go on
-    judging as they learnt to.
-    """
-    projection, before = work.projection, work.projection.settings
-    if not projection.audit_only:
-        begun = f"already, from record {projection.learner_from or 1} on"
-        fault = f"A learner decides in {work.docket.name!r} {begun}."
-        raise ServiceError("has-learner", 409, f"{fault} Open another docket for another learner.")
-    if projection.opened:
-        oldest = next(iter(projection.opened))
-        fault = f"{len(projection.opened)} rounds are open, the oldest is {oldest!r}."
-        raise ServiceError("rounds-open", 409, f"{fault} Close them first.")
-    settings = {**before.to_json(), "learner": dict(learner), "audit_only": False}
-    spec = DocketSpec.from_hand(settings)
-    if before.schema.digest != spec.schema.digest:
-        fault = "The learner has other features than the docket."
-        raise ServiceError("other-features", 422, f"{fault} Use the docket's, or open another.")
-    if before.sensitivity != spec.sensitivity:
-        alpha, eps = before.learner["alpha"], before.learner["eps"]
-        remedy = f"Give it alpha = {alpha:g} and eps = {eps:g}, or open another docket."
-        fault = "The learner would ask the panel at another gap than until now."
-        raise ServiceError("other-gap", 422, f"{fault} {remedy}")
-    work.add(kinds.LearnerGiven(dict(spec.learner)))
+    """Let a learner decide from the next record on."""
+    work.add(kinds.LearnerGiven(dict(work.projection.with_learner(learner).learner)))
