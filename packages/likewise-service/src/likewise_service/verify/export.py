@@ -14,7 +14,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,7 @@ def write_export(
     receipt = keys.sign(evidence.origin, evidence.log.tree())
     files = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
-        _write(folder / EVENTS, [csv_line(COLUMNS), *map(table_line, evidence.records)]),
+        _write(folder / EVENTS, _table(evidence.records)),
         _write(folder / RECEIPT, [str(receipt).encode().removesuffix(b"\n")]),
     ]
     if personal and evidence.payloads is not None:
@@ -181,6 +181,19 @@ def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.writelines(line + b"\n" for line in lines)
     return path
+
+
+def table_faults(folder: Path, entries: Sequence[records.Record]) -> tuple[str, ...]:
+    """Return the fault of the table for spreadsheets, if it is there and not of these records."""
+    path = folder / EVENTS
+    if not path.is_file() or path.read_bytes() == b"".join(x + b"\n" for x in _table(entries)):
+        return ()
+    return (f"{EVENTS} has other rows than {LEDGER}.",)
+
+
+def _table(entries: Iterable[records.Record]) -> Iterator[bytes]:
+    yield csv_line(COLUMNS)
+    yield from map(table_line, entries)
 
 
 def csv_line(values: Iterable[object]) -> bytes:

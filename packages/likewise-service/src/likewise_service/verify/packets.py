@@ -377,15 +377,16 @@ def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
     personal = {"features", "payload", "objections", "comments", "notices", "appeals"}
-    unknown = set(personal) if evidence.payloads is None else set()
+    unknown = {"key", "given", "proof"} | (personal if evidence.payloads is None else set())
     if history.policy is None:
         unknown |= {"reasons", "letter", "chance_from"}
     if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
         unknown |= personal | {"reasons", "letter"}
     return [
         f"{name!r} does not follow from the ledger."
-        for name in content
-        if name not in unknown and content[name] != _as_known(packet.get(name), content[name])
+        for name in {**content, **packet}
+        if name not in unknown
+        and content.get(name) != _as_known(packet.get(name), content.get(name))
     ]
 
 
