@@ -249,6 +249,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
             return
         for digest in payloads:
             work.transaction.erase(digest)
+        work.transaction.forget_fingerprints(round_id)
         work.add(kinds.ReasonsErased(round_id))
         expired.reasons += 1
     docket.scrub()

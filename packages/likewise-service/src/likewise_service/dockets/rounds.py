@@ -1,6 +1,5 @@
 """Open dockets and rounds: people arrive, are decided on, and rounds are sealed."""
 
-import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,18 +111,13 @@ def _earlier(
         sentence = "An idempotency key must be 1 to 200 printable characters."
         raise ServiceError("bad-key", 422, sentence)
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
-    digest = hmac.new(work.docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
-    row = work.transaction.request(key)
+    row = work.earlier(key, name, [content, *more])
     if row is None:
-        work.transaction.keep_request(key, digest, name)
         return None
     fingerprint, round_id = row
     if not fingerprint:
         fault = f"The request {key!r} was forgotten when somebody in {round_id!r} was erased."
         raise ServiceError("key-forgotten", 409, f"{fault} Read that round instead.")
-    if fingerprint != digest:
-        fault = f"The idempotency key {key!r} came with another request before."
-        raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
     return work.projection.round(round_id)
 
 
