@@ -17,13 +17,7 @@ from likewise_service.ledger.records import canonical
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
 from likewise_service.verify import certificates, evidence, governance, packets, receipts, replay
-from likewise_service.verify.export import (
-    ExportCheck,
-    check_manifest,
-    read_export,
-    table_faults,
-    write_export,
-)
+from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
 from likewise_service.verify.receipts import ACKNOWLEDGEMENT, KnownKeys
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
@@ -89,8 +83,8 @@ def _exported(
     """
     check = ExportCheck(False, (), "")
     if folder is not None:
-        check = check_manifest(folder if folder.is_dir() else folder / "without", keys)
-        check = replace(check, faults=(*check.faults, *table_faults(folder, ledger.records)))
+        place = folder if folder.is_dir() else folder / "without"
+        check = check_manifest(place, ledger.records, keys)
     last = ["", *receipts.keys_in(ledger.records).keys][-1]
     if keys is None or last in keys.keys:
         return check

@@ -14,7 +14,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,10 @@ def write_manifest(
     return path
 
 
-def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
+def check_manifest(
+    folder: Path, entries: Iterable[records.Record], keys: KnownKeys | None = None
+) -> ExportCheck:
+    """Check that an export is as it was signed, and its table for spreadsheets of these records."""
     path = folder / MANIFEST
     if not path.is_file():
         missing = f"{MANIFEST} is missing, so nothing is signed by the key that you named."
@@ -77,6 +80,9 @@ def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
         f"{name} was changed since." for name in sorted(present & set(files))
         if _digest(folder / name) != files[name]
     ]  # fmt: skip
+    table = b"".join(line + b"\n" for line in _table(entries))
+    if EVENTS in present and (folder / EVENTS).read_bytes() != table:
+        faults.append(f"{EVENTS} has other rows than {LEDGER}.")
     key = signatures.PublicKey(document["key"])
     sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
     return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
@@ -183,17 +189,8 @@ def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path
     return path
 
 
-def table_faults(folder: Path, entries: Sequence[records.Record]) -> tuple[str, ...]:
-    """Return the fault of the table for spreadsheets, if it is there and not of these records."""
-    path = folder / EVENTS
-    if not path.is_file() or path.read_bytes() == b"".join(x + b"\n" for x in _table(entries)):
-        return ()
-    return (f"{EVENTS} has other rows than {LEDGER}.",)
-
-
-def _table(entries: Iterable[records.Record]) -> Iterator[bytes]:
-    yield csv_line(COLUMNS)
-    yield from map(table_line, entries)
+def _table(entries: Iterable[records.Record]) -> list[bytes]:
+    return [csv_line(COLUMNS), *map(table_line, entries)]
 
 
 def csv_line(values: Iterable[object]) -> bytes:
