@@ -210,7 +210,10 @@ def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
     """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
     round_ = work.projection.round(round_id)
     if round_.closed is None:
-        if unaudited and round_.outcome is None and round_.sealed is not None:
+        if round_.outcome is None and round_.sealed is not None:
+            if not unaudited:
+                fault = f"The panel has not ended its audit of {round_id!r}. Wait for it."
+                raise ServiceError("in-audit", 409, f"{fault} An operator can end it: unaudited.")
             work.add(kinds.Audited(round_id, "unaudited"))
         work.add(kinds.Closed(round_id))
 
