@@ -89,7 +89,7 @@ def test_comments_are_refused_to_strangers_without_words_and_beyond_limits(
     monkeypatch.setattr(panel, "COMMENTS", 2)
     for _ in range(2):
         panel.comment(docket, seat, "once", key="k1")
-    with pytest.raises(ServiceError, match="Something else was sent with this key"):
+    with pytest.raises(ServiceError, match="came with another request before"):
         panel.comment(docket, seat, "twice", key="k1")
     kim = Applicant("kim", {"score": 400, "debt": 3, "purpose": "car"})
     open_round(docket, [kim], key="ada:k2")

@@ -31,7 +31,6 @@ from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
-from likewise_service.language import N_
 from likewise_service.ledger import kinds, notes, records, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions
@@ -152,21 +151,22 @@ class UnitOfWork:
         self._contents = {**self._contents, payload.digest: payload.content}
         return self.transaction.keep(payload)
 
-    def earlier(self, key: str, round_id: str, content: Any) -> tuple[str, str] | None:
+    def earlier(
+        self, key: str, round_id: str, content: Any, member: str = ""
+    ) -> tuple[str, str] | None:
         """Return the fingerprint, if it is kept, and the round of a request that came before.
 
-        A new one is kept; one with a key that came with other content is refused.
+        A new one is kept; one with a key that came with other content is refused. A line feed keeps
+        the keys of a ``member`` apart from those of clients, which have none.
         """
         digest = hmac.new(self.docket.salt, records.canonical(content), "sha256").hexdigest()
-        row = self.transaction.request(key)
+        name = f"{member}\n{key}" if member else key
+        row = self.transaction.request(name)
         if row is None:
-            self.transaction.keep_request(key, digest, round_id)
+            self.transaction.keep_request(name, digest, round_id)
         elif row[0] not in ("", digest):
-            sentence = N_(
-                "Something else was sent with this key before, so this was not recorded. Load the "
-                "page again, or use a new key, and send it again."
-            )
-            raise ServiceError("key-reused", 409, sentence)
+            fault = f"The idempotency key {key!r} came with another request before."
+            raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
         return row
 
     def close_if_done(self, round_id: str) -> None:

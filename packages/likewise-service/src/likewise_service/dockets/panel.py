@@ -145,12 +145,10 @@ def _go_on(work: UnitOfWork, round_id: str, sitting: Sequence[str] | None = None
 
 
 def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None, *said: object) -> bool:
-    """Tell if a member has sent a request with that key before, and remember it.
-
-    A line feed keeps members' keys apart from those of clients, which have none.
-    """
-    request = f"{seat.member}\n{key}"
-    return key is not None and work.earlier(request, seat.round, [seat.round, *said]) is not None
+    """Tell if a member has sent a request with that key before, and remember it."""
+    if key is None:
+        return False
+    return work.earlier(key, seat.round, [seat.round, *said], seat.member) is not None
 
 
 def _target(
