@@ -425,7 +425,7 @@ class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service")
         if hold is not None:
             replay.differ("erasure", "The words of reasons were erased", f"held by {hold!r}")
         round_ = replay.projection.find(self.of_round)
-        for digest in round_.words if round_ else ():
+        for digest in round_.reasons_about() if round_ else ():
             if digest in (replay.evidence.payloads or {}):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 

@@ -78,12 +78,11 @@ def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
         kept = view.policy(round_id)
     decided = _decided(round_records, round_id, person)
     elsewhere = projection.audit_only or decided.seq < projection.learner_from
-    comments = [comment.digest for comment in round_.comments]
-    digests = [round_.people[person], *round_.reasons_about(person), *comments]
+    words = (*round_.reasons_about(person), *round_.words_for(person))
     policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
     return DecisionHistory(
         docket.name, head.seq, projection.settings, person, round_, round_records, decided,
-        docket.payloads(digests), policy, docket.state.learner, elsewhere,
+        docket.payloads([round_.people[person], *words]), policy, docket.state.learner, elsewhere,
     )  # fmt: skip
 
 
