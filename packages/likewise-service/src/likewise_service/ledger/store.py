@@ -241,9 +241,9 @@ class Keyring:
             ended = {"in_use": None, "retired": moment, "compromised": lost, "private": b""}
             connection.execute(db.keys.update().where(db.keys.c.id == old.id).values(ended))
             self._insert(connection, fresh)
-            if compromised:  # nobody believes what the old one signed
-                connection.execute(db.snapshots.delete())
             notify(connection, None, body)
+            if compromised:  # nobody believes what the old one signed; it is every ledger's turn
+                connection.execute(db.snapshots.delete())
         self.forget()
         return PublicKey(old.public), fresh.public
 
