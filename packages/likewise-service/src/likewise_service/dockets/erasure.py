@@ -45,8 +45,8 @@ def erase(docket: Docket, round_id: str, person: str, *, reasons: bool = True) -
             surrogate_digest = work.keep(records.person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
-            work.transaction.forget_fingerprints(round_id)
         # Erasing again removes reasons given since.
+        work.transaction.forget_fingerprints(round_id)
         for words in (*about, *round_.words_for(person)):
             work.transaction.erase(words)
     docket.scrub()
