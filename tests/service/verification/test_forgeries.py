@@ -293,6 +293,18 @@ def _(scene: Scene) -> str:
     return "`verify A PROOF`, with the proof of consistency that every honest server can give"
 
 
+@forgery("Two ledgers are shown to two readers, under two names")
+def _(scene: Scene) -> str:
+    key, other = scene.store.keys.public(), PrivateKey.fresh()
+    opened = scene.changed(scene.first("docket-opened"), key=other.public.text)
+    theirs = opened.checkpoint().signed(other)
+    named_keys = ("--key", key.text, "--key", other.public.text)
+    code, output = run("verify", scene.receipt, theirs, *named_keys)
+    assert code == 2, output
+    assert all(receipt.origin in output for receipt in (scene.receipt, theirs)), output
+    return "`verify A B` prints both names; a docket of an installation has one"
+
+
 @forgery("A ledger is rewritten, and the new one sent to a witness of the old one")
 def _(scene: Scene) -> str:
     witness = _witness(scene)

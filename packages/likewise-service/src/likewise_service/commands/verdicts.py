@@ -258,9 +258,11 @@ def _print_contradictions(
         *(_print_consistency(proof, signed) for proof in consistencies),
     ]
     if alone and not pairs and not consistencies:
+        names = sorted({receipt.origin for receipt in checkpoints})
         click.echo(
-            "No two receipts contradict each other. Receipts of different sizes are compared by a "
-            "proof that the ledger only grew, or by the ledger: --database or --export."
+            f"No two receipts of one ledger contradict each other; these are of "
+            f"{', '.join(names)}. Receipts of different sizes are compared by a proof that the "
+            f"ledger only grew, or by the ledger: --database or --export."
         )
         return UNKNOWN
     return FAILS if FAILS in outcomes else max(outcomes)
