@@ -297,7 +297,8 @@ class KeyChecks:
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
         if self.key is not None:
-            changed = f" (changed {self.changes} times, each time by the key before)"
+            signed = self.changes - self.compromised
+            changed = f" (changed {self.changes} times, {signed} of them by the key before)"
             proved.append(
                 f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
                 f"{self.key.text}. Compare it with the address where it is published."
