@@ -271,7 +271,7 @@ def test_erasing_somebody(live: Live) -> None:
 def test_a_round_that_nobody_waits_for(live: Live) -> None:
     bank, ann = live.client("client"), live.client("auditor")
     opened = bank.open_round("loans", people())
-    with pytest.raises(Refused):
+    with pytest.raises(Conflict, match="An operator can end it"):
         bank.close_round("loans", opened.id)
     with pytest.raises(NotAllowed, match="Only the operator may end an audit"):
         bank.close_round("loans", opened.id, unaudited=True)

@@ -191,7 +191,7 @@ def test_who_is_heard_is_not_erased_before_and_then_wholly(docket: Docket, clock
     clock.at = later(clock.at, 11 * DAY)
     done = erasure.erase_expired(docket)
     assert (done.people, done.held) == (2, 1)
-    assert docket.projection.round("r1").reasons_about("p1")
+    assert docket.projection.round("r1").words_for("p1")
     decide(docket, appeal, False)
     clock.at = later(clock.at, 9 * DAY)
     assert erasure.erase_expired(docket).people == 0, "its time begins with the outcome"

@@ -140,6 +140,10 @@ def test_a_learner_of_other_features_is_refused(docket: Docket) -> None:
 def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(LikewiseError, match="shadow"):
         settings(shadow=True)
+    mixed = Learner(LENDER, k=3, alpha=0.1, eps=0.02, seed=0, player="nested-ftpl").spec()
+    del mixed["seed"]
+    with pytest.raises(LikewiseError, match="must not mix"):
+        settings(learner=mixed)
     with pytest.raises(LikewiseError, match="never missing"):
         settings(learner={"schema": {"features": [
             {"name": "purpose", "kind": "category", "levels": ["car", "home"]}]},

@@ -89,7 +89,11 @@ def test_comments_are_refused_to_strangers_without_words_and_beyond_limits(
     monkeypatch.setattr(panel, "COMMENTS", 2)
     for _ in range(2):
         panel.comment(docket, seat, "once", key="k1")
-    panel.comment(docket, seat, "twice")
+    with pytest.raises(ServiceError, match="came with another request before"):
+        panel.comment(docket, seat, "twice", key="k1")
+    kim = Applicant("kim", {"score": 400, "debt": 3, "purpose": "car"})
+    open_round(docket, [kim], key="ada:k2")
+    panel.comment(docket, seat, "twice", key="k2")  # a client's key is none of hers
     with pytest.raises(ServiceError, match="no more are taken"):
         panel.comment(docket, seat, "thrice")
     assert words(docket, of(docket, "ada")) == ["once", "twice"], "a key acts once"

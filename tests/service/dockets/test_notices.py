@@ -12,11 +12,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import worker
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.worker import Notice, awaiting, keep_contact, tell
-from likewise_service.errors import ServiceError
+from likewise_service.errors import DAY, ServiceError, later, now
 from likewise_service.settings import Settings
 from tests.service.conftest import Start
 from tests.service.live import people, some_people, until
@@ -111,6 +112,20 @@ def test_whom_something_awaits_is_told_once_for_a_while(begin: Begin) -> None:
     assert len(messages) == 2
     assert "1 round awaits you in loans" in messages[0]
     assert "https://likewise.example" in messages[0]
+
+
+def test_a_clock_that_was_ahead_keeps_no_notice_away(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docket = begin()
+    open_round(docket, some_people("a"))
+    with webhook() as (url, _):
+        settings = Settings(webhook=url)
+        with monkeypatch.context() as wrong:
+            wrong.setattr(worker, "now", lambda: later(now(), DAY))
+            assert len(tell(docket.store, settings, "loans", awaiting(docket))) == 2
+        assert len(tell(docket.store, settings, "loans", awaiting(docket))) == 2
+        assert tell(docket.store, settings, "loans", awaiting(docket)) == []
 
 
 def test_a_notice_that_fails_stops_nothing(begin: Begin) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -110,6 +111,25 @@ def test_a_start_from_a_snapshot_is_a_start_from_the_first_record(
     assert any(review[3] for review in expected["reviews"]["ada"])
     assert replay_store(store, "loans").holds
     assert replay_store(store, "loans").repeats > 0
+
+
+def test_a_key_that_fell_into_other_hands_leaves_no_snapshot(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    """Nobody believes its signature: snapshots of an honest ledger were called false."""
+    docket = begin(rule="any", repeat_share=0.4)
+    play(docket, clock, 0, 12)
+    assert _snapshots(store)
+    with closing(Store.open(store.url.render_as_string(hide_password=False))) as elsewhere:
+        elsewhere.keys.rotate(compromised=True)
+    assert _snapshots(store) == []
+    play(docket, clock, 12, 24)  # this process has signed with the old key a moment ago
+    checked, recomputed = check_snapshot(store, "loans"), Recomputation(store, "loans")
+    assert checked is not None
+    assert checked.differing == ()
+    while recomputed.advance(10_000):
+        pass
+    assert recomputed.differences == []
 
 
 def test_a_snapshot_that_does_not_fit_is_passed_over(

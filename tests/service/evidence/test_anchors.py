@@ -204,6 +204,22 @@ def test_a_failure_is_recorded_once_and_tried_again(docket: Docket, tmp_path: Pa
     assert replay_evidence(evidence_of(docket.store, "loans")).holds
 
 
+def test_a_clock_that_was_ahead_keeps_no_anchor_away(
+    docket: Docket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anchors stopped for as long as it had been ahead."""
+    path = tmp_path / "heads.jsonl"
+    anchoring = Anchoring(targets_from(f"file:{path}"), 60.0)
+    with monkeypatch.context() as wrong:
+        wrong.setattr(targets, "now", lambda: later(now(), 86_400))
+        anchoring.look(docket.store)
+    for number in range(2):  # the second is within the hour of the first
+        open_round(docket, some_people(f"z{number}-"))
+        anchoring.look(docket.store)
+        assert len(path.read_text().splitlines()) == 2
+    assert replay_evidence(evidence_of(docket.store, "loans")).holds
+
+
 def test_a_tail_that_was_dropped_is_found_from_the_file(docket: Docket, tmp_path: Path) -> None:
     path = tmp_path / "heads.jsonl"
     [target] = targets_from(f"file:{path}")

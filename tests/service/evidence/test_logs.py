@@ -166,6 +166,11 @@ def test_a_checkpoint_is_read_as_it_is_specified_or_refused() -> None:
             Checkpoint.parse(wrong)
     extended = Checkpoint(f"{body}an extension\n").signed(key)
     assert Checkpoint.parse(str(extended)).signed_by(Verifier("example.com/log", key.public))
+    # Sixteen signatures, of almost 5 kB as those against quantum computers are, have to be read.
+    large = [(f"witness.example/{number}", bytes([number]) * 5000) for number in range(1, 16)]
+    signed = Checkpoint.parse(str(checkpoint.plus(*large)))
+    assert len(signed.signatures) == 16
+    assert signed.signed_by(Verifier("example.com/log", key.public))
 
 
 def test_the_database_has_the_tree_of_its_records(store: Store) -> None:

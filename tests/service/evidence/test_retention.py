@@ -37,7 +37,7 @@ from likewise_service.settings import Settings
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.test_actors import about, rehashed
-from tests.service.live import Clock, Live, replay_store
+from tests.service.live import Clock, Live, replay_store, shown_again
 
 
 @pytest.fixture
@@ -82,6 +82,43 @@ def test_reasons_then_people_are_erased_when_their_time_has_ended(
     found = replay_store(docket.store, "loans")
     assert found.holds, found.text()
     assert found.decisions == 9, "all of them, from surrogates"
+
+
+def test_reasons_stay_as_long_as_they_are_to_be_kept_also_without_the_people(
+    docket: Docket, clock: Clock
+) -> None:
+    """They went with the features; and what was said when a round was shown again stayed."""
+    began = clock.at
+    set_retention(docket, features=30.0, reasons=761.0)
+    clock.at = later(began, 31 * DAY)
+    assert (erase_expired(docket).people, reasons(docket)) == (6, 4)
+    assert replay_store(docket.store, "loans").holds
+    clock.at = later(began, 762 * DAY)
+    assert (erase_expired(docket).reasons, reasons(docket)) == (2, 0)
+    assert replay_store(docket.store, "loans").holds
+
+
+def test_what_was_said_when_a_round_was_shown_again_is_erased_with_the_other_reasons(
+    begin: Callable[..., Docket], applicants: Any, clock: Clock
+) -> None:
+    docket, said = begin(rule="any", repeat_share=0.5), 0
+    for number in range(12):
+        clock.at = later(clock.at, 10)
+        round_, _ = open_round(docket, applicants(f"r{number}-"))
+        for member in round_.seats:
+            finish(docket, Seat(round_.id, member))
+        for seat in shown_again(docket, "ada") if round_.seats else []:
+            pair = docket.projection.round(seat.round).reportable[0][:2]
+            flag(docket, seat, pair, "so alike")
+            finish(docket, seat)
+            said += 1
+        close(docket, round_.id, unaudited=True)
+    assert reasons(docket) == said > 0
+    set_retention(docket, None, 1.0)
+    clock.at = later(clock.at, 2 * DAY)
+    erase_expired(docket)
+    assert reasons(docket) == 0
+    assert replay_store(docket.store, "loans").holds
 
 
 def test_what_a_server_erases_in_time_is_in_none_of_sqlites_files(
@@ -147,12 +184,15 @@ def test_all_whose_time_has_ended_are_erased_and_others_get_their_turn_between(
     store.close()
 
 
-def test_a_hold_keeps_what_it_names_until_it_is_lifted(docket: Docket, clock: Clock) -> None:
+def test_a_hold_keeps_what_it_names_until_it_is_lifted(
+    docket: Docket, clock: Clock, applicants: Any
+) -> None:
     set_retention(docket, features=1.0, reasons=1.0)
     hold, _ = place_hold(docket, "a complaint", "r1", "r10")
     clock.at = later(clock.at, 2 * DAY)
     done = erase_expired(docket)
     assert (done.people, done.reasons, done.held) == (5, 1, 2)
+    assert reasons(docket) == 2, "those of the round, also of others in it"
     with pytest.raises(ServiceError, match="while the hold") as refused:
         erase(docket, "r1", "r10")
     assert refused.value.code == "on-hold"
@@ -162,6 +202,14 @@ def test_a_hold_keeps_what_it_names_until_it_is_lifted(docket: Docket, clock: Cl
     assert replay_store(docket.store, "loans").holds
     with pytest.raises(ServiceError, match="no hold"):
         lift_hold(docket, hold)
+    open_, _ = open_round(docket, applicants("r4"))
+    over, under, _gap = open_.reportable[0]
+    flag(docket, Seat("r4", "ada"), (over, under), "so alike")
+    hold, _ = place_hold(docket, "a complaint", "r4", over)
+    with pytest.raises(ServiceError, match="while the hold"):  # the words are about both
+        erase(docket, "r4", under)
+    lift_hold(docket, hold)
+    erase(docket, "r4", under)
     everything, _ = place_hold(docket, "a court's order")
     with pytest.raises(ServiceError, match="while the hold"):
         erase(docket, "r3", "r30")

@@ -373,7 +373,10 @@ def hold(history: History) -> None:
         if history.holds and history.random.random() < 0.5:
             erasure.lift_hold(history.machine.docket, history.holds.pop())
         else:
-            history.holds.append(erasure.place_hold(history.machine.docket, "a complaint")[0])
+            round_id = history.random.choice([None, history.a_round()])
+            person = history.random.choice([None, history.a_person(round_id)]) if round_id else None
+            placed, _ = erasure.place_hold(history.machine.docket, "a complaint", round_id, person)
+            history.holds.append(placed)
 
 
 def appeal(history: History) -> None:
@@ -477,7 +480,7 @@ def leave_provider(history: History) -> None:
 
 
 def rotate_key(history: History) -> None:
-    history.machine.store.keys.rotate()
+    history.machine.store.keys.rotate(compromised=history.random.random() < 0.2)
 
 
 def deadlines(history: History) -> None:

@@ -28,17 +28,19 @@ from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.board import ENDED, OPEN, listed
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
-from likewise_service.errors import ServiceError, later, now
+from likewise_service.errors import ServiceError, later, moment_of, now, parse
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
 from likewise_service.ledger.records import Payload, Record, canonical, sha256
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
+from likewise_service.verify.certificates import give_certificate
 from likewise_service.verify.evidence import Evidence, evidence_of
-from likewise_service.verify.export import write_export
+from likewise_service.verify.export import write_export, write_manifest
 from likewise_service.verify.governance import Trusted
 from likewise_service.verify.packets import give_packet
+from likewise_service.verify.receipts import sign_document
 from likewise_service.verify.replay import replay_evidence
 from likewise_service.witness import Witness
 from tests.service.evidence.authority import anchor
@@ -291,6 +293,18 @@ def _(scene: Scene) -> str:
     return "`verify A PROOF`, with the proof of consistency that every honest server can give"
 
 
+@forgery("Two ledgers are shown to two readers, under two names")
+def _(scene: Scene) -> str:
+    key, other = scene.store.keys.public(), PrivateKey.fresh()
+    opened = scene.changed(scene.first("docket-opened"), key=other.public.text)
+    theirs = opened.checkpoint().signed(other)
+    named_keys = ("--key", key.text, "--key", other.public.text)
+    code, output = run("verify", scene.receipt, theirs, *named_keys)
+    assert code == 2, output
+    assert all(receipt.origin in output for receipt in (scene.receipt, theirs)), output
+    return "`verify A B` prints both names; a docket of an installation has one"
+
+
 @forgery("A ledger is rewritten, and the new one sent to a witness of the old one")
 def _(scene: Scene) -> str:
     witness = _witness(scene)
@@ -385,6 +399,21 @@ def _(scene: Scene) -> str:
     return named(theirs, "records that say that some clock was wrong")
 
 
+@forgery("An anchor is invented after one that a witness signed")
+def _(scene: Scene) -> str:
+    witness, size = PrivateKey.fresh(), scene.honest.log.size
+    receipt, seconds = _signed(scene, scene.honest, size), int(parse(now()).timestamp())
+    line = signature_line(receipt.cosigned("w.example/1", witness, seconds))
+    body = {"receipt": str(receipt), "fixed": moment_of(seconds)}
+    theirs = scene.having("anchored", {"target": "witness:x", **body, "proof": line}, "service")
+    last, invented = theirs.records[-1], {"target": "file:y", **body, "proof": None}
+    record = Record.following("loans", last.seq, last.at, "anchored", invented, "service")
+    theirs = replace(_unanchored(scene), records=[*theirs.records, record])
+    trusted = Trusted(witnesses=(Verifier("w.example/1", witness.public, 4),))
+    assert "the times of 2 anchors are true" in replay_evidence(theirs, trusted).text()
+    return named(theirs, "anchors are true: compare the file or the receiver's own copies")
+
+
 @forgery("An anchor is of a head that the ledger never had")
 def _(scene: Scene) -> str:
     tree = Tree().plus(b"a").plus(b"b").plus(b"c")
@@ -475,6 +504,14 @@ def _(scene: Scene) -> str:
     digest = scene.first("arrived").body["people"][0]["digest"]
     body = {"round": "r1", "person": "a0", "digest": digest, "forgets": True}
     return by_replay(scene.having("erased", body, "machine"), "erasure")
+
+
+@forgery("Reasons are erased though a hold keeps them")
+def _(scene: Scene) -> str:
+    theirs = scene.having("reasons-erased", {"of_round": "r1"}, "service")
+    payloads = dict(scene.honest.payloads or {})
+    del payloads[scene.first("commented").body["comment"]]
+    return by_replay(replace(theirs, payloads=payloads), "erasure")
 
 
 @forgery("What a person decided on an appeal is rewritten, with all that follows from it")
@@ -689,6 +726,12 @@ def _(scene: Scene) -> str:
     return named(theirs, "entered at the machine, with no token")
 
 
+@forgery("A docket that has a learner is given another")
+def _(scene: Scene) -> str:
+    learner = {**scene.honest.records[0].body["spec"]["learner"], "alpha": 0.9}
+    return by_replay(scene.having("learner-given", {"learner": learner}, "machine"), "order")
+
+
 @forgery("A client ends the audit of its own decisions")
 def _(scene: Scene) -> str:
     body = {"round": "r2", "outcome": "unaudited", "pairs": []}
@@ -768,6 +811,20 @@ def _(scene: Scene) -> str:
     return "`verify`, `replay`"
 
 
+@forgery("The table of an export for spreadsheets is changed, and all signed anew")
+def _(scene: Scene) -> str:
+    folder = scene.export()
+    names = json.loads((folder / "manifest.json").read_text())["files"]
+    text = (folder / "events.csv").read_text()
+    (folder / "events.csv").write_text(text.replace("flagged", "finished"))
+    write_manifest(
+        folder, [folder / name for name in names], scene.receipt, scene.store.keys.current()
+    )
+    for command in ("verify", "replay"):
+        refused("other rows than ledger.jsonl", command, "--export", folder)
+    return "`verify`, `replay`"
+
+
 @forgery("A receipt is forged against an honest operator")
 def _(scene: Scene) -> str:
     forged = replace(scene.receipt, body=scene.receipt.body.replace("\n", "\n1", 1))
@@ -806,6 +863,22 @@ def _(scene: Scene) -> str:
     path = scene.folder / "packet.json"
     path.write_text(json.dumps(packet))
     refused("'letter' does not follow", "verify", path, "--database", scene.store.where)
+    return "`verify` with the ledger"
+
+
+@forgery("A certificate or a packet that is signed has a part that follows from nothing")
+def _(scene: Scene) -> str:
+    certificate = give_certificate(scene.docket)
+    content = {n: part for n, part in certificate.items() if n not in ("key", "signature")}
+    key, more = scene.store.keys.current(), {"guarantee": "This learner is fair."}
+    packet = give_packet(scene.docket, "r1", "a0")
+    path = scene.folder / "document.json"
+    for document, words in (
+        (sign_document("certificate", content | more, key), "It says guarantee"),
+        (lying_packet(scene.docket, packet, **more), "'guarantee' does not follow"),
+    ):
+        path.write_text(json.dumps(document))
+        refused(words, "verify", path, "--database", scene.store.where)
     return "`verify` with the ledger"
 
 
@@ -868,16 +941,23 @@ def _(scene: Scene) -> str:
 @pytest.mark.parametrize("text", ["", "soon", "0000-00-00T00:00:00Z", "9999-12-31T23:59:59Z"])
 def test_times_that_are_none_are_differences_and_not_failures(scene: Scene, text: str) -> None:
     signed, anchored = scene.first("signed"), scene.first("anchored")
+    before, last = scene.honest.records[:-1], scene.honest.records[-1]
     theirs = [
         scene.having("clock-behind", {"clock": text}, "service"),
         scene.changed(signed, at=text),
         scene.changed(anchored, fixed=text),
+        replace(scene.honest, records=[*before, _at(last, text)]),
     ]
     holds = [replay_evidence(evidence).holds for evidence in theirs]
     # A clock that is ahead says nothing, and harms nothing.
-    assert holds == [text.startswith("9999"), False, False]
+    assert holds == [text.startswith("9999"), False, False, False]
     for evidence in theirs[1:]:
         assert run("verify", "--export", scene.export(evidence))[0] == 1
+
+
+def _at(record: Record, at: str) -> Record:
+    changed = replace(record, at=at)
+    return replace(changed, hash=changed.content_hash)
 
 
 @pytest.mark.parametrize("sentence", list(FORGERIES))

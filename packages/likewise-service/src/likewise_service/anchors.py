@@ -5,6 +5,7 @@ failure is recorded once, and retried at every look until it succeeds.
 """
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -200,7 +201,9 @@ class Anchoring:
         Records about anchors do not count as growth. After a failure it is due at every look.
         """
         last = _state(governance, target)
-        in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
+        # One of a time to come is by a clock that was ahead, and counts for nothing.
+        since = seconds_between(last.fixed, at) if last.fixed else math.inf
+        in_time = -CLOCKS <= since < 60 * self.minutes
         return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
     def look(self, store: Store, stopping: Callable[[], bool] = lambda: False) -> None:
@@ -213,7 +216,8 @@ class Anchoring:
                 return
             try:
                 head, (before, at) = store.head(name).seq, self._looked.get(name, (0, ""))
-                if head != before and now() >= at:
+                latest = later(now(), 60 * self.minutes + CLOCKS)  # else a clock was ahead
+                if head != before and not now() < at <= latest:
                     self._looked[name] = self._anchor(Docket(store, name), stopping)
             except Exception:  # one docket that fails must not stop the others' anchors
                 extra = {"said": {"docket": name}}

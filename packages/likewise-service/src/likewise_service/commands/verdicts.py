@@ -83,7 +83,8 @@ def _exported(
     """
     check = ExportCheck(False, (), "")
     if folder is not None:
-        check = check_manifest(folder if folder.is_dir() else folder / "without", keys)
+        place = folder if folder.is_dir() else folder / "without"
+        check = check_manifest(place, ledger.records, keys)
     last = ["", *receipts.keys_in(ledger.records).keys][-1]
     if keys is None or last in keys.keys:
         return check
@@ -257,9 +258,11 @@ def _print_contradictions(
         *(_print_consistency(proof, signed) for proof in consistencies),
     ]
     if alone and not pairs and not consistencies:
+        names = sorted({receipt.origin for receipt in checkpoints})
         click.echo(
-            "No two receipts contradict each other. Receipts of different sizes are compared by a "
-            "proof that the ledger only grew, or by the ledger: --database or --export."
+            f"No two receipts of one ledger contradict each other; these are of "
+            f"{', '.join(names)}. Receipts of different sizes are compared by a proof that the "
+            f"ledger only grew, or by the ledger: --database or --export."
         )
         return UNKNOWN
     return FAILS if FAILS in outcomes else max(outcomes)

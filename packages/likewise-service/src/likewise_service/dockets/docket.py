@@ -7,6 +7,7 @@ refused command leaves no trace. Commands of a group share one transaction.
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
 import threading
@@ -30,7 +31,7 @@ from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
-from likewise_service.ledger import kinds, notes, signatures
+from likewise_service.ledger import kinds, notes, records, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
@@ -149,6 +150,24 @@ class UnitOfWork:
         """Keep something personal beside the ledger; its digest is for a record."""
         self._contents = {**self._contents, payload.digest: payload.content}
         return self.transaction.keep(payload)
+
+    def earlier(
+        self, key: str, round_id: str, content: Any, member: str = ""
+    ) -> tuple[str, str] | None:
+        """Return the fingerprint, if it is kept, and the round of a request that came before.
+
+        A new one is kept; one with a key that came with other content is refused. A line feed keeps
+        the keys of a ``member`` apart from those of clients, which have none.
+        """
+        digest = hmac.new(self.docket.salt, records.canonical(content), "sha256").hexdigest()
+        name = f"{member}\n{key}" if member else key
+        row = self.transaction.request(name)
+        if row is None:
+            self.transaction.keep_request(name, digest, round_id)
+        elif row[0] not in ("", digest):
+            fault = f"The idempotency key {key!r} came with another request before."
+            raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
+        return row
 
     def close_if_done(self, round_id: str) -> None:
         """Close a round of which nothing more can be heard."""
@@ -433,8 +452,7 @@ class Docket:
         # Fewer snapshots where many open rounds make them large.
         interval = max(EVERY, 2 * len(self.projection.opened))
         if self.projection.head.seq - self._snapshot >= interval:
-            key = self.store.keys.current()
-            sealed = sealed_snapshot(self.name, self.tree, self.content(), key)
+            sealed = sealed_snapshot(self.name, self.tree, self.content(), self.key())
             transaction.keep_snapshot(self.tree, sealed)
             self._snapshot = self.projection.head.seq
         transaction.keep_numbers(numbers_of(self.projection, self.state))

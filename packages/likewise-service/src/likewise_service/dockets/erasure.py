@@ -17,18 +17,22 @@ from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store
 
 
-def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
+def erase(docket: Docket, round_id: str, person: str, *, reasons: bool = True) -> notes.Checkpoint:
     """Erase what is personal about somebody.
 
-    That is their features, reasons that name them (also withdrawn ones), comments on their round
-    and fingerprints of requests; :meth:`Store.scrub` then empties the database's own files of them.
-    A coarse surrogate remains whom the class cannot tell from them, so every decision can still be
-    recomputed. An attention, and members' models, that have learnt from their round begin anew.
+    That is their features, what they asked for and were told, fingerprints of requests and, unless
+    ``reasons`` stay for a time of their own, reasons that name them (also withdrawn ones) and
+    comments on their round, which may be about others whom a hold protects. :meth:`Store.scrub`
+    then empties the database's own files of them. A coarse surrogate remains whom the class cannot
+    tell from them, so every decision can still be recomputed. An attention, and members' models,
+    that have learnt from their round begin anew.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         round_.check_person(person)
-        hold = work.projection.governance.held(round_id, person)
+        about = round_.reasons_about(person) if reasons else []
+        held = work.projection.governance.held
+        hold = held(round_id, None if work.transaction.payloads(about) else person)
         if hold is not None:
             fault = f"{person!r} cannot be erased while the hold {hold!r} lasts."
             raise ServiceError("on-hold", 409, f"{fault} Lift it, if nobody needs it any more.")
@@ -41,10 +45,9 @@ def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
             surrogate_digest = work.keep(records.person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
-            work.transaction.forget_fingerprints(round_id)
-        # Erasing again removes reasons given since. A comment may be about anybody in the round.
-        comments = (comment.digest for comment in round_.comments)
-        for words in (*round_.reasons_about(person), *comments):
+        # Erasing again removes reasons given since.
+        work.transaction.forget_fingerprints(round_id)
+        for words in (*about, *round_.words_for(person)):
             work.transaction.erase(words)
     docket.scrub()
     return docket.receipt()
@@ -232,7 +235,7 @@ def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, l
         if None in moments or docket.projection.governance.held(round_id, person) is not None:
             expired.held += 1
         else:
-            erase(docket, round_id, person)
+            erase(docket, round_id, person, reasons=False)
             expired.people += 1
 
 
@@ -240,7 +243,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
     """Remove the words of a round's reasons; their digests stay on record."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        payloads = work.transaction.payloads(round_.words)
+        payloads = work.transaction.payloads(round_.reasons_about())
         if not payloads:
             return
         waiting = any(appeal.ended is None for appeal in round_.appeals.values())
@@ -249,6 +252,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
             return
         for digest in payloads:
             work.transaction.erase(digest)
+        work.transaction.forget_fingerprints(round_id)
         work.add(kinds.ReasonsErased(round_id))
         expired.reasons += 1
     docket.scrub()

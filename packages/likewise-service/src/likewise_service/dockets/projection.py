@@ -7,9 +7,10 @@ records again for whoever asks for it.
 import re
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.learner.state import State
@@ -154,6 +155,34 @@ class Projection(Standing):
         if self.spec is None:
             raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
+
+    def with_learner(self, learner: Mapping[str, Any]) -> DocketSpec:
+        """Return the settings of an audit-only docket with a learner; all rounds must be closed.
+
+        It must have the docket's features and ask the panel at the same gap, so that members go on
+        judging as they learnt to.
+        """
+        before = self.settings
+        if not self.audit_only:
+            begun = f"already, from record {self.learner_from or 1} on"
+            fault = f"A learner decides in {self.name!r} {begun}."
+            remedy = "Open another docket for another learner."
+            raise ServiceError("has-learner", 409, f"{fault} {remedy}")
+        if self.opened:
+            oldest = next(iter(self.opened))
+            fault = f"{len(self.opened)} rounds are open, the oldest is {oldest!r}."
+            raise ServiceError("rounds-open", 409, f"{fault} Close them first.")
+        settings = {**before.to_json(), "learner": dict(learner), "audit_only": False}
+        spec = DocketSpec.from_hand(settings)
+        if before.schema.digest != spec.schema.digest:
+            fault = "The learner has other features than the docket."
+            raise ServiceError("other-features", 422, f"{fault} Use the docket's, or open another.")
+        if before.sensitivity != spec.sensitivity:
+            alpha, eps = before.learner["alpha"], before.learner["eps"]
+            remedy = f"Give it alpha = {alpha:g} and eps = {eps:g}, or open another docket."
+            fault = "The learner would ask the panel at another gap than until now."
+            raise ServiceError("other-gap", 422, f"{fault} {remedy}")
+        return spec
 
     @property
     def appeal_days(self) -> float:

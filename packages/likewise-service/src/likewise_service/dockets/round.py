@@ -305,20 +305,17 @@ class Round:
         words = [digest for pair in appeals for digest in pair if digest is not None]
         return [*words, *(notice.digest for notice in self.notices.get(person, ()))]
 
-    def reasons_about(self, person: str) -> list[str]:
-        """Return the digests of all words about a person, also of objections withdrawn."""
-        reasons = [reason for reason, pair in self.reasons.items() if person in pair]
-        for repeat in self.repeats.values():
-            reasons += [o.reason for o in repeat.objections if o.reason and person in o.pair]
-        if person in self.explanations:
-            reasons.append(self.explanations[person])
-        return [*reasons, *self.words_for(person)]
+    def reasons_about(self, person: str | None = None) -> list[str]:
+        """Return the digests of reasons about a person, or all, also of objections withdrawn.
 
-    @property
-    def words(self) -> list[str]:
-        """The digests of all that was written in the round: reasons, explanations, comments."""
-        comments = [comment.digest for comment in self.comments]
-        return [*self.reasons, *self.explanations.values(), *comments]
+        Comments are among them, which may be about anybody in the round.
+        """
+        reasons = [*self.reasons.items()]
+        for repeat in self.repeats.values():
+            reasons += [(o.reason, Pair.of(o.pair)) for o in repeat.objections if o.reason]
+        told = [reason for reason, pair in reasons if person is None or person in pair]
+        told += [why for who, why in self.explanations.items() if person in (None, who)]
+        return [*told, *(comment.digest for comment in self.comments)]
 
     @property
     def ended_by(self) -> str:

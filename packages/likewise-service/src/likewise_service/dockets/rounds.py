@@ -1,6 +1,5 @@
 """Open dockets and rounds: people arrive, are decided on, and rounds are sealed."""
 
-import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,18 +111,13 @@ def _earlier(
         sentence = "An idempotency key must be 1 to 200 printable characters."
         raise ServiceError("bad-key", 422, sentence)
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
-    digest = hmac.new(work.docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
-    row = work.transaction.request(key)
+    row = work.earlier(key, name, [content, *more])
     if row is None:
-        work.transaction.keep_request(key, digest, name)
         return None
     fingerprint, round_id = row
     if not fingerprint:
         fault = f"The request {key!r} was forgotten when somebody in {round_id!r} was erased."
         raise ServiceError("key-forgotten", 409, f"{fault} Read that round instead.")
-    if fingerprint != digest:
-        fault = f"The idempotency key {key!r} came with another request before."
-        raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
     return work.projection.round(round_id)
 
 
@@ -216,35 +210,15 @@ def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
     """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
     round_ = work.projection.round(round_id)
     if round_.closed is None:
-        if unaudited and round_.outcome is None and round_.sealed is not None:
+        if round_.outcome is None and round_.sealed is not None:
+            if not unaudited:
+                fault = f"The panel has not ended its audit of {round_id!r}. Wait for it."
+                raise ServiceError("in-audit", 409, f"{fault} An operator can end it: unaudited.")
             work.add(kinds.Audited(round_id, "unaudited"))
         work.add(kinds.Closed(round_id))
 
 
 @command
 def give_learner(work: UnitOfWork, learner: Mapping[str, Any]) -> None:
-    """Let a learner decide from the next record on; all rounds have to be closed.
-
-    It must have the docket's features and ask the panel at the same gap, so that members go on
-    judging as they learnt to.
-    """
-    projection, before = work.projection, work.projection.settings
-    if not projection.audit_only:
-        begun = f"already, from record {projection.learner_from or 1} on"
-        fault = f"A learner decides in {work.docket.name!r} {begun}."
-        raise ServiceError("has-learner", 409, f"{fault} Open another docket for another learner.")
-    if projection.opened:
-        oldest = next(iter(projection.opened))
-        fault = f"{len(projection.opened)} rounds are open, the oldest is {oldest!r}."
-        raise ServiceError("rounds-open", 409, f"{fault} Close them first.")
-    settings = {**before.to_json(), "learner": dict(learner), "audit_only": False}
-    spec = DocketSpec.from_hand(settings)
-    if before.schema.digest != spec.schema.digest:
-        fault = "The learner has other features than the docket."
-        raise ServiceError("other-features", 422, f"{fault} Use the docket's, or open another.")
-    if before.sensitivity != spec.sensitivity:
-        alpha, eps = before.learner["alpha"], before.learner["eps"]
-        remedy = f"Give it alpha = {alpha:g} and eps = {eps:g}, or open another docket."
-        fault = "The learner would ask the panel at another gap than until now."
-        raise ServiceError("other-gap", 422, f"{fault} {remedy}")
-    work.add(kinds.LearnerGiven(dict(spec.learner)))
+    """Let a learner decide from the next record on."""
+    work.add(kinds.LearnerGiven(dict(work.projection.with_learner(learner).learner)))

@@ -129,6 +129,11 @@ class DocketSpec:
             "Name another; a learner that is given later may have any.",
         )  # fmt: skip
         require(
+            not self.audit_only or not learner.primal.experts(learner.hypotheses), "player",
+            "must not mix others in an audit-only docket", learner.primal.name,
+            "Name context-ftpl; a learner that is given later may have any.",
+        )  # fmt: skip
+        require(
             not self.shadow or not one_sided, "shadow", "must have full feedback",
             learner.feedback,
             "In shadow somebody else decides, so the chances of approval are not ours.",

@@ -421,8 +421,11 @@ class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service")
 
     def check(self, replay: Replay) -> None:
         replay.reasonless.add(self.of_round)
+        hold = replay.projection.governance.held(self.of_round)
+        if hold is not None:
+            replay.differ("erasure", "The words of reasons were erased", f"held by {hold!r}")
         round_ = replay.projection.find(self.of_round)
-        for digest in round_.words if round_ else ():
+        for digest in round_.reasons_about() if round_ else ():
             if digest in (replay.evidence.payloads or {}):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
@@ -563,6 +566,9 @@ class LearnerGiven(Body, kind="learner-given", by="operator"):
 
     def advance(self, state: State, contents: Contents, surrogates: Surrogates) -> State:
         return State.start(Learner.from_spec({**self.learner, "seed": state.learner.seed}))
+
+    def check(self, replay: Replay) -> None:
+        replay.projection.with_learner(self.learner)
 
 
 class SeedRevealed(Body, kind="seed-revealed", by="operator"):

@@ -19,8 +19,8 @@ from likewise_service.ledger.signatures import PrivateKey, PublicKey
 
 # The types of signatures (signed-note): over a note's text, and a witness's over text and time.
 ED25519, COSIGNATURE = 1, 4
-# The most bytes of a note, and hashes of a proof, that are read.
-LARGEST, LONGEST = 100_000, 63
+# The most bytes of a note, and hashes of a proof, that are read. Sixteen signatures of 5 kB fit.
+LARGEST, LONGEST = 150_000, 63
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
 _NAME = re.compile(r"[^\s+]+")
 

@@ -242,6 +242,8 @@ class Keyring:
             connection.execute(db.keys.update().where(db.keys.c.id == old.id).values(ended))
             self._insert(connection, fresh)
             notify(connection, None, body)
+            if compromised:  # nobody believes what the old one signed; it is every ledger's turn
+                connection.execute(db.snapshots.delete())
         self.forget()
         return PublicKey(old.public), fresh.public
 

@@ -189,10 +189,6 @@ class LedgerView:
         row = self.execute(self.select(db.secrets)).first()
         return None if row is None else (int(row.seed), bytes(row.salt))
 
-    def request(self, key: str) -> tuple[str, str] | None:
-        row = _first(self.connection, _REQUEST, self.docket, key)
-        return None if row is None else (row.fingerprint, row.round)
-
     def round_numbers(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the numbers of closed rounds by id, without those that are not closed."""
         numbers: dict[str, int] = {}
@@ -392,7 +388,10 @@ class Transaction(LedgerView):
         for _, other, fingerprint, round_id in self._rows["requests"]:
             if other == key:
                 return fingerprint, round_id
-        return self._earlier[key] if key in self._earlier else super().request(key)
+        if key in self._earlier:
+            return self._earlier[key]
+        row = _first(self.connection, _REQUEST, self.docket, key)
+        return None if row is None else (row.fingerprint, row.round)
 
     def forget_fingerprints(self, round_id: str) -> None:
         """Keep the keys of a round's requests, but no hash of their content."""

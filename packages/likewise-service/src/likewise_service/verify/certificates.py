@@ -20,6 +20,8 @@ from likewise_service.verify.evidence import Evidence, Replayed
 from likewise_service.verify.replay import replay_evidence
 
 FORMAT = "likewise-certificate/1"
+# The parts of a certificate besides its content.
+SIGNED = ("docket", "receipt", "key", "signature")
 
 
 def certificate_content(
@@ -180,16 +182,18 @@ def _differences(document: Mapping[str, Any], evidence: Evidence) -> list[str]:
     )  # fmt: skip
     return [
         f"It says {name} = {json.dumps(document.get(name))}; by the ledger it is "
-        f"{json.dumps(value)}."
-        for name, value in again.items()
-        if not _same(document.get(name), value)
+        f"{json.dumps(again.get(name))}."
+        for name in {**again, **document}
+        if name not in SIGNED and not _same(document.get(name), again.get(name))
     ]
 
 
 def _same(part: object, value: object) -> bool:
     """Compare two values; the logarithm of another machine may differ in the last digit."""
     if isinstance(value, dict):
-        return isinstance(part, dict) and all(_same(part.get(n), v) for n, v in value.items())
+        return isinstance(part, dict) and all(
+            _same(part.get(name), value.get(name)) for name in {**value, **part}
+        )
     if isinstance(value, float) and isinstance(part, (int, float)):
         return math.isclose(part, value, rel_tol=1e-9, abs_tol=1e-9)
     return part == value

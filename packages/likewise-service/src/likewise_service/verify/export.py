@@ -14,7 +14,7 @@ import hashlib
 import io
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,10 @@ def write_manifest(
     return path
 
 
-def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
+def check_manifest(
+    folder: Path, entries: Iterable[records.Record], keys: KnownKeys | None = None
+) -> ExportCheck:
+    """Check that an export is as it was signed, and its table for spreadsheets of these records."""
     path = folder / MANIFEST
     if not path.is_file():
         missing = f"{MANIFEST} is missing, so nothing is signed by the key that you named."
@@ -77,6 +80,11 @@ def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
         f"{name} was changed since." for name in sorted(present & set(files))
         if _digest(folder / name) != files[name]
     ]  # fmt: skip
+    if EVENTS in present:
+        with (folder / EVENTS).open("rb") as table:
+            same = all(table.read(len(row) + 1) == row + b"\n" for row in _table(entries))
+            if not same or table.read(1):
+                faults.append(f"{EVENTS} has other rows than {LEDGER}.")
     key = signatures.PublicKey(document["key"])
     sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
     return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
@@ -102,7 +110,7 @@ def write_export(
     receipt = keys.sign(evidence.origin, evidence.log.tree())
     files = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
-        _write(folder / EVENTS, [csv_line(COLUMNS), *map(table_line, evidence.records)]),
+        _write(folder / EVENTS, _table(evidence.records)),
         _write(folder / RECEIPT, [str(receipt).encode().removesuffix(b"\n")]),
     ]
     if personal and evidence.payloads is not None:
@@ -181,6 +189,11 @@ def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
         file.writelines(line + b"\n" for line in lines)
     return path
+
+
+def _table(entries: Iterable[records.Record]) -> Iterator[bytes]:
+    yield csv_line(COLUMNS)
+    yield from map(table_line, entries)
 
 
 def csv_line(values: Iterable[object]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import APART
-from likewise_service.errors import later, moment_of, seconds_between
+from likewise_service.errors import is_moment, later, moment_of, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.notes import Checkpoint, Verifier, signatures_in
 from likewise_service.ledger.records import LedgerBroken, Record
@@ -143,10 +143,13 @@ class AnchorChecks:
     ahead: kinds.Ahead = field(default_factory=kinds.Ahead)
     doubtful: list[tuple[int, float]] = field(default_factory=list)
     _began: str = ""
+    _ended: str = ""
     _bound: str = ""
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        self._began = self._began or record.at
+        if not is_moment(record.at):
+            raise LikewiseError(f"{record.at!r} is no time.")
+        self._began, self._ended = self._began or record.at, record.at
         if self._bound and record.at < self._bound:
             expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
             yield Difference(record.seq, "time", f"It has the time {record.at}.", expected)
@@ -247,17 +250,17 @@ class AnchorChecks:
             f"{self.last}, and times are bounded to within {self.widest + TOLERANCE / 60:,.1f} "
             f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
         )
-        minutes = seconds_between(self.last, max(self.evidence.records[-1].at, self.last)) / 60
+        minutes = seconds_between(self.last, max(self._ended, self.last)) / 60
         unproved.append(
             f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
             f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
             f"receipt."
         )
-        if not self.stamped:
+        if self.stamped < self.anchors:
             unproved.append(
-                "That the anchors' times are true: compare the file or the receiver's own copies "
-                "(likewise verify FILE), or name the authority's certificates (--authority) or the "
-                "witnesses (--witness)."
+                f"That the times of {self.anchors - self.stamped:,} anchors are true: compare the "
+                f"file or the receiver's own copies (likewise verify FILE), or name the "
+                f"authority's certificates (--authority) or the witnesses (--witness)."
             )
         if self.failures:
             unproved.append(f"{self.failures:,} times an anchor failed; it was tried again.")
@@ -294,7 +297,8 @@ class KeyChecks:
 
     def report(self, proved: list[str], unproved: list[str]) -> None:
         if self.key is not None:
-            changed = f" (changed {self.changes} times, each time by the key before)"
+            signed = self.changes - self.compromised
+            changed = f" (changed {self.changes} times, {signed} of them by the key before)"
             proved.append(
                 f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
                 f"{self.key.text}. Compare it with the address where it is published."

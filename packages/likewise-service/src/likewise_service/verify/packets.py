@@ -78,12 +78,11 @@ def history_in(docket: Docket, round_id: str, person: str) -> DecisionHistory:
         kept = view.policy(round_id)
     decided = _decided(round_records, round_id, person)
     elsewhere = projection.audit_only or decided.seq < projection.learner_from
-    comments = [comment.digest for comment in round_.comments]
-    digests = [round_.people[person], *round_.reasons_about(person), *comments]
+    words = (*round_.reasons_about(person), *round_.words_for(person))
     policy = None if kept is None or elsewhere else KeptPolicy.parse(kept)
     return DecisionHistory(
         docket.name, head.seq, projection.settings, person, round_, round_records, decided,
-        docket.payloads(digests), policy, docket.state.learner, elsewhere,
+        docket.payloads([round_.people[person], *words]), policy, docket.state.learner, elsewhere,
     )  # fmt: skip
 
 
@@ -377,15 +376,16 @@ def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
     personal = {"features", "payload", "objections", "comments", "notices", "appeals"}
-    unknown = set(personal) if evidence.payloads is None else set()
+    unknown = {"key", "given", "proof"} | (personal if evidence.payloads is None else set())
     if history.policy is None:
         unknown |= {"reasons", "letter", "chance_from"}
     if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
         unknown |= personal | {"reasons", "letter"}
     return [
         f"{name!r} does not follow from the ledger."
-        for name in content
-        if name not in unknown and content[name] != _as_known(packet.get(name), content[name])
+        for name in {**content, **packet}
+        if name not in unknown
+        and content.get(name) != _as_known(packet.get(name), content.get(name))
     ]
 
 

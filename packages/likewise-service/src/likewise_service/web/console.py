@@ -146,7 +146,7 @@ def keep_fine(
     A request that comes again with the same ``key``, however late, changes nothing.
     """
     row = {"docket": docket, "review": place[0], "pair": place[1]}
-    sent = {"docket": docket, "key": f"{place[0]}:{key}"}
+    sent = {"docket": docket, "key": f"{place[0]}\n{key}"}
     with store.changing() as connection:
         if key is not None:
             if connection.execute(sa.select(db.requests).filter_by(**sent)).first() is not None:

@@ -180,6 +180,7 @@ TITLES = {
 }  # fmt: skip
 # The API's own sentences about these are for programs.
 FOR_PEOPLE = {
+    "key-reused": N_("This page has sent something else. Load it again, and send this anew."),
     "not-found": N_("There is nothing at this address. It may have been mistyped, or has moved."),
     "wrong-method": N_(
         "This address cannot be opened like that. Go back, and use the buttons there."
