@@ -6,6 +6,7 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -18,6 +19,7 @@ from likewise_service.errors import StoreError
 from likewise_service.ledger import database as upgrades
 from likewise_service.ledger.database import OLDEST, REVISION, metadata
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView
 from tests.service.live import replay_store, small_spec
 
 Run = Callable[..., Result]
@@ -152,16 +154,38 @@ def test_what_is_no_store_is_not_upgraded(sqlite_url: str, tmp_path: Path) -> No
     assert "holds no store" in upgrade(sqlite_url).output
 
 
-def test_a_rounds_records_are_found_by_the_index(store: Store) -> None:
-    """On both databases the question of a view is the expression that the index has."""
-    from likewise_service.ledger.transaction import LedgerView
+def plan_of(connection: sa.Connection, look: Callable[[LedgerView], object]) -> str:
+    """How the database finds the rows that are looked for last."""
+    asked = list[tuple[Any, ...]]()
+    sa.event.listen(connection, "before_cursor_execute", lambda *said: asked.append(said[2:4]))
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+    look(LedgerView(connection, "loans"))
+    explain = "EXPLAIN QUERY PLAN " if connection.dialect.name == "sqlite" else "EXPLAIN "
+    text, values = asked[-1]
+    return " ".join(str(row) for row in connection.exec_driver_sql(explain + text, values))
 
+
+@pytest.mark.parametrize("count", [1])
+def test_the_records_of_rounds_are_found_by_the_index(store: Store, count: int) -> None:
+    """On both databases the question of a view is the expression that the index has."""
+    names = [f"r{number}" for number in range(count)]
     with store.reading() as connection:
-        dialect = connection.dialect.name
-        if dialect == "postgresql":
-            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-        query = LedgerView(connection, "loans").round_query(["r1"], 9)
-        text = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
-        asked = "EXPLAIN QUERY PLAN " if dialect == "sqlite" else "EXPLAIN "
-        plan = " ".join(str(row) for row in connection.exec_driver_sql(asked + text))
+        plan = plan_of(connection, lambda view: view.records_of(names, 9))
     assert "events_round" in plan, plan
+
+
+@pytest.mark.parametrize("kind", ["appeal-opened", "retention-set"])
+def test_the_records_of_a_kind_that_is_sought_are_found_by_the_index(
+    store: Store, kind: str
+) -> None:
+    with store.reading() as connection:
+        plan = plan_of(connection, lambda view: view.records(kind=kind))
+    assert "events_sought" in plan, plan
+
+
+def test_rounds_whose_time_has_ended_are_found_by_indexes(sqlite_url: str) -> None:
+    with Store.open(sqlite_url).reading() as connection:
+        plan = plan_of(connection, lambda view: view.expired_rounds("", "", 0, 100))
+    assert "rounds_people" in plan, plan
+    assert "rounds_words" in plan, plan

@@ -317,8 +317,9 @@ class Round:
     @property
     def words(self) -> list[str]:
         """The digests of all that was written in the round: reasons, explanations, comments."""
+        again = [o.reason for repeat in self.repeats.values() for o in repeat.objections]
         comments = [comment.digest for comment in self.comments]
-        return [*self.reasons, *self.explanations.values(), *comments]
+        return [*self.reasons, *filter(None, again), *self.explanations.values(), *comments]
 
     @property
     def ended_by(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 
@@ -140,8 +140,8 @@ class LedgerView:
         query = self.select(db.events, db.events.c.seq > after)
         if until is not None:
             query = query.where(db.events.c.seq <= until)
-        if kind:
-            query = query.where(db.events.c.kind == kind)
+        if kind:  # in words, not as a parameter: an index has only some kinds
+            query = query.where(db.events.c.kind == sa.literal(kind, literal_execute=True))
         result = self.execute(query.order_by(db.events.c.seq).limit(limit))
         # In partitions: fetching row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
@@ -206,6 +206,17 @@ class LedgerView:
         """Return the numbers of closed rounds above ``number`` by id, in order."""
         query = self.select(db.rounds, db.rounds.c.number > number)
         rows = self.execute(query.order_by(db.rounds.c.number).limit(limit))
+        return {json.loads(row.id): row.number for row in rows}
+
+    def expired_rounds(self, people: str, words: str, after: int, limit: int) -> dict[str, int]:
+        """Return the numbers of rounds by id that ended by then and keep ``people`` or ``words``.
+
+        They are above ``after``, in order.
+        """
+        rounds = db.rounds.c
+        number = rounds.number + 0  # not the column, by which SQLite would go through all rounds
+        query = self.select(db.rounds, (rounds.people <= people) | (rounds.words <= words))
+        rows = self.execute(query.where(number > after).order_by(number).limit(limit))
         return {json.loads(row.id): row.number for row in rows}
 
     def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
@@ -404,8 +415,13 @@ class Transaction(LedgerView):
         """Keep the docket's seed, to which its first record only commits."""
         self._change(db.secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
 
-    def list_round(self, number: int, round_id: str) -> None:
-        self._rows["rounds"].append((self.docket, json_text(round_id), number))
+    def list_round(self, number: int, round_id: str, closed: str) -> None:
+        self._rows["rounds"].append((self.docket, json_text(round_id), number, closed, closed))
+
+    def keeps(self, number: int, what: Literal["people", "words"], closed: str | None) -> None:
+        """Note that a closed round keeps something to erase, with its end, or nothing any more."""
+        same = self.of(db.rounds) & (db.rounds.c.number == number)
+        self._change(db.rounds.update().where(same).values({what: closed}))
 
     def keep_policy(self, round_id: str, content: bytes) -> None:
         self._rows["policies"].append((self.docket, json_text(round_id), content))
