@@ -166,7 +166,7 @@ def plan_of(connection: sa.Connection, look: Callable[[LedgerView], object]) -> 
     return " ".join(str(row) for row in connection.exec_driver_sql(explain + text, values))
 
 
-@pytest.mark.parametrize("count", [1])
+@pytest.mark.parametrize("count", [1, 2, 200])
 def test_the_records_of_rounds_are_found_by_the_index(store: Store, count: int) -> None:
     """On both databases the question of a view is the expression that the index has."""
     names = [f"r{number}" for number in range(count)]
