@@ -140,8 +140,7 @@ class LedgerView:
         query = self.select(db.events, db.events.c.seq > after)
         if until is not None:
             query = query.where(db.events.c.seq <= until)
-        if kind:  # in words, not as a parameter: an index has only some kinds
-            query = query.where(db.events.c.kind == sa.literal(kind, literal_execute=True))
+        query = _of_kind(query, kind)
         result = self.execute(query.order_by(db.events.c.seq).limit(limit))
         # In partitions: fetching row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
@@ -158,11 +157,14 @@ class LedgerView:
         query = self.select(db.events, seq <= until, kind.not_in(names)).order_by(seq.desc())
         return Record.of_row(self.docket, self.execute(query.limit(1)).one())
 
-    def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
-        """Return the records of some rounds up to a number, by round; the index finds them."""
+    def records_of(
+        self, round_ids: Iterable[str], until: int, kind: str = ""
+    ) -> dict[str, list[Record]]:
+        """Return the records of some rounds, of one kind or of all, up to a number, by round."""
         by_round: dict[str, list[Record]] = {}
         for portion in portions(round_ids):
-            for row in self.execute(self.round_query(portion, until)):
+            query = _of_kind(self.round_query(portion, until), kind)
+            for row in self.execute(query):
                 record = Record.of_row(self.docket, row)
                 by_round.setdefault(str(record.body.get("round")), []).append(record)
         return by_round
@@ -259,6 +261,13 @@ class LedgerView:
             if tree.root.hex() == row.hash:
                 return tree, bytes(row.content)
         return None
+
+
+def _of_kind(query: sa.Select[Any], kind: str) -> sa.Select[Any]:
+    """Return a query for records of a kind; it is no parameter, as an index has only some kinds."""
+    return (
+        query.where(db.events.c.kind == sa.literal(kind, literal_execute=True)) if kind else query
+    )
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
