@@ -214,13 +214,15 @@ def _ended_by(at: str, *periods: float | None) -> list[str]:
     return ["" if days is None else later(at, -DAY * days) for days in periods]
 
 
-def has_expired(store: Store, docket: str) -> bool:
-    """Tell if something has been kept for its time, without opening the docket."""
-    with store.view(docket) as view:
-        periods = view.records(kind="retention-set")
-        days = periods[-1].body if periods else {"features": None, "reasons": None}
-        by = _ended_by(now(), days["features"], days["reasons"])
-        return bool(view.expired_rounds(*by, 0, 1))
+def with_expired(store: Store) -> list[str]:
+    """Return the dockets in which something has been kept for its time; none is opened."""
+    names, at = list[str](), now()
+    for name, days in store.periods().items():
+        by = _ended_by(at, days["features"], days["reasons"])
+        with store.view(name) as view:
+            if view.expired_rounds(*by, 0, 1):
+                names.append(name)
+    return names
 
 
 def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, limit: int) -> None:

@@ -412,6 +412,7 @@ GUARDS = {
     "sqlite": (
         f"CREATE INDEX events_round ON events (docket, {ROUND['sqlite']}, seq)",
         "CREATE UNIQUE INDEX rounds_id ON rounds (docket, id)",
+        "CREATE INDEX requests_round ON requests (docket, round)",
         *(
             f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
             f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
@@ -425,6 +426,7 @@ GUARDS = {
     "postgresql": (
         f"CREATE INDEX events_round ON events (docket, {ROUND['postgresql']}, seq)",
         "CREATE UNIQUE INDEX rounds_id ON rounds (docket, md5(id))",
+        "CREATE INDEX requests_round ON requests (docket, md5(round))",
         "CREATE FUNCTION likewise_append_only() RETURNS trigger LANGUAGE plpgsql AS "
         "$$BEGIN RAISE EXCEPTION 'the ledger is append-only'; END$$",
         "CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events "

@@ -417,8 +417,8 @@ class Transaction(LedgerView):
 
     def forget_fingerprints(self, round_id: str) -> None:
         """Keep the keys of a round's requests, but no hash of their content."""
-        update = db.requests.update().where(self.of(db.requests), db.requests.c.round == round_id)
-        self._change(update.values(fingerprint=""))
+        same = self.indexed(db.requests.c.round) == self.indexed(round_id)
+        self._change(db.requests.update().where(self.of(db.requests), same).values(fingerprint=""))
         self._earlier.clear()
 
     def keep_secret(self, seed: int, salt: bytes) -> None:
