@@ -100,7 +100,7 @@ def test_rounds_are_looked_at_again_only_while_there_is_something_to_erase(
     def looked_at(days: float) -> list[str]:
         clock.at = later(began, days * DAY)
         erase_expired(docket)
-        return list(found.pop())
+        return list(found.pop()) if found else []
 
     began = clock.at
     set_retention(docket, features=60.0, reasons=30.0)
@@ -112,6 +112,9 @@ def test_rounds_are_looked_at_again_only_while_there_is_something_to_erase(
     lift_hold(docket, hold)
     assert [looked_at(days) for days in (61, 61)] == [["r1"], []]
     comment(docket, Seat("r1", "bob"), "and another")
+    everything, _ = place_hold(docket, "a court's order")
+    assert looked_at(399) == []
+    lift_hold(docket, everything)
     assert [looked_at(days) for days in (400, 500)] == [["r1"], []]
     assert all(len(docket.projection.round(name).erased) == 3 for name in ("r1", "r2"))
     assert not reasons(docket)

@@ -193,6 +193,8 @@ def erase_expired(docket: Docket, after: int = 0, limit: int = 100) -> Expired:
     """
     expired, governance = Expired(), docket.refresh().governance
     by = _ended_by(docket.clock(), governance.features_days, governance.reasons_days)
+    if any(hold.of_round is None for hold in governance.holds.values()):
+        return expired  # however many rounds there are, all of them are kept
     with docket.looking() as view:
         due = view.expired_rounds(*by, after, ROUNDS)
     docket.archive.prepare(list(due), docket.projection.head.seq)
