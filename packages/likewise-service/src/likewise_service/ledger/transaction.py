@@ -201,26 +201,24 @@ class LedgerView:
         numbers: dict[str, int] = {}
         for portion in portions(map(json_text, ids)):
             names = [self.indexed(name) for name in portion]
-            query = self.select(db.rounds, self.indexed(db.rounds.c.id).in_(names))
-            numbers.update({json.loads(row.id): row.number for row in self.execute(query)})
+            numbers |= self._numbers(self.indexed(db.rounds.c.id).in_(names))
         return numbers
 
     def rounds_after(self, number: int, limit: int) -> dict[str, int]:
         """Return the numbers of closed rounds above ``number`` by id, in order."""
-        query = self.select(db.rounds, db.rounds.c.number > number)
-        rows = self.execute(query.order_by(db.rounds.c.number).limit(limit))
-        return {json.loads(row.id): row.number for row in rows}
+        return self._numbers(db.rounds.c.number > number, order=db.rounds.c.number, limit=limit)
 
     def expired_rounds(self, people: str, words: str, after: int, limit: int) -> dict[str, int]:
-        """Return the numbers of rounds by id that ended by then and keep ``people`` or ``words``.
+        """Return the same for rounds that ended by then and keep ``people`` or ``words``."""
+        due = (db.rounds.c.people <= people) | (db.rounds.c.words <= words)
+        number = db.rounds.c.number + 0  # by the column itself SQLite would read all rounds
+        return self._numbers(due, number > after, order=number, limit=limit)
 
-        They are above ``after``, in order.
-        """
-        rounds = db.rounds.c
-        number = rounds.number + 0  # not the column, by which SQLite would go through all rounds
-        query = self.select(db.rounds, (rounds.people <= people) | (rounds.words <= words))
-        rows = self.execute(query.where(number > after).order_by(number).limit(limit))
-        return {json.loads(row.id): row.number for row in rows}
+    def _numbers(
+        self, *conditions: sa.ColumnElement[bool], order: Any = None, limit: int | None = None
+    ) -> dict[str, int]:
+        query = self.select(db.rounds, *conditions).order_by(order).limit(limit)
+        return {json.loads(row.id): row.number for row in self.execute(query)}
 
     def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
         queries = [self.select(db.reviews, db.reviews.c.id.in_(p)) for p in portions(ids)]
