@@ -211,9 +211,10 @@ def erase_expired(docket: Docket, after: int = 0, limit: int = 100) -> Expired:
     return expired
 
 
-def _ended_by(at: str, *periods: float | None) -> list[str]:
-    """Return by when rounds ended of which something is erased: never, where there is no period."""
-    return ["" if days is None else later(at, -DAY * days) for days in periods]
+def _ended_by(at: str, features: float | None, reasons: float | None) -> tuple[str, str]:
+    """Return by when rounds ended whose people and whose words are erased; "", for always kept."""
+    people, words = ("" if d is None else later(at, -DAY * d) for d in (features, reasons))
+    return people, words
 
 
 def with_expired(store: Store) -> list[str]:
