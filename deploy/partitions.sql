@@ -5,6 +5,7 @@
 ALTER TABLE events RENAME TO events_whole;
 ALTER INDEX events_pkey RENAME TO events_whole_pkey;
 ALTER INDEX events_round RENAME TO events_whole_round;
+ALTER INDEX events_sought RENAME TO events_whole_sought;
 
 CREATE TABLE events (LIKE events_whole INCLUDING DEFAULTS) PARTITION BY HASH (docket);
 DO $$ BEGIN
@@ -17,12 +18,11 @@ END $$;
 INSERT INTO events SELECT * FROM events_whole ORDER BY docket, seq;
 ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (docket, seq);
 
--- The index and the triggers of the whole table, in its own words.
+-- The indexes and the triggers of the whole table, in its own words.
 DO $$ DECLARE statement text; part text; BEGIN
-  SELECT replace(replace(pg_get_indexdef('events_whole_round'::regclass),
-    'events_whole_round', 'events_round'), 'events_whole', 'events') INTO statement;
-  EXECUTE statement;
-  FOR statement IN SELECT replace(pg_get_triggerdef(oid), 'events_whole', 'events')
+  FOR statement IN SELECT replace(pg_get_indexdef(indexrelid), 'events_whole', 'events')
+    FROM pg_index WHERE indrelid = 'events_whole'::regclass AND NOT indisprimary
+    UNION ALL SELECT replace(pg_get_triggerdef(oid), 'events_whole', 'events')
     FROM pg_trigger WHERE tgrelid = 'events_whole'::regclass AND NOT tgisinternal
   LOOP
     EXECUTE statement;

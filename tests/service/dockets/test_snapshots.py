@@ -31,6 +31,7 @@ from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import later
+from likewise_service.ledger import kinds
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
@@ -306,6 +307,30 @@ def test_a_docket_at_work_is_what_its_records_say(begin: Begin, store: Store) ->
     while again.advance(500):
         pass
     assert again.projection.curves.points == docket.projection.curves.points
+
+
+def test_a_recomputation_knows_only_of_those_erased_whom_it_is_reading(
+    begin: Begin, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise everybody who was ever erased would be in memory, for each docket in use."""
+    docket = begin()
+    for number in range(1, 6):
+        open_round(docket, some_people(f"x{number}-"))
+        for place in range(3):
+            erase(docket, f"r{number}", f"x{number}-{place}")
+    find, known = kinds.surrogates_in, list[int]()
+
+    def watched(bodies: Any) -> kinds.Surrogates:
+        found = find(bodies)
+        known.append(len(found))
+        return found
+
+    monkeypatch.setattr(kinds, "surrogates_in", watched)
+    read = Recomputation(store, "loans")
+    while read.advance(1):
+        pass
+    assert (max(known), sum(known)) == (3, 15)
+    assert not read.differences
 
 
 def test_no_server_decides_from_a_snapshot_that_was_changed(

@@ -7,10 +7,19 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
+from likewise_service.web import console
 from tests.service.live import Live, people
+
+
+def sign_in(browser: httpx.Client, live: Live) -> None:
+    found = re.search(r'name="csrf" value="([^"]+)"', browser.get("/console/sign-in").text)
+    assert found is not None
+    form = {"csrf": found[1], "token": live.tokens["auditor"]}
+    browser.post("/console/sign-in", data=form)
 
 
 def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> None:
@@ -21,11 +30,7 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
     ann.flag("loans", review.id, pair, "so alike")
     with httpx.Client(base_url=live.address, timeout=60, follow_redirects=True) as browser:
         assert "Paste the token" in browser.get("/console/receipts.json").text
-        page = browser.get("/console/sign-in").text
-        found = re.search(r'name="csrf" value="([^"]+)"', page)
-        assert found is not None
-        form = {"csrf": found[1], "token": live.tokens["auditor"]}
-        browser.post("/console/sign-in", data=form)
+        sign_in(browser, live)
         assert "receipts.json" in browser.get("/console/history").text
         response = browser.get("/console/receipts.json")
     assert response.headers["content-disposition"].startswith("attachment")
@@ -48,3 +53,24 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
         assert CliRunner().invoke(main, ["verify", *words]).exit_code == 2
     path.write_text("{}", encoding="utf-8")
     assert CliRunner().invoke(main, ["verify", *words]).exit_code == 2
+
+
+def test_all_reviews_are_acknowledged_however_many(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page says: the earlier ones of many were left out."""
+    monkeypatch.setattr(console, "LISTED", 2)
+    client, ann = live.client("client"), live.client("auditor")
+    for number in range(1, 8):
+        opened = client.open_round("loans", people(number))
+        if number < 5:
+            live.client("operator").close_round("loans", opened.id, unaudited=True)
+    with httpx.Client(base_url=live.address, timeout=60) as browser:
+        sign_in(browser, live)
+        kept = browser.get("/console/receipts.json").json()["reviews"]
+    listed = [
+        review.id for status in ("asked", "waiting", "closed", "missed")
+        for review in ann.reviews("loans", status=status)
+    ]  # fmt: skip
+    assert sorted(review["review"] for review in kept) == sorted(listed)
+    assert len(kept) == 7

@@ -26,13 +26,14 @@ from likewise_service.dockets.erasure import (
     preset_days,
     set_retention,
 )
-from likewise_service.dockets.panel import finish, flag
+from likewise_service.dockets.panel import comment, finish, flag
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, close, open_docket, open_round, override
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import LedgerView
 from likewise_service.settings import Settings
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.replay import replay_evidence
@@ -87,7 +88,7 @@ def test_reasons_then_people_are_erased_when_their_time_has_ended(
 def test_reasons_stay_as_long_as_they_are_to_be_kept_also_without_the_people(
     docket: Docket, clock: Clock
 ) -> None:
-    """They went with the features; and what was said when a round was shown again stayed."""
+    """They went with the features."""
     began = clock.at
     set_retention(docket, features=30.0, reasons=761.0)
     clock.at = later(began, 31 * DAY)
@@ -98,26 +99,61 @@ def test_reasons_stay_as_long_as_they_are_to_be_kept_also_without_the_people(
     assert replay_store(docket.store, "loans").holds
 
 
-def test_what_was_said_when_a_round_was_shown_again_is_erased_with_the_other_reasons(
+def test_rounds_are_looked_at_again_only_while_there_is_something_to_erase(
+    docket: Docket, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many have closed: otherwise every hour's work would grow with the ledger."""
+    search, found = LedgerView.expired_rounds, list[dict[str, int]]()
+
+    def watched(view: LedgerView, *asked: Any) -> dict[str, int]:
+        found.append(search(view, *asked))
+        return found[-1]
+
+    monkeypatch.setattr(LedgerView, "expired_rounds", watched)
+
+    def looked_at(days: float) -> list[str]:
+        clock.at = later(began, days * DAY)
+        erase_expired(docket)
+        return list(found.pop()) if found else []
+
+    began = clock.at
+    set_retention(docket, features=60.0, reasons=30.0)
+    assert [looked_at(days) for days in (29, 31, 32, 59)] == [[], ["r1", "r2"], [], []]
+    comment(docket, Seat("r2", "ada"), "a word about it")
+    assert [looked_at(days) for days in (59, 59)] == [["r2"], []]
+    hold, _ = place_hold(docket, "a complaint", "r1", "r10")
+    assert [looked_at(days) for days in (61, 61)] == [["r1", "r2"], ["r1"]]
+    lift_hold(docket, hold)
+    assert [looked_at(days) for days in (61, 61)] == [["r1"], []]
+    comment(docket, Seat("r1", "bob"), "and another")
+    everything, _ = place_hold(docket, "a court's order")
+    assert looked_at(399) == []
+    lift_hold(docket, everything)
+    assert [looked_at(days) for days in (400, 500)] == [["r1"], []]
+    assert all(len(docket.projection.round(name).erased) == 3 for name in ("r1", "r2"))
+    assert not reasons(docket)
+    assert replay_store(docket.store, "loans").holds
+
+
+def test_reasons_given_when_a_round_is_shown_again_are_erased_too(
     begin: Callable[..., Docket], applicants: Any, clock: Clock
 ) -> None:
-    docket, said = begin(rule="any", repeat_share=0.5), 0
-    for number in range(12):
-        clock.at = later(clock.at, 10)
-        round_, _ = open_round(docket, applicants(f"r{number}-"))
-        for member in round_.seats:
-            finish(docket, Seat(round_.id, member))
-        for seat in shown_again(docket, "ada") if round_.seats else []:
-            pair = docket.projection.round(seat.round).reportable[0][:2]
-            flag(docket, seat, pair, "so alike")
-            finish(docket, seat)
-            said += 1
-        close(docket, round_.id, unaudited=True)
-    assert reasons(docket) == said > 0
-    set_retention(docket, None, 1.0)
-    clock.at = later(clock.at, 2 * DAY)
-    erase_expired(docket)
+    docket = begin(members=("ada",), rule="any", repeat_share=0.5)
+    for number in range(1, 30):
+        round_, _ = open_round(docket, applicants(f"x{number}-"))
+        finish(docket, Seat(round_.id, "ada"))
+        close(docket, round_.id)
+        if shown_again(docket, "ada"):
+            break
+    [seat] = shown_again(docket, "ada")
+    flag(docket, seat, docket.projection.round(seat.round).reportable[0][:2], "so alike")
+    set_retention(docket, None, 30.0)
+    clock.at = later(clock.at, 31 * DAY)
+    assert reasons(docket) == 1
+    assert erase_expired(docket).reasons == 1
     assert reasons(docket) == 0
+    assert replay_store(docket.store, "loans").holds
+    finish(docket, seat)
     assert replay_store(docket.store, "loans").holds
 
 

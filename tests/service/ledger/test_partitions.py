@@ -37,8 +37,11 @@ def test_a_ledger_in_parts_goes_on_as_before(postgres_url: str) -> None:
     clients: list[LoadClients] = []
     tokens = furnished(postgres_url)
     lived(postgres_url, clients, tokens)
+    indexes = "SELECT indexname FROM pg_indexes WHERE tablename = 'events' ORDER BY indexname"
     with psycopg.connect(postgres_url) as owner:
+        before = owner.execute(indexes).fetchall()
         owner.execute(SCRIPT.read_bytes())
+        assert owner.execute(indexes).fetchall() == before
     lived(postgres_url, clients, tokens)
     store = Store.open(postgres_url)
     assert store.dockets() == ("loans", "other")

@@ -6,6 +6,7 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -72,7 +73,7 @@ def test_the_migrations_make_the_tables_of_the_schema(store: Store) -> None:
         # Indexes on expressions are beyond what can be compared; others use them or are slow.
         warnings.simplefilter("ignore", sa.exc.SAWarning)
         differences = compare_metadata(MigrationContext.configure(connection), metadata)
-        on_expressions = ("events_round", "rounds_id")
+        on_expressions = ("events_round", "rounds_id", "requests_round")
         assert [d for d in differences if getattr(d[1], "name", "") not in on_expressions] == []
         assert upgrades.stored_revision(connection, "") == REVISION
 
@@ -152,16 +153,50 @@ def test_what_is_no_store_is_not_upgraded(sqlite_url: str, tmp_path: Path) -> No
     assert "holds no store" in upgrade(sqlite_url).output
 
 
-def test_a_rounds_records_are_found_by_the_index(store: Store) -> None:
-    """On both databases the question of a view is the expression that the index has."""
-    from likewise_service.ledger.transaction import LedgerView
+def plan_of(store: Store, look: Callable[[], object]) -> str:
+    """How the database finds the rows that are looked for last."""
+    asked = list[tuple[Any, ...]]()
 
+    def note(*said: Any) -> None:
+        asked.append(said[2:4])
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    look()
+    sa.event.remove(sa.Engine, "before_cursor_execute", note)
+    (text, values), explain = asked[-1], "EXPLAIN QUERY PLAN "
     with store.reading() as connection:
-        dialect = connection.dialect.name
-        if dialect == "postgresql":
+        if connection.dialect.name == "postgresql":
             connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
-        query = LedgerView(connection, "loans").round_query(["r1"], 9)
-        text = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
-        asked = "EXPLAIN QUERY PLAN " if dialect == "sqlite" else "EXPLAIN "
-        plan = " ".join(str(row) for row in connection.exec_driver_sql(asked + text))
+            explain = "EXPLAIN "
+        return " ".join(str(row) for row in connection.exec_driver_sql(explain + text, values))
+
+
+@pytest.mark.parametrize("count", [1, 2, 200])
+def test_the_records_of_rounds_are_found_by_the_index(store: Store, count: int) -> None:
+    """On both databases the question of a view is the expression that the index has."""
+    names = [f"r{number}" for number in range(count)]
+    with store.view("loans") as view:
+        plan = plan_of(store, lambda: view.records_of(names, 9))
     assert "events_round" in plan, plan
+
+
+def test_appeals_and_periods_are_found_by_the_index(store: Store) -> None:
+    with store.view("loans") as view:
+        appeals = plan_of(store, lambda: view.records(kind="appeal-opened"))
+    for plan in (appeals, plan_of(store, store.periods)):
+        assert "events_sought" in plan, plan
+
+
+def test_the_requests_of_a_round_are_found_by_the_index(store: Store) -> None:
+    """For each person who is erased; there are more of them than rounds."""
+    with store.transaction("loans") as transaction:
+        plan = plan_of(store, lambda: transaction.forget_fingerprints("r1"))
+    assert "requests_round" in plan, plan
+
+
+def test_rounds_whose_time_has_ended_are_found_by_indexes(sqlite_url: str) -> None:
+    store = Store.open(sqlite_url)
+    with store.view("loans") as view:
+        plan = plan_of(store, lambda: view.expired_rounds("", "", 0, 100))
+    assert "rounds_people" in plan, plan
+    assert "rounds_words" in plan, plan

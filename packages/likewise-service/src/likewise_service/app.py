@@ -21,7 +21,7 @@ from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import DOCUMENTED, DocketNumbers, Telemetry
 from likewise_service.api.routes import Routes
 from likewise_service.auth import sign_ins, tokens
-from likewise_service.dockets.erasure import erase_expired, has_periods
+from likewise_service.dockets.erasure import erase_expired, with_expired
 from likewise_service.dockets.worker import Worker, Workers, pause
 from likewise_service.errors import LOG, ServiceError, StoreError, parse
 from likewise_service.ledger.store import Store
@@ -180,9 +180,9 @@ async def _measure(workers: Workers, telemetry: Telemetry) -> None:
 
 
 async def retain(workers: Workers, stop: asyncio.Event) -> None:
-    """Erase what has been kept for its time, in all dockets that have periods, turn by turn."""
+    """Erase what has been kept for its time, in all dockets where there is some, turn by turn."""
     store = workers.store
-    names = await asyncio.to_thread(lambda: [n for n in store.dockets() if has_periods(store, n)])
+    names = await asyncio.to_thread(with_expired, store)
     places: dict[str, int] = dict.fromkeys(names, 0)
     while places and not stop.is_set():
         unstopped = (name for name in places if not stop.is_set())

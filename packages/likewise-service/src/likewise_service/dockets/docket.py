@@ -558,10 +558,11 @@ class Docket:
 
     def _read(self, view: LedgerView, until: int | None = None) -> None:
         """Take in the records after the last one in memory, up to ``until``."""
-        surrogates, seq = self._surrogates(view), self.projection.head.seq
+        seq = self.projection.head.seq
         while records := list(consecutive(self.name, view.records(seq, until, PAGE), seq)):
             seq = records[-1].seq
             bodies = [kinds.read_body(record) for record in records]
+            surrogates = _surrogates(view, bodies)
             digests = (digest for body in bodies for digest in body.digests(surrogates) if digest)
             payloads = view.payloads(digests)
             for digest, payload in payloads.items():
@@ -585,14 +586,17 @@ class Docket:
                 self._take(record, body, self._state, self.tree.plus(record.entry))
                 self.projection.turns = turns
 
-    def _surrogates(self, view: LedgerView) -> kinds.Surrogates:
-        erased = view.records(self.projection.head.seq, kind="erased")
-        return kinds.surrogates_in(kinds.read_body(record) for record in erased)
-
     def _fold(
         self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates
     ) -> State:
         return body.advance(self.state, contents, surrogates)
+
+
+def _surrogates(view: LedgerView, bodies: Sequence[kinds.Body]) -> kinds.Surrogates:
+    """Return those of everybody who arrives and was erased by now: their features are gone."""
+    arriving = {body.round for body in bodies if isinstance(body, kinds.PeopleArrived)}
+    erased = view.records_of(arriving, view.head.seq, "erased").values()
+    return kinds.surrogates_in(kinds.read_body(r) for records in erased for r in records)
 
 
 P = ParamSpec("P")

@@ -12,7 +12,7 @@ from likewise.numerics.fixed_point import FloatArray
 from likewise.people import Feature, People
 from likewise.validation import choice, require, within
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.errors import DAY, ServiceError, later
+from likewise_service.errors import DAY, ServiceError, later, now
 from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store
 
@@ -179,7 +179,7 @@ ROUNDS = 500
 class Expired:
     """How many people and rounds' reasons were erased, and how many a hold kept.
 
-    ``last`` is the record after which to go on; None if that was all.
+    ``last`` is the number of the round after which to go on; None if that was all.
     """
 
     people: int = 0
@@ -189,38 +189,46 @@ class Expired:
 
 
 def erase_expired(docket: Docket, after: int = 0, limit: int = 100) -> Expired:
-    """Erase what has been kept for its time, unless held, in rounds that closed after a record.
+    """Erase what has been kept for its time, unless held, in closed rounds above a number.
 
     At most ``limit`` people are erased and ``ROUNDS`` rounds looked through at once, so that others
     get the docket's turn.
     """
-    expired, governance, at = Expired(), docket.refresh().governance, docket.clock()
-    # What closed by then is erased: nothing, where there is no period.
-    reasons_by, features_by = (
-        "" if days is None else later(at, -DAY * days)
-        for days in (governance.reasons_days, governance.features_days)
-    )
+    expired, governance = Expired(), docket.refresh().governance
+    by = _ended_by(docket.clock(), governance.features_days, governance.reasons_days)
+    if any(hold.of_round is None for hold in governance.holds.values()):
+        return expired  # however many rounds there are, all of them are kept
     with docket.looking() as view:
-        closed = view.records(after, limit=ROUNDS, kind="closed")
-    for record in closed:
-        round_id = str(record.body["round"])
-        if record.at > max(reasons_by, features_by):
-            return expired
-        if record.at <= reasons_by:
+        due = view.expired_rounds(*by, after, ROUNDS)
+    docket.archive.prepare(list(due), docket.projection.head.seq)
+    for round_id, number in due.items():
+        closed = docket.projection.round(round_id).closed or ""
+        if closed <= by[1]:
             _erase_reasons(docket, round_id, expired)
-        if record.at <= features_by:
-            _erase_people(docket, round_id, features_by, expired, limit)
+        if closed <= by[0]:
+            _erase_people(docket, round_id, by[0], expired, limit)
         if expired.people >= limit:  # there may be more in this round
             break
-        after = record.seq
-    expired.last = after if closed else None
+        after = number
+    expired.last = after if due else None
     return expired
 
 
-def has_periods(store: Store, docket: str) -> bool:
-    with store.view(docket) as view:
-        periods = view.records(kind="retention-set")
-    return bool(periods) and periods[-1].body != {"features": None, "reasons": None}
+def _ended_by(at: str, features: float | None, reasons: float | None) -> tuple[str, str]:
+    """Return by when rounds ended whose people and whose words are erased; "", for always kept."""
+    people, words = ("" if d is None else later(at, -DAY * d) for d in (features, reasons))
+    return people, words
+
+
+def with_expired(store: Store) -> list[str]:
+    """Return the dockets in which something has been kept for its time; none is opened."""
+    names, at = list[str](), now()
+    for name, days in store.periods().items():
+        by = _ended_by(at, days["features"], days["reasons"])
+        with store.view(name) as view:
+            if view.expired_rounds(*by, 0, 1):
+                names.append(name)
+    return names
 
 
 def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, limit: int) -> None:
@@ -237,6 +245,9 @@ def _erase_people(docket: Docket, round_id: str, ended: str, expired: Expired, l
         else:
             erase(docket, round_id, person, reasons=False)
             expired.people += 1
+    with docket.unit_of_work() as work:
+        if work.projection.round(round_id).erased.keys() == round_.people.keys():
+            work.transaction.keeps(round_.number, "people", None)
 
 
 def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
@@ -244,15 +255,15 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         payloads = work.transaction.payloads(round_.reasons_about())
-        if not payloads:
-            return
         waiting = any(appeal.ended is None for appeal in round_.appeals.values())
-        if waiting or work.projection.governance.held(round_id) is not None:
+        if payloads and (waiting or work.projection.governance.held(round_id) is not None):
             expired.held += 1
             return
-        for digest in payloads:
-            work.transaction.erase(digest)
-        work.transaction.forget_fingerprints(round_id)
-        work.add(kinds.ReasonsErased(round_id))
-        expired.reasons += 1
+        work.transaction.keeps(round_.number, "words", None)
+        if payloads:
+            for digest in payloads:
+                work.transaction.erase(digest)
+            work.transaction.forget_fingerprints(round_id)
+            work.add(kinds.ReasonsErased(round_id))
+            expired.reasons += 1
     docket.scrub()

@@ -77,8 +77,8 @@ class Archive:
         following = (round_ for round_ in self._rounds.values() if round_.number > after)
         return sorted(following, key=lambda round_: round_.number)
 
-    def put(self, round_: Round, *, closes: bool) -> None:  # noqa: ARG002
-        """Keep a round that closes, or that had closed and has changed."""
+    def put(self, round_: Round, before: Round) -> None:  # noqa: ARG002
+        """Keep a round that closes, or that had closed ``before`` and has changed."""
         self._rounds[round_.id] = round_
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
@@ -260,7 +260,7 @@ class Projection(Standing):
             self.opened[body.round] = round_
         else:
             self.opened.pop(body.round, None)
-            self.archive.put(round_, closes=before.closed is None)
+            self.archive.put(round_, before)
         return round_
 
     def learnt_from(self, round_: Round) -> bool:
@@ -361,13 +361,15 @@ class StoredArchive(Archive):
                 rounds.append(folded(begun, history))
         return rounds
 
-    def put(self, round_: Round, *, closes: bool) -> None:
+    def put(self, round_: Round, before: Round) -> None:
         """List a round that closes; a process that only follows the records may never need it."""
-        transaction = self._writing()
-        if not closes or transaction is not None:
+        transaction, closed = self._writing(), round_.closed or ""
+        if before.closed is not None or transaction is not None:
             CACHE.put(self._owner, round_)
-        if closes and transaction is not None:
-            transaction.list_round(round_.number, round_.id)
+        if transaction is not None and before.closed is None:
+            transaction.list_round(round_.number, round_.id, closed)
+        elif transaction is not None and round_.reasons_about() != before.reasons_about():
+            transaction.keeps(round_.number, "words", closed)
 
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
         with self._looking() as view:

@@ -26,8 +26,6 @@ class Recomputation(Docket):
     """
 
     def __init__(self, store: Store, name: str) -> None:
-        self._scanned = 0
-        self._erased: dict[tuple[str, str], str | None] = {}
         self.differences: list[int] = []
         self.one_sided: evidence.OneSided | None = None
         super().__init__(store, name)
@@ -63,13 +61,6 @@ class Recomputation(Docket):
 
     def _catch_up(self, view: transaction.LedgerView) -> None:
         """Read only what :meth:`advance` asks for."""
-
-    def _surrogates(self, view: transaction.LedgerView) -> kinds.Surrogates:
-        """Return those of everybody who was erased by now: their features are gone."""
-        erased = view.records(self._scanned, kind="erased")
-        self._erased |= kinds.surrogates_in(kinds.read_body(record) for record in erased)
-        self._scanned = view.head.seq
-        return self._erased
 
     def _fold(
         self, body: kinds.Body, contents: kinds.Contents, surrogates: kinds.Surrogates

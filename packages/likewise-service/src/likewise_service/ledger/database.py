@@ -313,10 +313,16 @@ def _bytes(name: str) -> sa.Column[bytes]:
     return sa.Column(name, sa.LargeBinary, nullable=False)
 
 
+# Records that are looked for by kind: appeals for their list, periods for what has expired.
+SOUGHT = sa.text("kind = 'appeal-opened' OR kind = 'retention-set'")
+
 # The ledgers. Bodies are stored as the canonical JSON that was hashed.
 events = _table(
-    "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"), _number("seq")
-)
+    "events", ("docket",), ("at", "kind", "body", "nonce", "hash", "actor"), _number("seq"),
+    sa.Index(
+        "events_sought", "docket", "kind", "seq", sqlite_where=SOUGHT, postgresql_where=SOUGHT
+    ),
+)  # fmt: skip
 
 # The roots of all complete subtrees of 256, 65,536, … records (level 1, 2, …) of a ledger's tree.
 subtrees = _table("subtrees", ("docket",), (), _number("level"), _number("number"), _bytes("root"))
@@ -360,9 +366,16 @@ dockets = _table(
     "dockets", ("docket",), (), sa.Column("due", sa.Text), sa.Column("numbers", sa.Text)
 )
 
-# Rounds that have closed, by number. Ids of rounds and members are JSON strings here, which both
+# Rounds that have closed, by number, with the time of their end as long as there is something to
+# erase: ``people`` and ``words``. Ids of rounds and members are JSON strings here, which both
 # databases can keep, whatever they hold.
-rounds = _table("rounds", ("docket",), ("id",), _number("number"))
+rounds = _table(
+    "rounds", ("docket",), ("id",), _number("number"),
+    sa.Column("people", sa.Text),
+    sa.Column("words", sa.Text),
+    sa.Index("rounds_people", "docket", "people"),
+    sa.Index("rounds_words", "docket", "words"),
+)  # fmt: skip
 
 # Reviews that have ended, by the member's own count; ``finished`` counts the rounds they reviewed.
 reviews = _table(
@@ -399,6 +412,7 @@ GUARDS = {
     "sqlite": (
         f"CREATE INDEX events_round ON events (docket, {ROUND['sqlite']}, seq)",
         "CREATE UNIQUE INDEX rounds_id ON rounds (docket, id)",
+        "CREATE INDEX requests_round ON requests (docket, round)",
         *(
             f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
             f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
@@ -412,6 +426,7 @@ GUARDS = {
     "postgresql": (
         f"CREATE INDEX events_round ON events (docket, {ROUND['postgresql']}, seq)",
         "CREATE UNIQUE INDEX rounds_id ON rounds (docket, md5(id))",
+        "CREATE INDEX requests_round ON requests (docket, md5(round))",
         "CREATE FUNCTION likewise_append_only() RETURNS trigger LANGUAGE plpgsql AS "
         "$$BEGIN RAISE EXCEPTION 'the ledger is append-only'; END$$",
         "CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events "

@@ -455,6 +455,11 @@ class Store:
         with self.reading() as connection:
             return tuple(connection.execute(query).scalars())
 
+    def periods(self) -> dict[str, dict[str, float | None]]:
+        """Return by docket how many days features and reasons are kept, where that was ever set."""
+        with self.reading() as connection:
+            return {name: json.loads(body) for name, body in connection.execute(_PERIODS)}
+
     def numbers(self) -> dict[str, dict[str, float]]:
         dockets, events = db.dockets.c, db.events.c
         last = sa.select(sa.func.max(events.seq)).where(events.docket == dockets.docket)
@@ -518,6 +523,9 @@ _KEPT = (
 _REPLAYED = sa.text(
     "SELECT CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_xact_replay_timestamp(), "
     "(SELECT checkpoint_time FROM pg_control_checkpoint())) END"
+)
+_PERIODS = sa.text(
+    "SELECT docket, body FROM events WHERE kind = 'retention-set' ORDER BY docket, kind, seq"
 )
 # From name to name along the table's key, however long the ledgers are.
 _DOCKETS = sa.text(

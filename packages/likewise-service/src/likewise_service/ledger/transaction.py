@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 
@@ -140,8 +140,7 @@ class LedgerView:
         query = self.select(db.events, db.events.c.seq > after)
         if until is not None:
             query = query.where(db.events.c.seq <= until)
-        if kind:
-            query = query.where(db.events.c.kind == kind)
+        query = _of_kind(query, kind)
         result = self.execute(query.order_by(db.events.c.seq).limit(limit))
         # In partitions: fetching row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
@@ -158,11 +157,14 @@ class LedgerView:
         query = self.select(db.events, seq <= until, kind.not_in(names)).order_by(seq.desc())
         return Record.of_row(self.docket, self.execute(query.limit(1)).one())
 
-    def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
-        """Return the records of some rounds up to a number, by round; the index finds them."""
+    def records_of(
+        self, round_ids: Iterable[str], until: int, kind: str = ""
+    ) -> dict[str, list[Record]]:
+        """Return the records of some rounds, of one kind or of all, up to a number, by round."""
         by_round: dict[str, list[Record]] = {}
         for portion in portions(round_ids):
-            for row in self.execute(self.round_query(portion, until)):
+            query = _of_kind(self.round_query(portion, until), kind)
+            for row in self.execute(query):
                 record = Record.of_row(self.docket, row)
                 by_round.setdefault(str(record.body.get("round")), []).append(record)
         return by_round
@@ -172,7 +174,8 @@ class LedgerView:
         name = _ROUND[self.connection.dialect.name]
         keys = [self.indexed(json_text(round_id)) for round_id in round_ids]
         seq = db.events.c.seq
-        return self.select(db.events, name.in_(keys), seq <= until).order_by(seq)
+        # In the order of the index: by number alone, SQLite would read all records instead.
+        return self.select(db.events, name.in_(keys), seq <= until).order_by(name, seq)
 
     def indexed(self, text: str | sa.ColumnElement[str]) -> Any:
         """Return text as indexes have it: PostgreSQL cannot index long text, so there its hash."""
@@ -194,15 +197,24 @@ class LedgerView:
         numbers: dict[str, int] = {}
         for portion in portions(map(json_text, ids)):
             names = [self.indexed(name) for name in portion]
-            query = self.select(db.rounds, self.indexed(db.rounds.c.id).in_(names))
-            numbers.update({json.loads(row.id): row.number for row in self.execute(query)})
+            numbers |= self._numbers(self.indexed(db.rounds.c.id).in_(names))
         return numbers
 
     def rounds_after(self, number: int, limit: int) -> dict[str, int]:
         """Return the numbers of closed rounds above ``number`` by id, in order."""
-        query = self.select(db.rounds, db.rounds.c.number > number)
-        rows = self.execute(query.order_by(db.rounds.c.number).limit(limit))
-        return {json.loads(row.id): row.number for row in rows}
+        return self._numbers(db.rounds.c.number > number, order=db.rounds.c.number, limit=limit)
+
+    def expired_rounds(self, people: str, words: str, after: int, limit: int) -> dict[str, int]:
+        """Return the same for rounds that ended by then and keep ``people`` or ``words``."""
+        due = (db.rounds.c.people <= people) | (db.rounds.c.words <= words)
+        number = db.rounds.c.number + 0  # by the column itself SQLite would read all rounds
+        return self._numbers(due, number > after, order=number, limit=limit)
+
+    def _numbers(
+        self, *conditions: sa.ColumnElement[bool], order: Any = None, limit: int | None = None
+    ) -> dict[str, int]:
+        query = self.select(db.rounds, *conditions).order_by(order).limit(limit)
+        return {json.loads(row.id): row.number for row in self.execute(query)}
 
     def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
         queries = [self.select(db.reviews, db.reviews.c.id.in_(p)) for p in portions(ids)]
@@ -243,6 +255,13 @@ class LedgerView:
             if tree.root.hex() == row.hash:
                 return tree, bytes(row.content)
         return None
+
+
+def _of_kind(query: sa.Select[Any], kind: str) -> sa.Select[Any]:
+    """Return a query for records of a kind; it is no parameter, as an index has only some kinds."""
+    return (
+        query.where(db.events.c.kind == sa.literal(kind, literal_execute=True)) if kind else query
+    )
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
@@ -395,16 +414,21 @@ class Transaction(LedgerView):
 
     def forget_fingerprints(self, round_id: str) -> None:
         """Keep the keys of a round's requests, but no hash of their content."""
-        update = db.requests.update().where(self.of(db.requests), db.requests.c.round == round_id)
-        self._change(update.values(fingerprint=""))
+        same = self.indexed(db.requests.c.round) == self.indexed(round_id)
+        self._change(db.requests.update().where(self.of(db.requests), same).values(fingerprint=""))
         self._earlier.clear()
 
     def keep_secret(self, seed: int, salt: bytes) -> None:
         """Keep the docket's seed, to which its first record only commits."""
         self._change(db.secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
 
-    def list_round(self, number: int, round_id: str) -> None:
-        self._rows["rounds"].append((self.docket, json_text(round_id), number))
+    def list_round(self, number: int, round_id: str, closed: str) -> None:
+        self._rows["rounds"].append((self.docket, json_text(round_id), number, closed, closed))
+
+    def keeps(self, number: int, what: Literal["people", "words"], closed: str | None) -> None:
+        """Note that a closed round keeps something to erase, with its end, or nothing any more."""
+        same = self.of(db.rounds) & (db.rounds.c.number == number)
+        self._change(db.rounds.update().where(same).values({what: closed}))
 
     def keep_policy(self, round_id: str, content: bytes) -> None:
         self._rows["policies"].append((self.docket, json_text(round_id), content))
