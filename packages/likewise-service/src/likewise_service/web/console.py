@@ -523,7 +523,8 @@ def _said(
     """Return what a member has said in some reviews, by their own count, behind ``after``."""
     said = []
     for review in board.listed(worker.docket, member, statuses, LISTED, after):
-        objections = api.review_response(worker.docket, review).objections
+        own = {member: review.target.objections}
+        objections = api.objection_responses(worker.docket, review.round, own, review.aliases)
         words = {"status": review.status, "objections": [asdict(o) for o in objections]}
         said.append((review.number, {"review": review.id, **words}))
     return said
