@@ -291,7 +291,7 @@ def _has_spoken(connection: Any) -> bool:
 
 # The revision of the tables that this code reads and writes, the newest in ``migrations``; and the
 # oldest that it can upgrade.
-REVISION, OLDEST = 3, 3
+REVISION, OLDEST = 4, 4
 
 metadata = sa.MetaData()
 
@@ -471,8 +471,8 @@ def check_revision(stored: int, where: str) -> None:
         remedy = "Open it with a newer Likewise."
         if stored < OLDEST:
             remedy = (
-                "Its ledgers are hash chains, and now they are trees, with other hashes for all "
-                "records. Keep this database for the Likewise that wrote it, and begin a new one."
+                "It is of a time before the first release. Keep it for the Likewise that wrote it, "
+                "and begin a new one."
             )
         elif stored < REVISION:
             remedy = f"Copy it to be safe, then run: likewise upgrade --database {where}"

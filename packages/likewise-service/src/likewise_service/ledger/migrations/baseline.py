@@ -1,4 +1,4 @@
 """The baseline: an empty database gets the newest tables at once, from ``ledger/database.py``."""
 
-revision = "3"
+revision = "4"
 down_revision = None
