@@ -521,7 +521,9 @@
   listeners.renewed = (fresh, newer) => {
     if (practice) return;
     const awaited = new Set(fresh.pairs.map((pair) => pair.id)), before = pairs[focus];
-    const kept = pairs.filter((pair) => newer.has(pair.id) || (pair.response && !awaited.has(pair.id)));
+    // Letters meant for a reason would be keys for another pair: the one that is written about stays.
+    const written = [find("reason"), limit].includes(document.activeElement) ? before : null;
+    const kept = pairs.filter((pair) => newer.has(pair.id) || pair === written || (pair.response && !awaited.has(pair.id)));
     const same = new Set(kept.map((pair) => pair.id));
     left = { ...fresh.left };
     for (const pair of kept) left[pair.review] = (left[pair.review] ?? 0) + (pair.response ? 0 : 1) - (awaited.has(pair.id) ? 1 : 0);
