@@ -367,4 +367,7 @@ def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> 
     page.get_by_role("button", name="Undo it").click()
     page.get_by_text("6 left").wait_for()
     assert (stage.flags, stage.fines) == ({"p1.p3": "like twins"}, set())
+    page.goto(f"{stage.url}/page/practice")
+    later = page.get_by_role("link", name="Later").get_attribute("href")
+    assert later == "/console/practice?done=2", "made-up pairs are not in the queue"
     page.close()
