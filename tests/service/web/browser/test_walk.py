@@ -234,6 +234,15 @@ def test_a_sign_in_in_another_tab_is_enough(page: Page, stage: Stage) -> None:
     page.wait_for_selector("#alarm", state="hidden")
 
 
+def test_what_another_tab_has_sent_is_no_longer_said_to_wait(page: Page, stage: Stage) -> None:
+    stage.refuse = "/page/sign-in"
+    page.keyboard.press("f")
+    page.wait_for_selector("#alarm:not([hidden])")
+    page.evaluate("localStorage.clear()")
+    page.wait_for_selector("#saving[data-state=saved]")
+    page.wait_for_selector("#alarm", state="hidden")
+
+
 def test_another_seat_in_another_tab_keeps_what_was_said(page: Page, stage: Stage) -> None:
     stage.seat = "07e2"
     for key in "fff":

@@ -212,6 +212,10 @@
     return csrf === before ? "again" : "saving";
   }
 
+  function calm() {
+    tries = 0;
+    if (find("alarm")?.dataset.kind === "sending") alarm("", "");
+  }
   async function attempt(item) {
     if (!stored(entry(item))) return "saving";  // another tab was faster
     flying = item.key;
@@ -226,8 +230,7 @@
       return "saving";
     }
     store(entry(item), "");
-    tries = 0;
-    if (find("alarm")?.dataset.kind === "sending") alarm("", "");
+    calm();
     if (response.ok) { listeners.saved(item, body); return "saving"; }
     lost = true;
     listeners.refused(item, body.error?.message ?? "");
@@ -264,6 +267,7 @@
       await pause(Math.min(3000, 200 * 2 ** Math.min(tries, 5)));
     }
     pumping = false;
+    calm();  // also where another tab has sent all
     if (askAgain()) return;
     state(ours().length ? "saving" : lost ? "lost" : "saved");
   }
