@@ -345,9 +345,10 @@ class Samples:
             "practice": self.practice(1, "fine"),
             "practice-done": self.practice(4, "flag"),
             "rounds": render(
-                "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1}
+                "console/rounds.html", page, reviews=self.waiting(), left={KEY: 7, "77c0" * 8: 1},
+                final=False,
             ),
-            "rounds-none": render("console/rounds.html", page, reviews=[], left={}),
+            "rounds-none": render("console/rounds.html", page, reviews=[], left={}, final=True),
             "review": self.whole(self.flagged(), {"p6.p3"}),
             "review-done": self.whole(self.flagged(status="waiting")),
             "review-closed": self.whole(closed),

@@ -43,10 +43,19 @@ def test_an_appeal_from_the_queue_to_its_outcome(live: Live) -> None:
         page = olga.get(address, params=fields).text
         assert HOSTILE not in page
         assert "Your decision" not in page, "nobody has it yet"
-        assigned = olga.post(address, data={"csrf": token, **fields, "act": "assign"})
+        to_assign = {"csrf": token, **fields, "act": "assign"}
+        for name in ("ol\u200bga", "x" * 201, "a\0b"):
+            refused = olga.post(address, data={**to_assign, "reviewer": name})
+            assert refused.status_code == 422, "names are what the API takes"
+        assigned = olga.post(address, data=to_assign)
         assert "Your decision" in assigned.text
         late = {"csrf": token, **fields, "act": "approve", "reason": " "}
         assert olga.post(address, data=late).status_code == 422
+        long = {**late, "reason": "y" * 2001, "accepted": "yes"}
+        refused = olga.post(address, data=long)
+        assert (refused.status_code, 'role="alert"' in refused.text) == (422, True)
+        assert long["reason"] in refused.text, "what was written is kept"
+        assert 'value="yes" checked' in refused.text
         done = olga.post(address, data={**late, "reason": HOSTILE, "accepted": "yes"})
         assert "found right" in done.text
         assert "olga</bdi> decided" in done.text

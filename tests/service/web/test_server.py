@@ -294,6 +294,7 @@ def test_where_members_are_asked_in_turn_nothing_is_taken_back(start: Start) -> 
         whole = browser.get(where).text
         assert "another member is asked next" in whole
         assert "/console/?pair=" not in whole
+        assert "change your mind" not in browser.get("/console/rounds").text
     [other] = {"ann-turns", "bob-turns"} - {first}
     assert len(live.client(other).reviews("turns")) == 1
 
@@ -406,6 +407,7 @@ def test_the_operator_sets_pairs_to_practise_with_by_a_form(live: Live) -> None:
             refused = browser.post("/dashboard/loans/practice/add", data=csrf | pair | fault)
             assert (refused.status_code, 'role="alert"' in refused.text) == (422, True), fault
             assert "So &lt;alike&gt;." in refused.text or fault == {"why": " "}, "nothing is lost"
+            assert "Swap the two" not in refused.text, "they are, whoever is favoured"
         for _ in range(2):  # the same twice is one more
             added = browser.post("/dashboard/loans/practice/add", data=csrf | pair)
             assert added.headers["location"] == "/dashboard/loans/practice"
@@ -511,6 +513,9 @@ def test_the_operator_manages_members_tokens_and_holds_by_forms(live: Live) -> N
         assert send("members/leave", member="eve").status_code == 404
         assert send("holds/place", why="A complaint", round=round_id).status_code == 303
         assert send("holds/place", why="", round=round_id).status_code == 422
+        assert "no such round in this docket" in send("holds/place", why="x", person="x1-0").text
+        unseen = send("members/join", member="e\u200bve")
+        assert (unseen.status_code, "a character that nobody sees" in unseen.text) == (422, True)
         [hold] = operator.holds("loans")
         assert (hold.why, hold.round, hold.person) == ("A complaint", round_id, None)
         assert round_id in browser.get("/dashboard/loans/holds").text

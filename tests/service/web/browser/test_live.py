@@ -113,7 +113,7 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     while page.locator("#pair").is_visible():
         page.keyboard.press("g")
     assert page.locator("#nothing-heading").inner_text() == "Nothing more to look at"
-    page.click("text=change your mind about an open round")  # leaving sends what waits
+    page.click("text=go through the open rounds")  # leaving sends what waits
     page.click("text=See the round")
     page.get_by_text("Same purpose.").wait_for()
     assert f"home {MARKUP}" in page.inner_text("main")

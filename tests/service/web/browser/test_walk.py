@@ -168,6 +168,22 @@ def test_a_reason_that_was_not_saved_is_kept(page: Page, stage: Stage) -> None:
     assert page.locator("#reason").input_value() == "the same debts", "taken back, not thrown away"
 
 
+def test_a_pair_that_is_written_about_stays(page: Page, stage: Stage) -> None:
+    """Its round may close meanwhile: letters of the reason would be keys for the next pair."""
+    page.keyboard.press("r")
+    page.keyboard.type("hal")
+    stage.fines |= {"p1.p7", "p1.p3"}  # they are asked no longer
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    at(page, 0, 6)
+    page.keyboard.type("f")
+    assert (page.locator("#reason").input_value(), stage.posts) == ("half", [])
+    stage.refuse = "closed"
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("#alarm:not([hidden])")
+    assert "Person 1 and Person 7 of review 12" in page.locator("#alarm").inner_text()
+    at(page, 2, 5)
+
+
 def test_a_long_reason_is_sent(page: Page, stage: Stage) -> None:
     """Longer than what a browser sends for a page that is gone: 9 bytes a letter on the way."""
     reason = "公平" * 5_000
@@ -214,6 +230,15 @@ def test_a_sign_in_in_another_tab_is_enough(page: Page, stage: Stage) -> None:
     page.wait_for_selector("#saving[data-state=out]")
     stage.refuse = ""
     eventually(page, lambda: stage.flags == {"p1.p7": ""})
+    page.wait_for_selector("#saving[data-state=saved]")
+    page.wait_for_selector("#alarm", state="hidden")
+
+
+def test_what_another_tab_has_sent_is_no_longer_said_to_wait(page: Page, stage: Stage) -> None:
+    stage.refuse = "/page/sign-in"
+    page.keyboard.press("f")
+    page.wait_for_selector("#alarm:not([hidden])")
+    page.evaluate("localStorage.clear()")
     page.wait_for_selector("#saving[data-state=saved]")
     page.wait_for_selector("#alarm", state="hidden")
 
@@ -351,4 +376,7 @@ def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> 
     page.get_by_role("button", name="Undo it").click()
     page.get_by_text("6 left").wait_for()
     assert (stage.flags, stage.fines) == ({"p1.p3": "like twins"}, set())
+    page.goto(f"{stage.url}/page/practice")
+    later = page.get_by_role("link", name="Later").get_attribute("href")
+    assert later == "/console/practice?done=2", "made-up pairs are not in the queue"
     page.close()

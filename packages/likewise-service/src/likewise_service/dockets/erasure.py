@@ -154,8 +154,8 @@ def place_hold(
     )  # fmt: skip
     hold = secrets.token_hex(6)
     with docket.unit_of_work() as work:
-        placed = round_id is not None or person is None
-        require(placed, "round", "must be given with a person", None, "Name their round.")
+        if round_id is None and person is not None:
+            raise ServiceError("no-round", 422, "A round must be given with a person. Name it.")
         if round_id is not None:
             round_ = work.projection.round(round_id)
             if person is not None:

@@ -224,7 +224,6 @@ router = APIRouter(prefix="/console", include_in_schema=False)
 
 # The most reviews on a page of the history.
 PAGE = 50
-_KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 # A pair of the queue: the review's id, then the two people.
@@ -289,7 +288,7 @@ async def rounds_page(request: deps.Auditor) -> Response:
         name = request.caller.name
         listed = api.review_list(worker.docket, name, board.OPEN, LISTED).reviews
         left = {review.id: len(pairs) for review, pairs in to_do(worker, name).items()}
-        return {"reviews": listed, "left": left}
+        return {"reviews": listed, "left": left, "final": worker.docket.projection.settings.turns}
 
     return await request.show("console/rounds.html", values)
 
@@ -325,7 +324,7 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
 def _once(form: Mapping[str, str]) -> str | None:
     """Return a request's key, which is the same when it is sent again."""
     key = form.get("key")
-    if key is not None and not _KEY.match(key):
+    if key is not None and not re.fullmatch("[0-9a-f]{32}", key):
         raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
     return key
 
@@ -343,8 +342,7 @@ def _limit(form: Mapping[str, str]) -> float | None:
     """Return how far apart the two may be, as a share; None where nothing is said."""
     points = form.get("limit", "-1")
     if not re.fullmatch(r"-1|[0-9]{1,2}", points):
-        sentence = N_("A limit is 0 to 99 points. Load the page again.")
-        raise ServiceError("bad-limit", 422, sentence)
+        raise ServiceError("bad-limit", 422, N_("A limit is 0 to 99 points. Load the page again."))
     return None if points == "-1" else int(points) / 100
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from likewise.errors import LikewiseError
@@ -197,30 +196,6 @@ async def appeal_page(request: deps.Supervisor, round: Name, id: AppealId) -> Re
     return await request.show("dashboard/appeal.html", values)
 
 
-@router.post("/{docket}/appeal")
-async def act_on_appeal(
-    request: Annotated[deps.PageRequest, deps.acts(kinds.AppealDecided)],
-) -> Response:
-    """Assign an appeal, decide on it in one's own name, or record that it was withdrawn."""
-    form, own = await request.form(), request.caller.name
-    round_id, name, act = (form.get(field, "") for field in ("round", "id", "act"))
-
-    def task(worker: Worker) -> object:
-        docket, reason = worker.docket, form.get("reason", "").strip()
-        if act == "assign":
-            return appeals.assign_appeal(docket, name, form.get("reviewer", "").strip() or own)
-        if act == "withdraw":
-            return appeals.withdraw_appeal(docket, name)
-        if act in ("approve", "reject"):
-            accepted = form.get("accepted") == "yes"
-            approved = act == "approve"
-            return appeals.decide_appeal(docket, name, own, approved, reason, accepted=accepted)
-        raise ServiceError("wrong-form", 422, "This form says nothing to do. Load the page again.")
-
-    await request.run(task)
-    return request.go(f"/appeal?round={quote(round_id)}&id={quote(name)}")
-
-
 Show = Callable[[Any], Awaitable[Response]]
 Act = Callable[[deps.PageRequest, Mapping[str, str]], Awaitable[object]]
 
@@ -231,21 +206,22 @@ Place = Annotated[str, Query(max_length=200)]
 def _form(path: str, kind: type[kinds.Body], show: Show, act: Act) -> None:
     """Let those who may add a kind of record do an act by a form, and go to its page again.
 
-    What is refused is said above the form; a token that was made is shown this once.
+    What is refused is said above the form, which keeps what was written; a token that was made is
+    shown this once. An act may return the address of its page.
     """
 
     async def respond(request: Annotated[deps.PageRequest, deps.acts(kind)]) -> Response:
         form = await request.form()
         try:
             result = await act(request, form)
-        except (LikewiseError, RequestValidationError) as error:
+        except LikewiseError as error:
             problem = errors.error_response(error)
             sentence = deps.told(problem, request.language)
             refused = {"problem": sentence, "status": problem.status_code, "form": form}
             return await show(replace(request, shown=refused))
         if isinstance(result, responses.NewToken):
             return await show(replace(request, shown={"made": result}))
-        return request.go(f"/{path.partition('/')[0]}")
+        return request.go(result if isinstance(result, str) else f"/{path.partition('/')[0]}")
 
     router.post(f"/{{docket}}/{path}")(respond)
 
@@ -293,6 +269,23 @@ async def practice_page(request: deps.Supervisor) -> Response:
     return await request.show("dashboard/practice.html", values)
 
 
+async def _act_on_appeal(request: deps.PageRequest, form: Mapping[str, str]) -> str:
+    """Assign an appeal, decide on it in one's own name, or record that it was withdrawn."""
+    own, act = request.caller.name, form.get("act")
+    round_id, name, reason = (form.get(field, "").strip() for field in ("round", "id", "reason"))
+    if act == "assign":
+        body = deps.read_form(appeal_api.ReviewerBody, {"reviewer": form.get("reviewer") or own})
+        await request.write(appeals.assign_appeal, name, body.reviewer)
+    elif act == "withdraw":
+        await request.write(appeals.withdraw_appeal, name)
+    elif act in ("approve", "reject"):
+        choice = (own, act == "approve", reason)
+        await request.write(appeals.decide_appeal, name, *choice, accepted="accepted" in form)
+    else:
+        raise ServiceError("wrong-form", 422, "This form says nothing to do. Load the page again.")
+    return f"/appeal?round={quote(round_id)}&id={quote(name)}"
+
+
 async def _create_token(request: deps.PageRequest, form: Mapping[str, str]) -> responses.NewToken:
     everywhere = form.get("reach") == "all" or form.get("role") == "operator"
     docket = None if everywhere else request.docket
@@ -301,6 +294,9 @@ async def _create_token(request: deps.PageRequest, form: Mapping[str, str]) -> r
 
 
 FORMS: tuple[tuple[str, type[kinds.Body], Show, Act], ...] = (
+    ("appeal", kinds.AppealDecided,
+     lambda r: appeal_page(r, *(r.shown["form"].get(field, "") for field in ("round", "id"))),
+     _act_on_appeal),
     ("members/join", kinds.MemberJoined, members_page,
      lambda r, form: dockets.add_member(deps.read_form(dockets.MemberBody, form), r)),
     ("members/leave", kinds.MemberLeft, members_page,

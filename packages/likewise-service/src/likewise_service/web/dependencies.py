@@ -9,7 +9,6 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import Depends, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import Headers
@@ -107,7 +106,11 @@ def read_form(kind: type[B], fields: Mapping[str, str], **more: Any) -> B:
     try:
         return kind(**{name: text for name, text in filled.items() if text}, **more)
     except ValidationError as error:
-        raise RequestValidationError(error.errors()) from error
+        sentence = N_(
+            "That does not fit: it is missing or too long, has a character that nobody sees, or is "
+            "no id of what it should be. Type it anew, and send it."
+        )
+        raise ServiceError("bad-field", 422, sentence) from error
 
 
 def asked_language(request: Request) -> str:
@@ -187,6 +190,9 @@ FOR_PEOPLE = {
     ),
     "invalid": N_("This page was asked for in a way it does not know."),
     "bad-request": N_("The browser sent something that cannot be read. Go back, and try again."),
+    "bad-practice": N_(
+        "Give the two different chances, and say in at most 400 characters what is right, and why."
+    ),
     "no-docket": N_("There is no such docket."),
     "no-round": N_("There is no such round in this docket. Copy its id from the page of rounds."),
 }
@@ -202,9 +208,6 @@ BY_CODE = FOR_PEOPLE | {
     "salt-used": N_("These words were signed before. Sign them again."),
     "signature-late": N_(
         "This was signed at another time. Sign again; if that fails, set your clock."
-    ),
-    "bad-practice": N_(
-        "Give the two different chances, and say in at most 400 characters what is right, and why."
     ),
     "no-gold": N_("Members do not practise with that pair any more."),
     "bad-key": N_("This form was sent in a way that is not known. Load the page again."),

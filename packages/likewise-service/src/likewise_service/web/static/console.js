@@ -212,6 +212,10 @@
     return csrf === before ? "again" : "saving";
   }
 
+  function calm() {
+    tries = 0;
+    if (find("alarm")?.dataset.kind === "sending") alarm("", "");
+  }
   async function attempt(item) {
     if (!stored(entry(item))) return "saving";  // another tab was faster
     flying = item.key;
@@ -226,8 +230,7 @@
       return "saving";
     }
     store(entry(item), "");
-    tries = 0;
-    if (find("alarm")?.dataset.kind === "sending") alarm("", "");
+    calm();
     if (response.ok) { listeners.saved(item, body); return "saving"; }
     lost = true;
     listeners.refused(item, body.error?.message ?? "");
@@ -264,6 +267,7 @@
       await pause(Math.min(3000, 200 * 2 ** Math.min(tries, 5)));
     }
     pumping = false;
+    calm();  // also where another tab has sent all
     if (askAgain()) return;
     state(ours().length ? "saving" : lost ? "lost" : "saved");
   }
@@ -521,7 +525,9 @@
   listeners.renewed = (fresh, newer) => {
     if (practice) return;
     const awaited = new Set(fresh.pairs.map((pair) => pair.id)), before = pairs[focus];
-    const kept = pairs.filter((pair) => newer.has(pair.id) || (pair.response && !awaited.has(pair.id)));
+    // Letters meant for a reason would be keys for another pair: the one that is written about stays.
+    const written = [find("reason"), limit].includes(document.activeElement) ? before : null;
+    const kept = pairs.filter((pair) => newer.has(pair.id) || pair === written || (pair.response && !awaited.has(pair.id)));
     const same = new Set(kept.map((pair) => pair.id));
     left = { ...fresh.left };
     for (const pair of kept) left[pair.review] = (left[pair.review] ?? 0) + (pair.response ? 0 : 1) - (awaited.has(pair.id) ? 1 : 0);
