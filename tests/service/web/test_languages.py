@@ -32,8 +32,8 @@ PROGRAMS = {
     "no-tile", "not-adverse", "wrong-reasons",
     "bad-address", "bad-docket", "bad-guidelines", "bad-practice", "docket-exists", "no-reviewer",
     "has-learner", "key-forgotten", "key-reused", "no-score", "not-confirmed", "not-repeatable",
-    "other-features", "other-gap", "round-exists", "round-sealed", "rounds-open", "score-given",
-    "seed-revealed",
+    "not-audited", "other-features", "other-gap", "overridden", "round-exists", "round-sealed",
+    "rounds-open", "score-given", "seed-revealed",
 }  # fmt: skip
 PLACE = re.compile(r"%\((\w+)\)s|<[^>]*>|%%")
 

@@ -7,6 +7,7 @@ refused command leaves no trace. Commands of a group share one transaction.
 
 from __future__ import annotations
 
+import hmac
 import json
 import logging
 import threading
@@ -30,7 +31,7 @@ from likewise_service.dockets import reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
-from likewise_service.ledger import kinds, notes, signatures
+from likewise_service.ledger import kinds, notes, records, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions
 from likewise_service.ledger.transaction import LedgerView, Transaction
@@ -58,6 +59,21 @@ class UnitOfWork:
     def round(self, round_id: str) -> Round:
         """Return a round as it is after the records of the command."""
         return self._rounds.get(round_id) or self.projection.round(round_id)
+
+    def sent_before(self, key: str, content: object, round_id: str) -> tuple[str, str] | None:
+        """Return the fingerprint and the round of an earlier request with a key; keep a new one.
+
+        Another request with the same key is refused; of one that was forgotten nothing is known.
+        """
+        digest = hmac.new(self.docket.salt, records.canonical(content), "sha256").hexdigest()
+        row = self.transaction.request(key)
+        if row is None:
+            self.transaction.keep_request(key, digest, round_id)
+        elif row[0] not in ("", digest):
+            named = key.rpartition("\n")[2]  # a member's begins with their name
+            fault = f"The idempotency key {named!r} came with another request before."
+            raise ServiceError("key-reused", 409, f"{fault} Use a new key for every request.")
+        return row
 
     def add(self, *bodies: kinds.Body) -> None:
         """Add records; the fold has to accept what they stand for.

@@ -41,7 +41,7 @@ def erase(docket: Docket, round_id: str, person: str) -> notes.Checkpoint:
             surrogate_digest = work.keep(records.person_payload(features))
             work.add(kinds.Erased(round_id, person, surrogate_digest, forgets))
             work.transaction.erase(digest)
-            work.transaction.forget_fingerprints(round_id)
+        work.transaction.forget_fingerprints(round_id)
         # Erasing again removes reasons given since. A comment may be about anybody in the round.
         comments = (comment.digest for comment in round_.comments)
         for words in (*round_.reasons_about(person), *comments):
@@ -249,6 +249,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
             return
         for digest in payloads:
             work.transaction.erase(digest)
+        work.transaction.forget_fingerprints(round_id)
         work.add(kinds.ReasonsErased(round_id))
         expired.reasons += 1
     docket.scrub()

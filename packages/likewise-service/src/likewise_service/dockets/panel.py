@@ -28,7 +28,8 @@ def flag(
     the members' other acts, a request that is sent again with the same ``key`` is recorded once,
     and ``signed`` is the member's own signature, if they sign.
     """
-    target, flagged = _target(work, seat, key, "flag"), Pair.of(pair)
+    flagged = Pair.of(pair)
+    target = _target(work, seat, key, "flag", *flagged, reason, limit)
     if target is None:
         return
     _check_pair(target, flagged)
@@ -62,7 +63,8 @@ def withdraw(
     work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], signed: Signature | None = None, *,
     key: str | None = None,
 ) -> None:  # fmt: skip
-    target, flagged = _target(work, seat, key, "withdraw"), Pair.of(pair)
+    flagged = Pair.of(pair)
+    target = _target(work, seat, key, "withdraw", *flagged)
     if target is not None and flagged in target.objections:
         sign_act(work, seat, target, "withdraw", signed, flagged)
         _drop_reason(work, target.objections[flagged])
@@ -79,7 +81,7 @@ def comment(
     key: str | None = None,
 ) -> None:  # fmt: skip
     """Record a member's comment on a round: others see it once the panel has closed."""
-    if _came_before(work, seat, key):
+    if _came_before(work, seat, key, "comment", text):
         return
     target = seat.target(work.projection)
     round_ = target.round
@@ -142,22 +144,20 @@ def _go_on(work: UnitOfWork, round_id: str, sitting: Sequence[str] | None = None
         work.close_if_done(round_id)
 
 
-def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None) -> bool:
-    """Tell if a member has sent a request with that key before, and remember it."""
+def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None, *content: object) -> bool:
+    """Tell if a member has sent the same with that key before, and remember it."""
     if key is None:
         return False
-    request = f"{seat.member}:{key}"
-    if work.transaction.request(request) is not None:
-        return True
-    work.transaction.keep_request(request, "said", seat.round)
-    return False
+    # A client's key has no line feed, so nobody else can use a member's.
+    act = [seat.round, seat.again, *content]
+    return work.sent_before(f"{seat.member}\n{key}", act, seat.round) is not None
 
 
 def _target(
-    work: UnitOfWork, seat: reviews.Seat, key: str | None, act: signatures.Act
+    work: UnitOfWork, seat: reviews.Seat, key: str | None, act: signatures.Act, *content: object
 ) -> reviews.ReviewTarget | None:
     """Return the open review of a seat; None if a request with that key came before."""
-    if _came_before(work, seat, key):
+    if _came_before(work, seat, key, act, *content):
         return None
     target = seat.target(work.projection)
     if passed(target.due, work.at):
