@@ -181,3 +181,32 @@ def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:
             list(client.ledger("other"))
     with pytest.raises(NotAllowed):
         list(shared.client("client-other").ledger("other"))
+
+
+@pytest.mark.parametrize("content", [b"<html>sign in</html>", b"", b"\xff", b"[" * 100_000])
+def test_a_page_of_a_proxy_is_no_response(content: bytes) -> None:
+    server = Flaky(
+        *[httpx.Response(200, content=content)] * 2, httpx.Response(500, content=content)
+    )
+    with server.client() as client:
+        for call in (client.me, client.dockets):
+            with pytest.raises(ApiError, match="the server's address") as error:
+                call()
+            assert error.value.code == "unreadable"
+        with pytest.raises(Failed):
+            client.me()
+
+
+def test_a_token_from_a_file_may_end_with_a_line_feed(shared: Live) -> None:
+    with Client(shared.address, shared.tokens["client"] + "\n") as bank:
+        assert bank.me().name == "bank"
+    for token in ("", "lw_\nclient", "lw_clïent"):
+        with pytest.raises(Refused, match="token must be printable ASCII") as error:
+            Client(shared.address, token)
+        assert "lw_" not in str(error.value), "messages are logged, and tokens must not be"
+
+
+@pytest.mark.parametrize("key", ["monday\n", "Müller"])
+def test_a_key_that_no_header_can_hold_is_refused_at_once(key: str) -> None:
+    with Flaky().client() as bank, pytest.raises(Refused, match="idempotency key must be"):
+        bank.open_round("loans", people(), key=key)

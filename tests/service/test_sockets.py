@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import httpx
@@ -198,6 +198,49 @@ def _open(one: socket.socket) -> bool:
 def _requests(caplog: pytest.LogCaptureFixture) -> list[int]:
     said = [getattr(record, "said", {}) for record in caplog.records]
     return [one["status"] for one in said if one.get("event") == "request"]
+
+
+def flooded(one: socket.socket, part: bytes, size: int) -> tuple[int, bytes]:
+    """Send the same until so many bytes are sent, or the other side closes; what it responded."""
+    sent, response = 0, b""
+    try:
+        while sent < size:
+            sent += one.send(part)
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                response += one.recv(1 << 16)
+            one.settimeout(PATIENCE)
+        while received := one.recv(1 << 16):
+            response += received
+    except ConnectionError:
+        pass
+    return sent, response
+
+
+@pytest.mark.parametrize(
+    "part", [b"a" * 10_000, b"a\r\nX: " * 2_000], ids=["one header", "many headers"]
+)
+def test_a_head_without_end_is_not_kept(start: Start, part: bytes) -> None:
+    live = start()
+    with closing(connect(live)) as one:
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ")
+        sent, response = flooded(one, part, 50_000_000)
+    assert sent < 50_000_000, "it was read to the end"
+    assert not response or response.startswith(b"HTTP/1.1 431 ")
+    # One as long as browsers send is read.
+    assert live.http.get("/healthz", headers={"X-Long": "a" * 32_000}).status_code == 200
+
+
+def test_requests_that_wait_behind_others_are_not_kept_without_end(start: Start) -> None:
+    """Whoever sends faster than they are responded to would fill the memory."""
+    live, request = start(), b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    with closing(connect(live)) as one:
+        one.sendall(request * 20)
+        response = b""
+        while response.count(b"200 OK") < 20:
+            response += one.recv(1 << 16)
+        sent, _ = flooded(one, request * 2_000, 20_000_000)
+    assert sent < 20_000_000, "it was read to the end"
 
 
 def test_forwarded_addresses_are_believed_of_named_proxies_alone(start: Start) -> None:

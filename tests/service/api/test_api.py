@@ -114,6 +114,62 @@ def test_the_same_key_gets_the_same_answer(live: Live) -> None:
     assert len(bank.rounds("loans").rounds) == 1
 
 
+def test_a_key_of_a_member_acts_once_and_for_one_act(live: Live) -> None:
+    """What comes with a key that was used is not acknowledged and dropped, whoever used it."""
+    bank, ann, operator = (live.client(who) for who in ("client", "auditor", "operator"))
+    bank.open_round("loans", people(1, 4))
+    review = ann.review("loans", ann.reviews("loans")[0].id)
+    first, second = ([pair.over, pair.under] for pair in review.pairs[:2])
+
+    def act(what: str, **body: Any) -> httpx.Response:
+        path, headers = f"/v1/dockets/loans/reviews/{review.id}/{what}", {"Idempotency-Key": "k"}
+        return raw(live, "auditor", "POST", path, json=body or None, headers=headers)
+
+    bank.open_round("loans", people(2), key="ann:k")  # the institution silences nobody by it
+    for _ in range(2):
+        assert act("objections", pair=first, reason="alike").status_code == 200
+    seq = operator.receipt("loans").seq
+    other = [
+        act("objections", pair=second, reason="alike"), act("objections", pair=first, reason="no"),
+        act("withdrawals", pair=first), act("comments", text="alike"), act("finish"),
+    ]  # fmt: skip
+    assert {(r.status_code, r.json()["error"]["code"]) for r in other} == {(409, "key-reused")}
+    assert "'k'" in other[0].json()["error"]["message"]
+    assert operator.receipt("loans").seq == seq
+    operator.erase("loans", "r1", "x1-0")
+    assert act("objections", pair=second).status_code == 200, "of what came before nothing is known"
+    assert operator.receipt("loans").seq == seq + 1
+
+
+def test_a_reason_for_an_override_is_recorded_or_refused(live: Live) -> None:
+    bank = live.client("client")
+    first, second = bank.open_round("loans", people()).decisions
+    bank.override("loans", "r1", first.person, not first.approved, "known to us")
+    seq = bank.receipt("loans").seq
+    for again in ("known to us", None):
+        assert bank.override("loans", "r1", first.person, not first.approved, again).seq == seq
+    bank.override("loans", "r1", second.person, not second.approved)
+    for person, reason in ((first, "a clerk's mistake"), (second, "known to us")):
+        with pytest.raises(Conflict, match="on record already, without this reason"):
+            bank.override("loans", "r1", person.person, not person.approved, reason)
+
+
+def test_a_round_is_not_closed_before_its_audit(live: Live) -> None:
+    bank, operator = live.client("client"), live.client("operator")
+    bank.open_round("loans", people(), seal=False)
+    for sealed in (False, True):
+        for client in (bank, operator):
+            with pytest.raises(Refused, match=r"has not been audited\. Seal it") as early:
+                client.close_round("loans", "r1")
+            assert early.value.code == "not-audited"
+        if not sealed:
+            with pytest.raises(Refused, match="once it is sealed"):
+                operator.close_round("loans", "r1", unaudited=True)
+            bank.seal("loans", "r1")
+    operator.close_round("loans", "r1", unaudited=True)
+    assert bank.round("loans", "r1").outcome == "unaudited"
+
+
 def test_one_docket_many_hands(live: Live) -> None:
     """Whatever comes at once is taken one by one, and the ledger stays a chain."""
     failed: list[BaseException] = []

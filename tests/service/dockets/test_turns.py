@@ -555,7 +555,8 @@ def test_a_majority_of_five_asks_three_and_a_half_at_most(begin: Begin, store: S
 @long_on_postgresql()
 def test_members_take_turns_over_the_api(live: Live, store: Store) -> None:
     members = ("ann", "bob", "cy")
-    settings = spec(members=members, rule="at_least(2)", turns=True, together_share=0.0)
+    panel = {"members": members, "rule": "at_least(2)", "deadline": 86_400.0}
+    settings = spec(**panel, turns=True, together_share=0.0)
     open_docket(store, "turns", settings, seed=7)
     live.tokens["bank"] = create_token(store, "client", "bank", "turns")[0]
     for name in members:
@@ -569,6 +570,19 @@ def test_members_take_turns_over_the_api(live: Live, store: Store) -> None:
     }
     opened = bank.open_round("turns", people)
     spoken: list[str] = []
+
+    def seen_by_bank() -> tuple[object, ...]:
+        numbers = bank.metrics("turns")
+        of_panel = [
+            numbers[name] for name in ("members_asked", "member_pairs", "minutes", "leasts")
+        ]
+        assert of_panel == [None] * 4
+        round_, listed = bank.round("turns", opened.id), bank.rounds("turns").rounds
+        return {**numbers, "at": "", "oldest_open_seconds": 0}, round_, listed
+
+    assert bank.packet("turns", opened.id, "x0").packet["panel"]["due"] is None
+    waited = seen_by_bank()
+    assert operator.round("turns", opened.id).due is not None
     while operator.round("turns", opened.id).outcome is None:
         [member] = [name for name in members if clients[name].reviews("turns")]
         [summary] = clients[member].reviews("turns")
@@ -581,6 +595,7 @@ def test_members_take_turns_over_the_api(live: Live, store: Store) -> None:
             {"asked": 1, "finished": len(spoken), "unasked": 2 - len(spoken)} if len(spoken) < 2
             else {"asked": 1, "finished": 2}
         )  # fmt: skip
+        assert seen_by_bank() == waited, "nobody else learns when a turn has ended"
         spoken.append(member)
         if len(spoken) == 1:
             clients[member].flag("turns", review.id, (review.pairs[0].over, review.pairs[0].under))

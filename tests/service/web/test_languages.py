@@ -31,9 +31,9 @@ PROGRAMS = {
     "appealed", "bad-days", "bad-notice", "bad-time", "empty-appeal", "erased", "no-record",
     "no-tile", "not-adverse", "wrong-reasons",
     "bad-address", "bad-docket", "bad-guidelines", "bad-practice", "docket-exists", "no-reviewer",
-    "has-learner", "in-audit", "key-forgotten", "no-score", "not-confirmed", "not-repeatable",
-    "other-features", "other-gap", "round-exists", "round-sealed", "rounds-open", "score-given",
-    "seed-revealed",
+    "has-learner", "key-forgotten", "no-score", "not-confirmed", "not-repeatable",
+    "not-audited", "other-features", "other-gap", "overridden", "round-exists", "round-sealed",
+    "rounds-open", "score-given", "seed-revealed",
 }  # fmt: skip
 PLACE = re.compile(r"%\((\w+)\)s|<[^>]*>|%%")
 

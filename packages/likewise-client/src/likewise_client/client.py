@@ -62,6 +62,8 @@ class Client:
     ) -> None:  # fmt: skip
         self.member_key, self.retries, self._sleep = member_key, retries, sleep
         self._shown: dict[str, str] = {}  # what was shown of a review, by id
+        token = token.strip()  # such as the line feed of a file
+        _check_header("token", token)
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(
             base_url=address, headers=headers, timeout=timeout, transport=transport
@@ -441,6 +443,8 @@ class Client:
         is to act ``once`` has an idempotency key, by default a fresh one.
         """
         headers = {} if once is None else {"Idempotency-Key": once or uuid.uuid4().hex}
+        for key in headers.values():
+            _check_header("idempotency key", key)
         sent: Json = {"json": body or content or None}
         if method in ("GET", "DELETE"):
             sent = {"params": {name: value for name, value in content.items() if value is not None}}
@@ -451,12 +455,12 @@ class Client:
             retry_after = ""
             try:
                 response = self._http.send(request)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 if not tries:
                     raise self._unreachable(error) from error
             else:
                 if response.is_success:
-                    return api.read_response(kind, response.json(), field)
+                    return api.read_response(kind, response.content, field)
                 if response.status_code not in TRANSIENT or not tries:
                     raise error_of(response)
                 retry_after = response.headers.get("Retry-After", "")  # it may also be a date
@@ -474,7 +478,7 @@ class Client:
                 for part in response.iter_bytes():
                     *lines, rest = (rest + part).split(b"\n")
                     yield from lines
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise self._unreachable(error) from error
         if rest:
             yield rest
@@ -496,6 +500,13 @@ def path(docket: str, *parts: str) -> str:
 def canonical(value: Any) -> bytes:
     """Write JSON in the one form that is hashed: sorted keys, no spaces, UTF-8."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _check_header(noun: str, text: str) -> None:
+    """Refuse what no header can hold, without repeating it: it may be a token."""
+    if not text or not text.isascii() or not text.isprintable() or text != text.strip():
+        message = f"The {noun} must be printable ASCII characters without spaces at its ends."
+        raise Refused("bad-header", 0, f"{message} Give it as you got it.")
 
 
 def _checkpoint(text: str) -> tuple[str, int, bytes]:

@@ -57,6 +57,6 @@ def error_of(response: httpx.Response) -> ApiError:
     try:
         error = response.json()["error"]
         return kind(str(error["code"]), status, str(error["message"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         # A proxy before the server responds in a format of its own.
         return kind("unknown", status, f"The response was {status}: {response.text[:200]}")

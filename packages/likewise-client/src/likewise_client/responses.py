@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import Field, dataclass, field, is_dataclass
 from functools import cache
 from types import UnionType
@@ -202,8 +203,8 @@ class RoundState(Response):
     """A round; ``missing`` are those whose labels may still come, in a list of rounds their number.
 
     Only the operator and regulators see ``seats`` (unasked, asked, finished or absent),
-    ``finished`` and ``objections``. ``looked_at`` tells if a panel was asked; in shadow, ``notice``
-    says that decisions must not be used.
+    ``finished`` and ``objections``, and ``due`` where members are asked in turn. ``looked_at``
+    tells if a panel was asked; in shadow, ``notice`` says that decisions must not be used.
     """
 
     id: str
@@ -393,14 +394,17 @@ class NoticeResponse(Response):
 def read_response(kind: type[T], data: Any, field: str | None = None) -> T:
     """Parse JSON, or one field of it, into a response; fields that a newer server adds are ignored.
 
+    Bytes are read first: a proxy may respond with a page of its own.
+
     >>> read_response(PairResponse, {"over": "ann", "under": "bo", "new": 1})
     PairResponse(over='ann', under='bo')
     """
     try:
-        value: T = _read(kind, data if field is None else data[field])
-    except (TypeError, KeyError) as error:
+        content = json.loads(data) if isinstance(data, bytes) else data
+        value: T = _read(kind, content if field is None else content[field])
+    except (TypeError, KeyError, ValueError, RecursionError) as error:
         fault = f"The response is no {kind.__name__} ({error}): {str(data)[:100]}."
-        remedy = "Does the server run this version of Likewise?"
+        remedy = "Is that the server's address, and does it run this version of Likewise?"
         raise ApiError("unreadable", 0, f"{fault} {remedy}") from error
     return value
 

@@ -122,10 +122,21 @@ SPARE = 64
 LOOP = f"{__name__}:PeeredLoop"
 # The most bytes that wait for the end of a turn.
 JOINED = 1 << 16
-_SENTENCE = b"The request did not come in time. Send it again."
-LATE = (
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
-    b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(_SENTENCE), _SENTENCE)
+# The most bytes of the head of a request, as far as it comes in parts; and the most requests that
+# wait on a connection until those before them are responded to.
+HEAD, PIPELINED = 1 << 16, 100
+
+
+def _last_response(status: bytes, sentence: bytes) -> bytes:
+    return (
+        b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\n"
+        b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (status, len(sentence), sentence)
+    )
+
+
+LATE = _last_response(b"408 Request Timeout", b"The request did not come in time. Send it again.")
+LONG = _last_response(
+    b"431 Request Header Fields Too Large", b"The headers of a request may have %d bytes." % HEAD
 )
 
 
@@ -174,6 +185,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _seconds: float | None = None  # how long to wait for the rest of a request that has begun
     _moved = False  # and if that is new
     _received = b""  # what another process has read from the connection
+    _head: int | None = None  # the bytes of a head that is incomplete, since its first part
 
     config: Config
 
@@ -193,7 +205,11 @@ class GuardedProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._passed_on(data):
             return
+        if self._head is not None:
+            self._head += len(data)
         super().data_received(data)
+        if self._head is not None and self._head > HEAD:
+            self._end(LONG)
         # Afterwards: a request that comes whole needs no timer.
         if self._moved:
             self._moved = False
@@ -210,10 +226,14 @@ class GuardedProtocol(HttpToolsProtocol):
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= PIPELINED:
+            raise ValueError("too many requests wait")  # a response, and nothing more is read
+        self._head = 0
         self._seconds, self._moved = self.config.settings.header_seconds, True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        self._head = None
         self._seconds, self._moved = self.config.settings.body_seconds, True
         super().on_headers_complete()
 
@@ -262,7 +282,7 @@ class GuardedProtocol(HttpToolsProtocol):
         since, slowest = min(waiting, key=lambda item: item[0], default=(math.inf, self))
         if self.loop.time() - since < SLOW:
             return False
-        slowest._too_late()
+        slowest._end(LATE)
         slowest.connections.discard(slowest)
         return True
 
@@ -273,12 +293,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._since = None
         elif self._since is None:
             self._since = self.loop.time()
-        self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_late)
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self._end, LATE)
 
-    def _too_late(self) -> None:
+    def _end(self, response: bytes) -> None:
         if not self.transport.is_closing():
             if self.cycle is None or self.cycle.response_complete:
-                self.transport.write(LATE)
+                self.transport.write(response)
             self.transport.close()
 
 

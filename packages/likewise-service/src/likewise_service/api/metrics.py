@@ -23,6 +23,9 @@ COUNTED = (
     "rounds", "people", "quiet", "unaudited", "overrides", "looked_at", "pairs_shown",
     "members_asked", "member_pairs",
 )  # fmt: skip
+# Those that only the operator and regulators see; and those that tell when a turn has ended.
+PANEL = ("agreement", "consistency", "members")
+TURNS = ("members_asked", "member_pairs", "minutes", "leasts")
 POINTS = 400
 # Seconds that a member takes for a pair.
 SECONDS = 4.0
@@ -85,6 +88,7 @@ class LeastResponse(responses.Response):
 class MetricsResponse(responses.Response):
     """A docket in numbers. Only the operator and regulators see the panel's part.
 
+    Where members are asked in turn, that is also how many were asked, and what follows from it.
     ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
     the mean distance of the chance from the label. Gaps, agreement and members are of the last
     ``window`` rounds, 900 to 1,000 if there are so many; where members are asked in turn, agreement
@@ -108,8 +112,8 @@ class MetricsResponse(responses.Response):
     unaudited: int
     looked_at: int
     pairs_shown: int
-    members_asked: int
-    member_pairs: int
+    members_asked: int | None
+    member_pairs: int | None
     minutes: float | None
     leasts: list[LeastResponse] | None
     unseen: Unseen
@@ -147,7 +151,9 @@ def measure(worker: Worker) -> MetricsResponse:
     numbers, moment = worker.numbers(_count), docket.moment()
     opened = [round_.opened for round_ in docket.projection.opened.values()]
     seen = docket.last_seen()
-    of_panel = () if current_actor().sees_panel else ("agreement", "consistency", "members")
+    of_panel: tuple[str, ...] = ()
+    if not current_actor().sees_panel:
+        of_panel = PANEL + (TURNS if docket.projection.settings.turns else ())
     return MetricsResponse(**numbers | dict.fromkeys(of_panel) | {
         "at": moment,
         "oldest_open_seconds": seconds_between(min(opened), moment) if opened else None,

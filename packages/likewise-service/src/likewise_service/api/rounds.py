@@ -97,11 +97,17 @@ def _summary(docket: Docket, round_: Round) -> responses.RoundSummary:
     with_panel = kinds.current_actor().sees_panel
     finished = sum(seat == "finished" for seat in round_.seats.values())
     return fill(
-        responses.RoundSummary, round_, people=len(round_.people),
+        responses.RoundSummary, round_, due=_due(docket, round_), people=len(round_.people),
         missing=len(awaited(docket.state, round_.id)),
         seats=len(round_.seats) if with_panel else None,
         finished=finished if with_panel else None,
     )  # fmt: skip
+
+
+def _due(docket: Docket, round_: Round) -> str | None:
+    """Return by when the panel is to be done; in turns it would tell when a member has finished."""
+    hidden = docket.projection.settings.turns and not kinds.current_actor().sees_panel
+    return None if hidden else round_.due
 
 
 def round_response(docket: Docket, round_: Round) -> responses.RoundResponse:
@@ -110,6 +116,7 @@ def round_response(docket: Docket, round_: Round) -> responses.RoundResponse:
     return fill(
         responses.RoundResponse,
         round_,
+        due=_due(docket, round_),
         shadow=shadow,
         notice=dockets.IN_SHADOW if shadow else None,
         rule=round_.rule or None,

@@ -148,7 +148,8 @@ def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None, *said: o
     """Tell if a member has sent a request with that key before, and remember it."""
     if key is None:
         return False
-    return work.earlier(key, seat.round, [seat.round, *said], seat.member) is not None
+    content = [seat.round, seat.again, *said]
+    return work.earlier(key, seat.round, content, seat.member) is not None
 
 
 def _target(

@@ -116,7 +116,7 @@ def _earlier(
         return None
     fingerprint, round_id = row
     if not fingerprint:
-        fault = f"The request {key!r} was forgotten when somebody in {round_id!r} was erased."
+        fault = f"The request {key!r} was forgotten when something of {round_id!r} was erased."
         raise ServiceError("key-forgotten", 409, f"{fault} Read that round instead.")
     return work.projection.round(round_id)
 
@@ -203,6 +203,13 @@ def override(
             work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
         work.add(kinds.Overridden(round_id, person, approved))
         work.close_if_done(round_id)
+    elif payload is not None:
+        digest = round_.explanations.get(person)
+        known = records.words_in(work.transaction.payloads([digest or ""]), digest)
+        if known != payload.content["text"]:
+            fault = f"The override of {person!r} is on record already, without this reason."
+            remedy = "A reason comes with the override, and neither can be changed."
+            raise ServiceError("overridden", 409, f"{fault} {remedy}")
 
 
 @command
@@ -210,10 +217,11 @@ def close(work: UnitOfWork, round_id: str, *, unaudited: bool = False) -> None:
     """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
     round_ = work.projection.round(round_id)
     if round_.closed is None:
-        if round_.outcome is None and round_.sealed is not None:
-            if not unaudited:
-                fault = f"The panel has not ended its audit of {round_id!r}. Wait for it."
-                raise ServiceError("in-audit", 409, f"{fault} An operator can end it: unaudited.")
+        if round_.outcome is None:
+            if not unaudited or round_.sealed is None:
+                fault = f"Round {round_id!r} has not been audited. Seal it and wait for its panel,"
+                remedy = "or let the operator close it as unaudited once it is sealed."
+                raise ServiceError("not-audited", 409, f"{fault} {remedy}")
             work.add(kinds.Audited(round_id, "unaudited"))
         work.add(kinds.Closed(round_id))
 

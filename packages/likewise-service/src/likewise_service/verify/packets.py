@@ -174,7 +174,7 @@ def _content(history: DecisionHistory, role: str) -> dict[str, Any]:
         "panel": {
             "looked_at": round_.looked_at,
             "pairs_asked": sum(person in p[:2] for p in round_.reportable if round_.seats),
-            "rule": round_.rule, "due": round_.due,
+            "rule": round_.rule, "due": round_.due if supervises or not settings.turns else None,
             "seats": dict(round_.seats) if supervises else None,
         },
         "objections": _objections(history) if supervises else None,
