@@ -20,7 +20,7 @@ from likewise.errors import AuditError, LikewiseError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import reports
-from likewise.panel.metrics import ROUNDING, BySides, Distance, Sides, joined
+from likewise.panel.metrics import ROUNDING, BySides, Distance, Sides, by_blocks, joined
 from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
@@ -74,7 +74,7 @@ class MetricAuditor:
         The same as :meth:`distances` has for these pairs; nobody is compared with themselves.
         """
         instance("sides", sides, Sides, "Write Sides(left, right).")
-        measure = getattr(self.distance, "between", None)
+        measure = by_blocks(self.distance)
         if measure is None:
             return np.asarray(joined(self.distances, sides))
         d = self._measured(measure, sides, sides.shape)
@@ -92,11 +92,10 @@ class MetricAuditor:
 
     def measured(self, sides: Sides) -> FloatArray:
         """The unchecked distances of people among each other: both sides are the same."""
-        distance = self.distance
-        # A subclass may have a call of its own.
-        if isinstance(distance, BySides) and type(distance).__call__ is BySides.__call__:
-            return self._measured(distance.between, sides, sides.shape)
-        return self._measured(distance, sides.left, sides.shape)
+        measure = by_blocks(self.distance) if isinstance(self.distance, BySides) else None
+        if measure is None:
+            return self._measured(self.distance, sides.left, sides.shape)
+        return self._measured(measure, sides, sides.shape)
 
     def _measured(
         self, distance: Callable[..., Any], whom: People | Sides, shape: tuple[int, ...]
