@@ -142,6 +142,12 @@ def test_what_no_theorem_covers_has_no_bound(settings: dict[str, Any], delay: in
     assert bounds(learner("exponential-weights", **settings), T, delay=delay) == ()
 
 
+def test_reports_that_prove_nothing_have_no_bound() -> None:
+    """The panel is asked at 2^-20, so a report proves 2^-20 less the 2^-20 of published scores."""
+    schedule = SelfTuned(kappa=0.4 - 2.0**-20)
+    assert bounds(learner("exponential-weights", schedule=schedule), T) == ()
+
+
 def test_draws_have_nothing_in_expectation_where_multipliers_never_decrease() -> None:
     """A round with a bad estimate costs up to 2·lam, which has no limit there."""
     drawn = learner("context-ftpl", feedback="one-sided", dual=Additive(0.01))
