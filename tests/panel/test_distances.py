@@ -255,9 +255,10 @@ def test_a_function_sees_values_as_people_say_them() -> None:
         seen.append(one)
         return 0.0
 
-    FromFunction(look)(two(owns=(1, 0), income=(None, 1)))
-    expected = {"income": None, "debt": 0.0, "owns": True, "purpose": "car", "years": 3}
+    FromFunction(look)(two(owns=(1, 0), income=(None, 1), debt=(0.5, 0)))
+    expected = {"income": None, "debt": 0.5, "owns": True, "purpose": "car", "years": 3}
     assert seen[0] == expected
+    assert list(map(type, seen[0].values())) == list(map(type, expected.values()))
 
 
 def test_an_asymmetric_function_is_refused_with_pair_and_values() -> None:
