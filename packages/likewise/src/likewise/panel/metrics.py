@@ -118,9 +118,9 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
 
 
 def by_blocks(distance: Any) -> Callable[[Sides], FloatArray] | None:
-    """The method that measures blocks of pairs; None if there is none for the distance's call.
+    """The method of a distance that measures blocks of pairs, if it has one.
 
-    That of a base class is none if a subclass has another call.
+    A subclass that defines a call alone is measured by its call, not by the method of its base.
     """
     defined = (vars(kind) for kind in type(distance).__mro__)
     own = next(names for names in defined if "between" in names or "__call__" in names)
