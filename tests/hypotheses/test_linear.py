@@ -147,6 +147,8 @@ def test_intercepts_given_twice_are_merged_and_said() -> None:
     with pytest.warns(MergedHypotheses, match=r"1 of 3 intercepts .* 18 of 32 hypotheses remain"):
         hypotheses = linear(2, [1, 2, 1.0])
     assert hypotheses.intercepts == (1.0, 2.0)
+    with pytest.warns(MergedHypotheses, match="10 of 17 hypotheses remain"):
+        linear(2, [1, 2, 1.0], flips=False)
 
 
 def test_the_order_of_intercepts_does_not_matter() -> None:

@@ -6,6 +6,7 @@ paid for where all rounds are; 5d/2 dropped from the dual player's term with del
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -141,10 +142,44 @@ def test_what_no_theorem_covers_has_no_bound(settings: dict[str, Any], delay: in
     assert bounds(learner("exponential-weights", **settings), T, delay=delay) == ()
 
 
+def test_reports_that_prove_nothing_have_no_bound() -> None:
+    """The panel is asked at 2^-20, so a report proves 2^-20 less the 2^-20 of published scores."""
+    schedule = SelfTuned(kappa=0.4 - 2.0**-20)
+    assert bounds(learner("exponential-weights", schedule=schedule), T) == ()
+
+
 def test_draws_have_nothing_in_expectation_where_multipliers_never_decrease() -> None:
     """A round with a bad estimate costs up to 2·lam, which has no limit there."""
     drawn = learner("context-ftpl", feedback="one-sided", dual=Additive(0.01))
     assert [bound.holds.partition(" ")[0] for bound in bounds(drawn, T)] == ["with"]
+
+
+@pytest.mark.parametrize("dual", ["gradient", "additive", "geometric", "bounded"])
+@pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl", "nested-ftpl"])
+@pytest.mark.parametrize("x", [1e-9, 1e9])
+def test_the_least_and_the_most_noise_have_bounds_that_are_numbers(
+    x: float, player: str, dual: str
+) -> None:
+    """The additive one takes C to its fourth power, which was beyond any float for x = 1e-100."""
+    schedule = SelfTuned(x=x, kappa=0.4 - 1e-3, r=5e-4)
+    noisy = learner(player, schedule=schedule, dual=dual)
+    for delay in (0, 2**62 - 1):
+        for bound in bounds(noisy, 2**62 - 1, delay=delay):
+            assert math.isfinite(bound.regret)
+            assert math.isfinite(bound.violations)
+
+
+@pytest.mark.parametrize("divisor", [1e-50, 1e50])
+@pytest.mark.parametrize("schedule", [Paper, PaperOneSided])
+def test_the_papers_bounds_are_numbers_for_every_noise(schedule: Any, divisor: float) -> None:
+    """Division by 1e-300 failed, and by 1e300 left infinity, which JSON does not have."""
+    for horizon in (2, 2**300):
+        papers = schedule(horizon, noise_divisor=divisor)
+        (bound,) = bounds(
+            learner("context-ftpl", schedule=papers, feedback=papers.feedback[0]), horizon
+        )
+        assert math.isfinite(bound.regret)
+        assert math.isfinite(bound.violations)
 
 
 def test_labels_that_do_not_weigh_1_are_rounded() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from likewise.errors import EventRefused
 from likewise.hypotheses import Segments
 from likewise.hypotheses.base import pick
 from likewise.learner import Learner, SelfTuned, State, apply, decide
@@ -172,6 +173,15 @@ def test_what_experts_have_cost_by_hand() -> None:
     assert state.incurred == tuple(p + lam * g for p, g in zip(paid, gaps, strict=True))
     assert state.account is not None
     assert state.account.paid == quarter * half + lam * half
+
+
+@pytest.mark.parametrize(
+    "experts", [(0, 0, 0, 0, ONE + 1), (-1, 0, 0, 0, 0), (0, 0, 0, 0, 0.5), (0,) * 4, None]
+)
+def test_decisions_need_a_score_of_every_expert(experts: Any) -> None:
+    state = apply(start(), Arrived("r1", (person("ann", 0),)))
+    with pytest.raises(EventRefused, match=r"experts must be 5 integers in \[0, 2\^20\]"):
+        apply(state, Decided("r1", (Decision("ann", True, ONE, None, experts),)))
 
 
 @pytest.mark.usefixtures("kernels")

@@ -80,13 +80,14 @@ def test_a_schedule_can_be_written_as_json_and_read_back(schedule: Any) -> None:
         ),
         (lambda: Learner(POOL, 2, 0.3, 0.3, 1, Paper(100)), "must be context-ftpl"),
         (lambda: SelfTuned(eta=0.0), "eta must be a positive number"),
-        (lambda: SelfTuned(x=-1.0), "x must be a positive number"),
+        (lambda: SelfTuned(x=-1.0), r"x must be in \[1e-09, 1e\+09\]; got -1.0"),
+        (lambda: SelfTuned(x=1e10), r"x must be in \[1e-09, 1e\+09\]; got 10000000000"),
         (lambda: SelfTuned(delta=1.0), "delta must be in"),
         (lambda: SelfTuned(outstanding=-0.5), r"outstanding must be in \[0, 1024\]; got -0.5"),
         (lambda: SelfTuned(waiting=2000.0), r"waiting must be in \[0, 1024\]; got 2000.0"),
         (lambda: Paper(1), "horizon must be"),
         (lambda: Paper(100, b=0.3), "b must be in"),
-        (lambda: Paper(100, noise_divisor=0), "noise_divisor must be a positive"),
+        (lambda: Paper(100, noise_divisor=0), r"noise_divisor must be in \[1e-50, 1e\+50\]"),
         (lambda: Paper(100, draws_rule="many"), "draws_rule must be"),  # type: ignore[arg-type]
     ],
 )

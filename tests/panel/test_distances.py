@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from likewise import audit
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel import (
@@ -19,6 +20,7 @@ from likewise.panel import (
     MetricAuditor,
     Panel,
     Ratings,
+    Sides,
     WeightedL1,
 )
 from likewise.people import Feature, FeatureSchema, People
@@ -87,8 +89,22 @@ def test_a_metric_that_derives_from_ours_has_its_own_call() -> None:
         def __call__(self, people: People) -> FloatArray:
             return np.asarray(super().__call__(people) / 2)
 
+    people = two(income=(0, 100))
+    for distance in (Halved({"income": 1.0}), Masked(Halved({"income": 1.0}), ["income"])):
+        auditor = MetricAuditor("j1", distance)
+        assert Panel([auditor], "any").distances(people)[0, 0, 1] == ONE // 2
+        assert auditor.between(Sides(people, people))[0, 1] == ONE // 2
+        assert auditor.between(Sides.at(people, [0], [1])).tolist() == [ONE // 2]
     panel = Panel([MetricAuditor("j1", Halved({"income": 1.0}))], "any")
-    assert panel.distances(two(income=(0, 100)))[0, 0, 1] == ONE // 2
+    assert audit(people, [0.0, 1.0], panel, alpha=0.25).worst[0].distance == 0.5
+
+
+def test_a_function_of_two_people_that_depends_on_their_order_is_refused_pair_by_pair() -> None:
+    people = two(income=(10, 40))
+    auditor = MetricAuditor("j1", FromFunction(lambda a, b: float(a["income"] < b["income"])))
+    pair = rf"\('{people.ids[0]}', '{people.ids[1]}'\)"
+    with pytest.raises(AuditError, match=rf"the function says 1.0 for {pair} and 0.0 the other"):
+        auditor.between(Sides.at(people, [0], [1]))
 
 
 def test_of_a_panel_the_auditor_is_named_whose_distance_is_wrong() -> None:
@@ -243,9 +259,10 @@ def test_a_function_sees_values_as_people_say_them() -> None:
         seen.append(one)
         return 0.0
 
-    FromFunction(look)(two(owns=(1, 0), income=(None, 1)))
-    expected = {"income": None, "debt": 0.0, "owns": True, "purpose": "car", "years": 3}
+    FromFunction(look)(two(owns=(1, 0), income=(None, 1), debt=(0.5, 0)))
+    expected = {"income": None, "debt": 0.5, "owns": True, "purpose": "car", "years": 3}
     assert seen[0] == expected
+    assert list(map(type, seen[0].values())) == list(map(type, expected.values()))
 
 
 def test_an_asymmetric_function_is_refused_with_pair_and_values() -> None:

@@ -27,6 +27,7 @@ from likewise.panel import (
     panel_name,
     report,
 )
+from likewise.panel.reports import choose_report
 from likewise.people import Feature, FeatureSchema, People
 
 SCHEMA = FeatureSchema(tuple(Feature(f"r{j}", low=0, high=1) for j in range(1, 4)))
@@ -131,6 +132,20 @@ def test_a_random_pair_needs_the_round() -> None:
     people, scores = example()
     with pytest.raises(ParameterError, match="round must be given to RandomPair"):
         Panel(AUDITORS, "any").audit(people, scores, 0, RandomPair(1))
+
+
+@pytest.mark.parametrize("places", [[], [2], [-1], [0, 0], (0,), [0.0]])
+def test_a_selection_that_chooses_none_or_a_stranger_or_one_twice_is_refused(places: Any) -> None:
+    class Odd(Selection):
+        name, summary = "odd", "a selection that errs"
+
+        def choose(self, gaps: Any, round: int | None = None, /) -> list[int]:
+            chosen: list[int] = places
+            return chosen
+
+    everyone = np.array([[False, True, True], *[[False] * 3] * 2])
+    with pytest.raises(AuditError, match=r"Odd\.choose must be a list of places from 0 to 1"):
+        choose_report(everyone, np.array([9, 5, 0]), ("ann", "bo", "cy"), Odd(), 1)
 
 
 def test_a_gap_equal_to_the_distance_is_no_violation() -> None:

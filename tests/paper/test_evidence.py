@@ -363,7 +363,7 @@ def test_the_one_sided_certificate_by_hand(player: str) -> None:
     of which the deviation of scores is added.
     """
     exact, rounds = player == "exponential-weights", 60 if player == "exponential-weights" else 20
-    evidence, _, _, _ = one_sided_game(3, rounds, player=player)
+    evidence, state, _, _ = one_sided_game(3, rounds, player=player)
     learner, k, failing = evidence.learner, 2, 0.05 / (2 if exact else 4)
     eta, beta = charged_eta(learner), learner.margins.beta
     table, regrets, lost = np.array([[0, 0], [0, 1], [1, 1]]), [], np.zeros(rounds)
@@ -392,6 +392,7 @@ def test_the_one_sided_certificate_by_hand(player: str) -> None:
     assert actual is not None
     assert actual.regret == pytest.approx(expected, rel=1e-3)
     assert actual.regret >= expected
+    assert (actual.rounds, actual.reports) == (rounds, state.reports)
     assert actual.holds.startswith(
         "with probability 0.95 at all times at once, if a round's labels"
     )

@@ -171,7 +171,9 @@ class Paper(Schedule):
             self,
             horizon=check.integer("horizon", self.horizon, 2, None, remedy),
             b=check.real("b", self.b, "0 is the default."),
-            noise_divisor=check.positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
+            noise_divisor=check.within(
+                "noise_divisor", self.noise_divisor, 1e-50, 1e50, "1 is the paper's."
+            ),
             delta=probability("delta", self.delta),
         )
         fits = self.horizon <= LONGEST
@@ -252,8 +254,8 @@ class PaperOneSided(Paper):
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
 LARGEST_WEIGHT = 1024
-# Divisions by less than this would overflow.
-SMALLEST_X = 1e-100
+# With less noise than 1/LARGEST_X, or more than this, bounds are beyond any float.
+LARGEST_X = 1e9
 # The default of kappa as a share of eps; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
 # A report that may be a violation undoes so many of the steps by which kappa shrinks.
@@ -316,9 +318,7 @@ class SelfTuned(Schedule):
         check.require(fits, "eta", rule, self.eta, remedy)
         remedy = "Leave it out for the default."
         if self.x is not None:
-            plain["x"] = check.positive("x", self.x, remedy)
-            fits, rule = plain["x"] >= SMALLEST_X, f"must be at least {SMALLEST_X:g}"
-            check.require(fits, "x", rule, self.x, remedy)
+            plain["x"] = check.within("x", self.x, 1.0 / LARGEST_X, LARGEST_X, remedy)
         share = "0 keeps kappa as it is; 0.1 is a share to try."
         plain["shrink"] = check.within("shrink", self.shrink, 0, 1, share, ends="[)")
         for name in ("outstanding", "waiting"):

@@ -117,6 +117,16 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     return np.concatenate(distances) if distances else np.empty(0)
 
 
+def by_blocks(distance: Any) -> Callable[[Sides], FloatArray] | None:
+    """The method of a distance that measures blocks of pairs, if it has one.
+
+    A subclass that defines a call alone is measured by its call, not by the method of its base.
+    """
+    defined = (vars(kind) for kind in type(distance).__mro__)
+    own = next(names for names in defined if "between" in names or "__call__" in names)
+    return distance.between if "between" in own else None
+
+
 def _of_all(
     distance: Callable[[People], npt.NDArray[Any]], left: People, right: People
 ) -> npt.NDArray[Any]:
@@ -415,8 +425,8 @@ class Masked(BySides):
             return self._bare.between(sides)
         left = self._masked(sides.left, places)
         right = left if sides.right is sides.left else self._masked(sides.right, places)
-        base, masked = self.base, Sides(left, right, sides.paired)
-        return base.between(masked) if isinstance(base, Metric) else joined(base, masked)
+        masked, measure = Sides(left, right, sides.paired), by_blocks(self.base)
+        return joined(self.base, masked) if measure is None else measure(masked)
 
     def _masked(self, people: People, places: list[int]) -> People:
         x = np.full_like(people.x, math.nan)

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from likewise.errors import AuditError, LikewiseError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel import reports
-from likewise.panel.metrics import ROUNDING, BySides, Distance, Sides, joined
+from likewise.panel.metrics import ROUNDING, Distance, Sides, by_blocks, joined
 from likewise.panel.objections import MemberObjections, Objections
 from likewise.panel.reports import Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
@@ -74,10 +74,9 @@ class MetricAuditor:
         The same as :meth:`distances` has for these pairs; nobody is compared with themselves.
         """
         instance("sides", sides, Sides, "Write Sides(left, right).")
-        measure = getattr(self.distance, "between", None)
-        if measure is None:
+        if by_blocks(self.distance) is None:
             return np.asarray(joined(self.distances, sides))
-        d = self._measured(measure, sides, sides.shape)
+        d = self.measured(sides)
         if d.size and not (d.min() >= 0.0 and d.max() <= 1.0):
             odd = float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])
             raise AuditError(
@@ -91,19 +90,13 @@ class MetricAuditor:
         return np.asarray(distances_of([self], people)[0])
 
     def measured(self, sides: Sides) -> FloatArray:
-        """The unchecked distances of people among each other: both sides are the same."""
-        distance = self.distance
-        # A subclass may have a call of its own.
-        if isinstance(distance, BySides) and type(distance).__call__ is BySides.__call__:
-            return self._measured(distance.between, sides, sides.shape)
-        return self._measured(distance, sides.left, sides.shape)
+        """The unchecked distances of the left to the right; without blocks, among the left.
 
-    def _measured(
-        self, distance: Callable[..., Any], whom: People | Sides, shape: tuple[int, ...]
-    ) -> FloatArray:
-        """Call the distance; whatever it raises, the error names the auditor."""
+        Whatever the distance raises, the error names the auditor.
+        """
+        measure, shape = by_blocks(self.distance), sides.shape
         try:
-            measured = np.array(distance(whom))
+            measured = np.array(self.distance(sides.left) if measure is None else measure(sides))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
         except Exception as error:  # the user's own code
