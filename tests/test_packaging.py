@@ -279,6 +279,17 @@ def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -
     assert "pip install 'likewise[" in without(OPTIONAL, program).stdout
 
 
+def test_a_bare_installation_has_help_and_all_names_but_the_estimator() -> None:
+    done = without(
+        BARE,
+        "import likewise, pydoc\nfrom likewise import *\n"
+        "print(pydoc.plain(pydoc.render_doc(likewise)))\n"
+        "print(audit)\nfrom likewise import LikewiseClassifier",
+    )
+    assert "class SelfTuned" in done.stdout
+    assert "The estimator needs scikit-learn. Install it with" in done.stderr.splitlines()[-1]
+
+
 def test_the_demo_is_given_all_that_its_packages_need() -> None:
     """Pins of a lock: roots, what they bring, both entries of a package with two; no more."""
     from studies.scripts.pins import pins
