@@ -114,6 +114,20 @@ def test_the_core_imports_nothing_but_numpy() -> None:
         assert imported(path) <= allowed, path
 
 
+@pytest.mark.parametrize("name", ["likewise-client", "likewise-service"])
+def test_a_package_declares_what_it_imports(name: str) -> None:
+    """An old version of what brought it along may bring it no more, or not yet."""
+    optional = PROJECTS[name].get("optional-dependencies", {}).values()
+    listed = [*PROJECTS[name]["dependencies"], *(text for texts in optional for text in texts)]
+    declared = {re.split(r"[\[>=<;]", text)[0].replace("-", "_").lower() for text in listed}
+    # The library and the web framework are built on these, and hand out their objects.
+    declared |= {"click", "numpy", "starlette"} if name == "likewise-service" else set()
+    declared |= {"pkcs11"} if "python_pkcs11" in declared else set()
+    source = ROOT / "packages" / name / "src"
+    found = set().union(*(imported(path) for path in source.rglob("*.py")))
+    assert found - sys.stdlib_module_names - declared == {name.replace("-", "_")}
+
+
 def test_the_extras_are_those_that_the_messages_name() -> None:
     names = {
         extra: tuple(sorted(re.split(r"[\[>=<;]", wanted)[0] for wanted in listed))
@@ -263,6 +277,17 @@ def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -
         f"try:\n    import likewise.{module}\nexcept LikewiseError as error:\n    print(error)\n"
     )
     assert "pip install 'likewise[" in without(OPTIONAL, program).stdout
+
+
+def test_a_bare_installation_has_help_and_all_names_but_the_estimator() -> None:
+    done = without(
+        BARE,
+        "import likewise, pydoc\nfrom likewise import *\n"
+        "print(pydoc.plain(pydoc.render_doc(likewise)))\n"
+        "print(audit)\nfrom likewise import LikewiseClassifier",
+    )
+    assert "class SelfTuned" in done.stdout
+    assert "The estimator needs scikit-learn. Install it with" in done.stderr.splitlines()[-1]
 
 
 def test_the_demo_is_given_all_that_its_packages_need() -> None:

@@ -231,6 +231,27 @@ def test_no_progress_bar_where_there_is_no_terminal() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("arguments", [("propose", "--help"), ("simulate", "--rounds", "2")])
+def test_a_pipe_gets_utf_8_whatever_the_machine_writes_by_default(arguments: Any) -> None:
+    """A pipe of Windows has cp1252, which lacks the minus sign and ≤; our files are UTF-8."""
+    done = subprocess.run(
+        [sys.executable, "-m", "likewise", *arguments],
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+        capture_output=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    assert any(sign in done.stdout.decode("utf-8") for sign in "−≤")
+
+
+def test_a_full_disk_is_a_sentence() -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "likewise", "list"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=120,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "Error: No space left on device.\n")
+
+
 def test_a_progress_bar_on_a_terminal_even_when_json_goes_to_standard_output() -> None:
     shown, other = pty.openpty()
     process = subprocess.Popen(

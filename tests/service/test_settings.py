@@ -45,6 +45,9 @@ def test_names_and_defaults_stay() -> None:
         ("LIKEWISE_RATE", "0", "LIKEWISE_RATE should be greater than 0.*'0'"),
         ("LIKEWISE_RATE", "nan", "LIKEWISE_RATE"),
         ("LIKEWISE_DEMO", "perhaps", "LIKEWISE_DEMO.*'perhaps'"),
+        ("LIKEWISE_PUBLIC_URL", "likewise.example", "LIKEWISE_PUBLIC_URL should begin with https"),
+        ("LIKEWISE_WEBHOOK", "example/hook", "LIKEWISE_WEBHOOK should begin with https"),
+        ("LIKEWISE_SMTP", "mail:smtp", "LIKEWISE_SMTP should be host:port; got 'mail:smtp'"),
     ],
 )
 def test_a_bad_variable_is_named(

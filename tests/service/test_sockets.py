@@ -13,6 +13,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
+from likewise.errors import LikewiseError
 from likewise_client.client import Client
 from likewise_client.errors import ApiError
 from likewise_service.app import running
@@ -52,6 +53,14 @@ def test_what_is_written_is_sent_at_once() -> None:
             closing(listener.accept()[0]) as accepted,
         ):
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+def test_an_address_that_another_has_is_a_sentence() -> None:
+    with closing(listening("127.0.0.1", 0)) as listener:
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(LikewiseError, match=f"port {port}, .*Address already in use.*--port"):
+            listening("127.0.0.1", port)
 
 
 class Written:

@@ -105,6 +105,11 @@ def test_a_database_that_is_not_a_store_is_refused(tmp_path: Path) -> None:
             Store.open(url)
 
 
+def test_a_folder_that_takes_no_file_is_refused_with_the_reason() -> None:
+    with pytest.raises(StoreError, match=r"cannot be opened: .*No such file.*'/proc/likewise.db'"):
+        Store.open("sqlite:////proc/likewise.db")
+
+
 def test_writers_in_threads_never_interleave(store: Store) -> None:
     threads = [
         threading.Thread(target=_append, args=(store, "d", 12, {"who": who})) for who in range(4)

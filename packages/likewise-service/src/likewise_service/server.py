@@ -27,6 +27,7 @@ from uvicorn.importer import import_from_string
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
+from likewise.errors import LikewiseError
 from likewise_service.errors import LOG, write
 from likewise_service.settings import Settings
 
@@ -342,7 +343,14 @@ def listening(host: str, port: int) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    listener.bind((host, port))
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise LikewiseError(
+            f"{host}, port {port}, is not to be had: {error.strerror}. Name others with --host and "
+            f"--port."
+        ) from error
     listener.set_inheritable(True)
     return listener
 

@@ -1,5 +1,6 @@
 """The settings of a server, each of which ``LIKEWISE_…`` in the environment can set."""
 
+import re
 from typing import Any
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
@@ -102,7 +103,8 @@ class Settings(BaseSettings):
             name = str(first["loc"][0])
             raise ParameterError(
                 name if name in values else PREFIX + name.upper(),
-                first["msg"].removeprefix("Input ").lower(), first["input"],
+                first["msg"].removeprefix("Input ").lower().removeprefix("value error, "),
+                first["input"],
                 "Correct it, or leave it out for its default.",
             ) from error  # fmt: skip
 
@@ -110,3 +112,12 @@ class Settings(BaseSettings):
     @classmethod
     def _address(cls, text: str) -> str:
         return database_url(text)
+
+    @field_validator("writer", "public_url", "webhook", "oidc_issuer", "smtp")
+    @classmethod
+    def _elsewhere(cls, text: str, info: Any) -> str:
+        mail = info.field_name == "smtp"
+        if text and not re.fullmatch(r"[^\s:/]+(:\d+)?" if mail else r"https?://\S+", text):
+            words = "be host:port" if mail else "begin with https:// or http://"
+            raise ValueError(f"should {words}")
+        return text

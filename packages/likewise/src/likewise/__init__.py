@@ -18,6 +18,7 @@ The learner is a fold over events (:mod:`likewise.learner`), the panel speaks th
 
 import logging
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ __all__ = [
     "Survey", "apply", "at_least", "audit", "decide", "deploy", "learn", "load_state",
     "parse_rule", "report", "save_state", "veto",
 ]  # fmt: skip
+_KNOWN = frozenset(__all__)
+# Without scikit-learn `import *` and help() do without the estimator; whoever names it is told why.
+if find_spec("sklearn") is None:
+    __all__.remove("LikewiseClassifier")
 
 
 # A library says nothing unless its user asks for it: logging.getLogger("likewise").
@@ -50,7 +55,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     # Looked up when they are first used, so that the command line starts at once.
     for room in ("people", "panel", "hypotheses", "learner", "audits", "sklearn"):
-        if name in __all__ and hasattr(home := import_module(f"likewise.{room}"), name):
+        if name in _KNOWN and hasattr(home := import_module(f"likewise.{room}"), name):
             return getattr(home, name)
     raise AttributeError(f"module 'likewise' has no attribute {name!r}")
 

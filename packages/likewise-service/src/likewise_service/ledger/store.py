@@ -338,15 +338,15 @@ class Store:
                     f"LIKEWISE_DATABASE)."
                 )
             yield
-        except (sa.exc.DatabaseError, StoreError) as error:
+        except (sa.exc.DatabaseError, StoreError, OSError) as error:
             self.close()
             if isinstance(error, StoreError):
                 raise
-            if isinstance(error, sa.exc.OperationalError):
+            if isinstance(error, sa.exc.OperationalError | OSError):
                 fault = f"The database {self.where} cannot be opened"
             else:
                 fault = f"{self.where} is not a store of Likewise"
-            raise StoreError(f"{fault}: {error.orig}") from error
+            raise StoreError(f"{fault}: {getattr(error, 'orig', error)}") from error
 
     def _revision(self) -> int:
         with self._readers.begin() as connection:

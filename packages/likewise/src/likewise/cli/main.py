@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -62,10 +63,22 @@ class Group(click.Group):
                 return super().invoke(ctx)
         except LikewiseError as error:
             raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            raise  # a reader who has seen enough, which click knows
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise click.ClickException(f"{where}{error.strerror or error}.") from error
 
 
 class Program(Group):
     """The program: its commands, and those that installed packages bring."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run, with UTF-8 for files and pipes; a terminal shows ? for what it does not know."""
+        out = sys.stdout
+        if isinstance(out, io.TextIOWrapper):
+            out.reconfigure(encoding=None if out.isatty() else "utf-8", errors="replace")
+        return super().main(*args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *_installed().names})
