@@ -285,10 +285,9 @@ class SelfTuned(Schedule):
         r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as
             long as it is at most kappa, and enters the bound.
         delta: probability that any estimate is ever worse than r.
-        counts_outstanding: S counts outstanding costs, not only those that were charged.
-        outstanding: the weight of outstanding costs; the bounds for late feedback need 1.
+        outstanding: the weight of outstanding costs in S; the bounds for late feedback need 1.
         waiting: how much more careful a round that waits for its audit makes the next ones; the
-            bounds for late feedback need 1/4.
+            bounds for late feedback need 1/4. With both 0, S counts what was charged alone.
     """
 
     eta: float = 1 / 24
@@ -296,7 +295,6 @@ class SelfTuned(Schedule):
     kappa: float | None = None
     r: float | None = None
     delta: float = 0.05
-    counts_outstanding: bool = True
     outstanding: float = OUTSTANDING
     waiting: float = WAITING
     shrink: float = 0.0
@@ -307,8 +305,7 @@ class SelfTuned(Schedule):
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."
         eta, delta = check.positive("eta", self.eta, remedy), probability("delta", self.delta)
-        counts = check.flag("counts_outstanding", self.counts_outstanding, "Set it.")
-        plain: dict[str, Any] = {"eta": eta, "delta": delta, "counts_outstanding": counts}
+        plain: dict[str, Any] = {"eta": eta, "delta": delta}
         for name, default in (("kappa", "0.325·eps"), ("r", "0.4·eps")):
             if getattr(self, name) is not None:
                 plain[name] = check.real(name, getattr(self, name), f"Leave it out for {default}.")
@@ -328,8 +325,7 @@ class SelfTuned(Schedule):
     @property
     def as_proved(self) -> bool:
         """True if late costs count with the weights that the bounds are for, or not at all."""
-        weights = self.outstanding, self.waiting
-        return not self.counts_outstanding or weights == (OUTSTANDING, WAITING)
+        return (self.outstanding, self.waiting) in ((0.0, 0.0), (OUTSTANDING, WAITING))
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:

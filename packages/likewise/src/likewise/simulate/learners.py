@@ -72,10 +72,11 @@ def _self_tuned(
     for name, value in of_dual.items():
         fits = dual not in DUALS or hasattr(DUALS[dual], name)
         require(fits, name, f"must be left out for the dual {dual}", value, "It has none.")
+    if not counts_outstanding:
+        outstanding = waiting = 0.0
     schedule = SelfTuned(
-        eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
-        outstanding=outstanding, waiting=waiting, shrink=shrink,
-    )  # fmt: skip
+        eta, x=x, kappa=kappa, r=r, outstanding=outstanding, waiting=waiting, shrink=shrink
+    )
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
         engine=engine, feedback=feedback, scales=scales, open_limit=open_limit,
