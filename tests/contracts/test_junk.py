@@ -312,7 +312,6 @@ EXAMPLES: dict[str, Call] = {
     ),
     "Paper": call(
         Paper, horizon=100, b=0.0, draws_rule="paper", delta=0.05, noise_divisor=1.0,
-        noise="repeated",
     ),
     "PaperOneSided": call(PaperOneSided, horizon=100, omega_constant=512),
     "ContextFTPL": call(ContextFTPL, engine="reference", per_part=False),

@@ -159,7 +159,6 @@ class Paper(Schedule):
     draws_rule: Literal["paper", "tight", "r"] = "paper"
     delta: float = 0.05
     noise_divisor: float = 1.0
-    noise: Literal["per-point", "repeated"] = "repeated"
     name = "paper"
     feedback = ("full",)
     proved = frozenset(("full",))
@@ -179,12 +178,11 @@ class Paper(Schedule):
         fits, rule = 0 <= self.b <= self.most_b, f"must be in [0, 1/{round(1 / self.most_b)}]"
         check.require(fits, "b", rule, self.b, "It moves regret against violations.")
         check.choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
-        check.choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
-        """``repeated`` gives the paper's constants: k Laplace variables a point."""
-        return self.noise
+        """k Laplace variables a point, as the paper has them."""
+        return "repeated"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:  # noqa: ARG002
         """kappa = beta = eps/2, r = eps/4 (0.4·eps for the rule ``r``)."""

@@ -100,12 +100,11 @@ def _paper(
     b: Annotated[float, "the frontier's parameter"] = 0.0,
     noise_divisor: Annotated[float, "less noise than its own"] = 1.0,
     draws: Annotated[str, "how many draws estimate a score: paper, tight, r"] = "paper",
-    noise: Annotated[str, "repeated: k Laplace variables a point; per-point: one"] = "repeated",
     engine: Engine = "compiled", open_limit: OpenLimit = 10_000,
 ) -> Learner:  # fmt: skip
     constants = PaperOneSided if feedback == "one-sided" else Paper
-    rules: dict[str, Any] = {"draws_rule": draws, "noise": noise}  # checked by the schedule
-    schedule = constants(rounds, b=b, noise_divisor=noise_divisor, **rules)
+    rule: Any = draws  # checked by the schedule
+    schedule = constants(rounds, b=b, draws_rule=rule, noise_divisor=noise_divisor)
     return Learner(
         hypotheses, k, alpha, eps, seed, schedule=schedule, player="context-ftpl", engine=engine,
         feedback=feedback, open_limit=open_limit,
