@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -144,8 +144,12 @@ def make_docket(url: str, turns: bool) -> dict[str, str]:
 class Load:
     """A bank that opens rounds and sends labels, and both members, who review them."""
 
-    def __init__(self, address: str, tokens: dict[str, str]) -> None:
-        self.bank, *self.members = (Client(address, token) for token in tokens.values())
+    def __init__(
+        self, address: str, tokens: Iterable[str], docket: str = DOCKET,
+        transport: httpx.BaseTransport | None = None, **features: str,
+    ) -> None:  # fmt: skip
+        self.bank, *self.members = (Client(address, token, transport=transport) for token in tokens)
+        self.docket, self.features = docket, features
         self.took: dict[str, list[float]] = {}
         self.receipts: list[str] = []
         self._lock = threading.Lock()
@@ -173,32 +177,32 @@ class Load:
     def round(self, turn: int) -> None:
         key = f"h{turn}"
         people = {
-            f"{key}-{i}": {"score": score, "debt": 10 * i}
+            f"{key}-{i}": {"score": score, "debt": 10 * i, **self.features}
             for i, score in enumerate((790, 310, 510))
         }
-        opened = self._timed("open", lambda: self.bank.open_round(DOCKET, people, key=key))
+        opened = self._timed("open", lambda: self.bank.open_round(self.docket, people, key=key))
         # Members know reviews, not rounds: each thread finishes the oldest that there is.
         for member in self.members:
-            for review in self._timed("list", partial(member.reviews, DOCKET))[:1]:
-                self._timed("review", partial(_done, member, review.id, turn % 3 == 0))
+            for review in self._timed("list", partial(member.reviews, self.docket))[:1]:
+                self._timed("review", partial(self._done, member, review.id, turn % 3 == 0))
         labels = [(opened.id, person, turn % 2) for person in people]
-        self._timed("label", lambda: self.bank.label(DOCKET, labels))
+        self._timed("label", lambda: self.bank.label(self.docket, labels))
 
     def drain(self) -> None:
         """Review what is left for the members, when all rounds are open."""
-        while waiting := [(m, r) for m in self.members for r in m.reviews(DOCKET)]:
+        while waiting := [(m, r) for m in self.members for r in m.reviews(self.docket)]:
             for member, review in waiting:
-                self._timed("review", partial(_done, member, review.id, False))
+                self._timed("review", partial(self._done, member, review.id, False))
 
-
-def _done(member: Client, review_id: str, flags: bool) -> Any:
-    """Another thread may have been faster; then the panel has closed."""
-    try:
-        if flags and (pairs := member.review(DOCKET, review_id).pairs):
-            member.flag(DOCKET, review_id, (pairs[0].over, pairs[0].under), "why")
-        return member.finish(DOCKET, review_id)
-    except Conflict:
-        return member.receipt(DOCKET)
+    def _done(self, member: Client, review_id: str, flags: bool) -> Any:
+        """Another thread may have been faster; then the panel has closed."""
+        docket = self.docket
+        try:
+            if flags and (pairs := member.review(docket, review_id).pairs):
+                member.flag(docket, review_id, (pairs[0].over, pairs[0].under), "why")
+            return member.finish(docket, review_id)
+        except Conflict:
+            return member.receipt(docket)
 
 
 def run(
@@ -207,7 +211,7 @@ def run(
     """Serve, load, kill now and then; and check the ledger afterwards."""
     tokens, dice, killed = make_docket(url, bool(turns)), random.Random(5), 0
     with Server(url, processes) as server:
-        load, began = Load(server.address, tokens), time.monotonic()
+        load, began = Load(server.address, tokens.values()), time.monotonic()
         with ThreadPoolExecutor(clients) as pool:
             futures = [pool.submit(load.round, turn) for turn in range(rounds)]
             while (finished := sum(future.done() for future in futures)) < rounds:

@@ -32,12 +32,13 @@ from hypothesis import strategies as st
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
 from likewise.audits import Audit, Interval, Survey
-from likewise.audits.formats import csv_text, safe_text, workbook
+from likewise.audits.formats import csv_text, workbook
 from likewise.audits.pairs import SIDE, threshold
 from likewise.errors import AuditError, LikewiseError
 from likewise.numerics.fixed_point import ONE
 from likewise.panel import FromFunction, Masked, Ratings, WeightedL1
 from likewise.people import People
+from likewise.people.cells import safe_text
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = FeatureSchema(

@@ -33,7 +33,7 @@ def test_feedback_options_reach_the_learner_and_the_game() -> None:
     assert data["attention"] == {"attention": "share", "share": 0.5}
     assert data["open_rounds"] == 4
     assert 0 < data["looks"] < 20
-    assert data["schedule"]["counts_outstanding"]
+    assert (data["schedule"]["outstanding"], data["schedule"]["waiting"]) == (1.0, 0.25)
 
 
 def test_without_them_all_is_heard_at_once() -> None:

@@ -307,12 +307,11 @@ EXAMPLES: dict[str, Call] = {
     "Learner.from_spec": call(Learner.from_spec, spec=LEARNER.spec()),
     "Margins": call(Margins, alpha=0.3, eps=0.3, kappa=0.1, r=0.1),
     "SelfTuned": call(
-        SelfTuned, eta=0.25, x=1.0, kappa=0.1, r=0.1, delta=0.05, counts_outstanding=True,
-        outstanding=1.0, waiting=0.25,
+        SelfTuned, eta=0.25, x=1.0, kappa=0.1, r=0.1, delta=0.05, outstanding=1.0,
+        waiting=0.25,
     ),
     "Paper": call(
         Paper, horizon=100, b=0.0, draws_rule="paper", delta=0.05, noise_divisor=1.0,
-        noise="repeated",
     ),
     "PaperOneSided": call(PaperOneSided, horizon=100, omega_constant=512),
     "ContextFTPL": call(ContextFTPL, engine="reference", per_part=False),

@@ -77,7 +77,7 @@ PLAYER_EXAMPLES: list[Player] = [
     NestedFTPL("reference"),
 ]  # fmt: skip
 SCHEDULE_EXAMPLES: list[Schedule] = [
-    SelfTuned(), SelfTuned(1.0, x=0.3, kappa=0.1, r=0.1, delta=0.1, counts_outstanding=False),
+    SelfTuned(), SelfTuned(1.0, x=0.3, kappa=0.1, r=0.1, delta=0.1, outstanding=0.0, waiting=0.0),
     SelfTuned(outstanding=0.5, waiting=0.0), SelfTuned(waiting=2.0),
     Paper(50, noise_divisor=1e4, draws_rule="r"), Paper(60, b=0.1, draws_rule="tight"),
     PaperOneSided(40, draws_rule="r"),

@@ -20,7 +20,7 @@ from likewise.simulate.rounds import play
 from studies.people.admissions import Admissions
 
 # Settings are written out, so that other defaults do not change these games.
-EARLY = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+EARLY = SelfTuned(eta=0.25, kappa=0.15, outstanding=0.0, waiting=0.0)
 LATER = SelfTuned(eta=1 / 32, kappa=0.3 * 0.3)
 
 GAMES: dict[str, tuple[World, str, Schedule, str | None]] = {

@@ -130,7 +130,7 @@ def test_late_feedback_with_known_policies_in_one_piece_and_uncounted() -> None:
     check(bounds(instance, T, delay=2, pieces=1), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
     assert bounds(instance, T, delay=2, pieces=10) == bounds(instance, T, delay=2)
     c, b = exact_constants(WEIGHTS_2, sqrt(3))
-    instance = replace(instance, schedule=replace(SCHEDULE, counts_outstanding=False))
+    instance = replace(instance, schedule=replace(SCHEDULE, outstanding=0.0, waiting=0.0))
     check(bounds(instance, T, delay=2), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
 
 

@@ -210,7 +210,8 @@ def test_events_may_come_in_any_order_with_a_file_between_any_two(
     player: str, feedback: str, share: float, counts: bool
 ) -> None:
     """Saved and loaded after every event, and every event written as JSON and read back."""
-    schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9, counts_outstanding=counts)
+    late = {} if counts else {"outstanding": 0.0, "waiting": 0.0}
+    schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9, **late)
     begin = start(
         **EVERYBODY[player], k=4, feedback=feedback, attention=Share(share),
         schedule=schedule,

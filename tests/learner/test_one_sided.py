@@ -509,7 +509,7 @@ def test_the_frontier_of_one_sided_labels_ends_at_a_sixth() -> None:
 
 
 def test_the_one_sided_schedule_can_be_written_as_json_and_read_back() -> None:
-    schedule = PaperOneSided(50, b=0.1, omega_constant=2048, noise="per-point")
+    schedule = PaperOneSided(50, b=0.1, omega_constant=2048)
     again = SCHEDULES.read(schedule.spec())
     assert again == schedule
     assert isinstance(again, PaperOneSided)

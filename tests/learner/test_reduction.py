@@ -103,7 +103,7 @@ def test_the_dual_players_step_counts_audits_and_not_rounds() -> None:
 
 def test_a_late_cost_enters_the_scale_when_it_is_charged() -> None:
     """Of two rounds that are open at once; what comes between two openings is one B."""
-    state = start(schedule=SelfTuned(eta=0.5, x=1.0, counts_outstanding=False))
+    state = start(schedule=SelfTuned(eta=0.5, x=1.0, outstanding=0.0, waiting=0.0))
     state = uneven(uneven(state, "r1"), "r2")
     for name in ("r1", "r2"):
         state = apply(state, Labelled(name, "ann", 0))

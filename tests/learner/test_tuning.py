@@ -30,6 +30,8 @@ from likewise.numerics.fixed_point import ONE
 from tests.learner.test_late_feedback import ANN, BO, COARSE, EVERYBODY, Chaos, start
 
 SCALES = 3
+# The weights of late costs in the theorems.
+LATE = 1.0, 0.25
 PLACES = st.lists(st.integers(0, SCALES - 1), min_size=1, max_size=2, unique=True)
 CHARGE = st.tuples(st.just("charge"), st.lists(st.tuples(PLACES, st.integers(-(2**24), 2**24)),
                                                min_size=1, max_size=3))  # fmt: skip
@@ -58,7 +60,7 @@ def test_s_is_its_formula_written_out(happens: list[tuple[str, Any]], counts: bo
             tuning = tuning.awaiting(*detail)
             outstanding, waiting = outstanding + detail[0], waiting + detail[1]
         else:
-            tuning = tuning.opened(detail, detail * detail, counts_outstanding=counts)
+            tuning = tuning.opened(detail, detail * detail, *(LATE if counts else ()))
             for place in range(SCALES):
                 past[place] += (between[place] / 2**20) ** 2
                 s = detail**2 + past[place]
@@ -74,22 +76,22 @@ def test_s_is_its_formula_written_out(happens: list[tuple[str, Any]], counts: bo
 def test_costs_that_come_together_are_one_b_and_their_signs_do_not_matter() -> None:
     """(2 + 1)² on the first scale, 1² on the second; then 2² of the opening's own."""
     tuning = Tuning.start(2).charged(np.array([[0], [0], [1]]), np.array([-2, 1, 1]) * ONE)
-    actual = tuning.opened(2.0, 4.0, counts_outstanding=True)
+    actual = tuning.opened(2.0, 4.0, *LATE)
     assert actual.peak.tolist() == [13.0, 5.0]
-    assert actual.opened(1.0, 1.0, counts_outstanding=True).peak.tolist() == [13.0, 5.0]
+    assert actual.opened(1.0, 1.0, *LATE).peak.tolist() == [13.0, 5.0]
 
 
 def test_each_round_that_waits_adds_a_quarter() -> None:
     """(2² + 2·3)·(1 + 2/4) = 15."""
     waits = Tuning.start(1).awaiting(3 * ONE, 2)
-    assert waits.opened(2.0, 4.0, counts_outstanding=True).peak.tolist() == [15.0]
-    assert waits.opened(2.0, 4.0, counts_outstanding=False).peak.tolist() == [4.0]
+    assert waits.opened(2.0, 4.0, *LATE).peak.tolist() == [15.0]
+    assert waits.opened(2.0, 4.0).peak.tolist() == [4.0]
 
 
 def test_late_costs_have_the_weights_of_the_schedule() -> None:
     """(2² + ½·2·3)·(1 + 2·2) = 35."""
     waits = Tuning.start(1).awaiting(3 * ONE, 2)
-    actual = waits.opened(2.0, 4.0, counts_outstanding=True, outstanding=0.5, waiting=2.0)
+    actual = waits.opened(2.0, 4.0, outstanding=0.5, waiting=2.0)
     assert actual.peak.tolist() == [35.0]
 
 

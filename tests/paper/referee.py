@@ -45,9 +45,9 @@ def perturbed_coins(costs: FloatArray, scales: FloatArray | float) -> FloatArray
     return laplace_cdf(-costs / scales)
 
 
-def opened(tuning: Tuning, largest: float, *, counts_outstanding: bool = False) -> Tuning:
-    """A round opens whose costs have at most this range."""
-    return tuning.opened(largest, largest * largest, counts_outstanding=counts_outstanding)
+def opened(tuning: Tuning, largest: float, *weights: float) -> Tuning:
+    """A round opens whose costs have at most this range; weights are those of late costs."""
+    return tuning.opened(largest, largest * largest, *weights)
 
 
 def charged(tuning: Tuning, size: float, scale: int = 0) -> Tuning:

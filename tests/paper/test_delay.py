@@ -112,8 +112,8 @@ class LateRun:
         waiting: list[tuple[int, int, float, int]] = []  # after which round, where, what, whose
         for t in range(ROUNDS):
             self.largest.append(s * 3.0 * (1 + t * 7 % 5 if "move" in self.counted else 1))
-            counts = COUNTED[self.counted].counted
-            tuning = opened(tuning, self.largest[-1], counts_outstanding=counts)
+            weights = (1.0, 0.25) if COUNTED[self.counted].counted else ()
+            tuning = opened(tuning, self.largest[-1], *weights)
             tuning = tuning.awaiting(round(self.largest[-1] * ONE), 1)
             self.peak = float(tuning.peak[0])
             self.scales.append(SelfTuned(x=self.x).scale(self.peak, 7, s, self.x))
@@ -294,7 +294,8 @@ def test_theorem_b_holds_with_delay_for_the_learner_as_it_is(
     """The primal inequality with the learner's own scales and costs, and the theorem's bounds."""
     table = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=np.int64)
     x, beta = 0.3, 0.15
-    schedule = SelfTuned(eta=eta, x=x, kappa=0.15, counts_outstanding=counted)
+    late_weights = {} if counted else {"outstanding": 0.0, "waiting": 0.0}
+    schedule = SelfTuned(eta=eta, x=x, kappa=0.15, **late_weights)
     # Its prior: half on the two constants, half on the two others.
     learner = Learner(Pool.from_table(table), 2, 0.3, 0.3, 1, schedule, "exponential-weights")
     late = Late(learner, d, table).play()

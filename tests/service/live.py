@@ -41,7 +41,7 @@ SCHEMA = FeatureSchema(
     )
 )
 # A flat prior tells people apart from the first round on, so that panels have pairs to judge.
-OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, outstanding=0.0, waiting=0.0)
 LENDER = Segments(SCHEMA, score="score", cuts=range(400, 800, 100), by=["purpose"]).with_prior(
     "flat"
 )

@@ -92,8 +92,12 @@ def test_audits_may_come_at_once_and_labels_late() -> None:
 def test_a_learner_that_waits_for_feedback_moves_more_slowly() -> None:
     """It observes the delay: the same game has a larger scale than where nothing is counted."""
     at_once, late, uncounted = (
-        upcoming(game(60, delay, schedule=SelfTuned(counts_outstanding=counts)).state).scale
-        for delay, counts in ((Delay(0), True), (Delay(48), True), (Delay(48), False))
+        upcoming(game(60, delay, schedule=schedule).state).scale
+        for delay, schedule in (
+            (Delay(0), SelfTuned()),
+            (Delay(48), SelfTuned()),
+            (Delay(48), SelfTuned(outstanding=0.0, waiting=0.0)),
+        )
     )
     assert late > 3 * uncounted
     assert late > 1.5 * at_once

@@ -200,7 +200,7 @@ def test_the_papers_noise_drowns_the_data() -> None:
         def encounter(self, t: int) -> Encounter:
             return always
 
-    schedule = Paper(300, draws_rule="r", noise="per-point")
+    schedule = Paper(300, draws_rule="r")
     paper = Learner(world.hypotheses(), 8, 0.3, 0.3, 1, schedule, "context-ftpl")
     played = play(Same(1), paper, 300, keep=everything)
     moved = np.abs(played.moments[0].policy - played.moments[-1].policy).max() / ONE

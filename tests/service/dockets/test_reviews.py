@@ -95,7 +95,7 @@ def test_a_repeat_looks_like_any_other(store: Store) -> None:
     repeat = panel.until_repeat()
     panel.play(99)
     again, fresh = panel.now(repeat), panel.awaiting()[-1]
-    assert (again, repeated(fresh)) == (repeat, False)
+    assert (again.id, repeated(fresh)) == (repeat.id, False)
     repeat_fields, fresh_fields = asdict(panel.response(again)), asdict(panel.response(fresh))
     assert repeat_fields.keys() == fresh_fields.keys()
     assert {k: v for k, v in repeat_fields.items() if k not in OPAQUE} == {
@@ -242,8 +242,11 @@ def test_the_lottery_can_be_drawn_again(store: Store) -> None:
     """Another process, and the same one after a restart, asks for the same reviews."""
     panel = Panel(store)
     panel.until_repeat()
-    restarted = Panel(store)
-    assert every_review(restarted.docket, "ann") == every_review(panel.docket, "ann")
+    before, after = (
+        [(review.id, review.number, review.seat) for review in every_review(docket, "ann")]
+        for docket in (panel.docket, Panel(store).docket)
+    )
+    assert after == before
 
 
 def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:

@@ -289,7 +289,7 @@ def test_who_does_not_respond_in_time_is_followed_by_the_next(
         with pytest.raises(ServiceError, match="time for this round is over"):
             panel.finish(docket, Seat(round_.id, member))
         [review] = every_review(docket, member)
-        assert (review.status, review.target.outcome) == ("missed", None)
+        assert (review.status, review.outcome) == ("missed", None)
         panel.close_late_panels(docket)
         assert panel.close_late_panels(docket) == 0
         missed.append(member)
@@ -635,7 +635,7 @@ def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store)
                 round_, before = review.round, docket.projection.head.seq
                 assert review.seat.again is not None
                 assert set(review.aliases) == set(round_.shown(member))
-                over, under, _ = review.target.pairs[0]
+                over, under, _ = review.pairs[0]
                 panel.flag(docket, review.seat, (over, under))
                 panel.finish(docket, review.seat)
                 records = docket.projection.head.seq - before - 1

@@ -46,7 +46,7 @@ SNAPSHOT_EVERY = 40
 SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100)))
 CLASS = Segments(SCHEMA, score="score", cuts=range(400, 800, 100)).with_prior("flat")
 # People are told apart from the first round on, so that there are pairs to object to.
-OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, outstanding=0.0, waiting=0.0)
 
 
 def append(path: Path, line: str) -> None:

@@ -259,7 +259,7 @@ def review(history: History) -> None:
         return
     chosen = choose.choice(listed)
     act: Any = choose.choice(["flag", "flag", "withdraw", "finish", "finish", "finish", "reopen"])
-    pairs = chosen.target.pairs if act in ("flag", "withdraw") else []
+    pairs = chosen.pairs if act in ("flag", "withdraw") else []
     people = [choose.choice(pairs)[:2]] if pairs else []
     if act in ("flag", "withdraw") and not people:
         return
@@ -294,7 +294,7 @@ def _signed(
     history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None,
     limit: float | None,
 ) -> signing.Signature | None:  # fmt: skip
-    keys, to_sign = history.keys.get(member), signing.to_sign(history.machine.docket, chosen.seat)
+    keys, to_sign = history.keys.get(member), signing.to_sign(history.machine.docket, chosen)
     if not keys or to_sign is None:
         return None
     pair = tuple(chosen.aliases[person] for person in people[0]) if people else ()

@@ -131,13 +131,17 @@ def test_a_spreadsheet_carries_out_no_formula(
 ) -> None:
     store = Store.open(database)
     features = {"score": 700, "debt": 3, "purpose": "car"}
-    open_round(Docket(store, "loans"), [Applicant("x", features)], round_id="=1+1")
+    docket = Docket(store, "loans")
+    open_round(docket, [Applicant("x", features)], round_id="=1+1")
+    for member in ("＝1+1", " =1+1"):
+        reviews.join(docket, member)
     store.close()
     run("export", "loans", "--database", database, "--to", tmp_path / "e")
     with (tmp_path / "e" / "events.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert "'=1+1" in {row["round"] for row in rows}
-    assert not [cell for row in rows for cell in row.values() if cell[:1] == "="]
+    assert {"'＝1+1", "' =1+1"} <= {row["member"] for row in rows}
+    assert not [cell for row in rows for cell in row.values() if cell.lstrip()[:1] in ("=", "＝")]
 
 
 def test_an_older_copy_is_told_from_the_ledger(

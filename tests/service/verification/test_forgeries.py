@@ -150,7 +150,7 @@ def _act(docket: Docket, member: str, act: Any, key: MemberKey | None) -> None:
     pair = review.round.reportable[0][:2]
     signed, aliases = None, tuple(review.aliases[person] for person in pair)
     if key is not None:
-        to_sign, two = signing.to_sign(docket, review.seat), aliases if act == "flag" else ()
+        to_sign, two = signing.to_sign(docket, review), aliases if act == "flag" else ()
         assert to_sign is not None
         words = "The same debts." if act == "comment" else None
         sent = key.sign_act("loans", member, review.id, to_sign, act, two, words)
@@ -615,7 +615,7 @@ def _spoken(
     """What a key would have ada say of the open round; it may have signed another review."""
     docket = scene.docket
     review = next(r for r in listed(docket, "ada", OPEN, 9) if r.round.id == "r2")
-    to_sign = signing.to_sign(docket, review.seat)
+    to_sign = signing.to_sign(docket, review)
     assert to_sign is not None
     with patch.object(tokens, "now", lambda: scene.honest.records[-1].at):
         sent = key.sign_act("loans", "ada", other or review.id, to_sign, "finish")

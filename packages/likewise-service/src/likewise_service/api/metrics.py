@@ -8,6 +8,7 @@ from typing import Any
 from likewise.learner.certificate import Unseen, unseen_reports
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.agreement import Consistency, MemberAgreement
+from likewise.people.cells import safe_text
 from likewise_client import responses
 from likewise_service.api.errors import fill, receipt_response
 from likewise_service.dockets.docket import Docket
@@ -16,7 +17,6 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import seconds_between
 from likewise_service.ledger.kinds import current_actor
-from likewise_service.verify.export import harmless
 
 # Numbers that are the docket's running counts.
 COUNTED = (
@@ -261,7 +261,7 @@ def agreement_rows(projection: Projection) -> Iterator[Sequence[object]]:
         for member, counts in sorted(month.members.items()):
             pairs = month.agreement.members.get(member, MemberAgreement())
             shares = [pairs.compared, pairs.same, _digits(pairs.share)]
-            yield [name, harmless(member), *astuple(counts), *shares, "", "", ""]
+            yield [name, safe_text(member), *astuple(counts), *shares, "", "", ""]
 
 
 def _digits(share: float | None) -> str:

@@ -92,10 +92,9 @@ def review_list(
 
 
 def _summary(review: Review) -> responses.ReviewSummary:
-    target = review.target
     return responses.ReviewSummary(
-        review.id, review.number, review.status, target.asked, target.due, review.ended,
-        len(review.round.shown(review.seat.member)), len(target.pairs), len(target.objections),
+        review.id, review.number, review.status, review.asked, review.due, review.ended,
+        len(review.round.shown(review.seat.member)), len(review.pairs), len(review.objections),
     )  # fmt: skip
 
 
@@ -106,15 +105,13 @@ def review_response(
 
     Of one that has ended a comment can be signed, if ``ended_too``.
     """
-    round_, aliases, objections = review.round, review.aliases, review.target.objections
+    round_, aliases, objections = review.round, review.aliases, review.objections
     features, values = docket.schema.features, _values(docket, round_)
     people = {person: Described.of(features, values[person]) for person in aliases}
-    settings, outcome = docket.projection.settings, review.target.outcome if review.ended else None
+    settings, outcome = docket.projection.settings, review.outcome if review.ended else None
     return fill(
         responses.ReviewResponse,
         review,
-        asked=review.target.asked,
-        due=review.target.due,
         shadow=settings.shadow,
         graded=settings.graded,
         final=settings.turns,
@@ -132,14 +129,14 @@ def review_response(
                 bool(objections) and Pair(over, under) in objections,
                 differences(features, people[over], people[under]),
             )
-            for over, under, gap in review.target.pairs
+            for over, under, gap in review.pairs
         ],
         objections=objection_responses(docket, round_, {review.seat.member: objections}, aliases),
         outcome=None if outcome is None else outcome.outcome,
         reported=[] if outcome is None else _reported(review, outcome.pairs),
         receipt=receipt_response(docket.receipt()),
         comments=comment_responses(docket, review.comments),
-        to_sign=signing.to_sign(docket, review.seat) if ended_too or not review.ended else None,
+        to_sign=signing.to_sign(docket, review) if ended_too or not review.ended else None,
     )  # fmt: skip
 
 
@@ -215,8 +212,8 @@ def _reported(review: Review, reported: Sequence[tuple[str, str]]) -> list[respo
     pairs = []
     for over, under in reported:
         if over in aliases and under in aliases:
-            own = Pair(over, under) in review.target.objections
-            alone = own and review.target.member in decisive(rule, objections, (over, under))
+            own = Pair(over, under) in review.objections
+            alone = own and review.seat.member in decisive(rule, objections, (over, under))
             pairs.append(responses.ReportedPair(aliases[over], aliases[under], own, alone))
     return pairs
 

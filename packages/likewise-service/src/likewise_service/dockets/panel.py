@@ -8,8 +8,10 @@ from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
 from likewise.people.schema import FeatureSchema
 from likewise.validation import within
-from likewise_service.dockets import reviews, spec
+from likewise_service.dockets import spec
+from likewise_service.dockets.board import Review
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
+from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.signing import Signature, sign_act
 from likewise_service.errors import ServiceError, passed
@@ -19,7 +21,7 @@ from likewise_service.ledger import kinds, records, signatures
 
 @command
 def flag(
-    work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
+    work: UnitOfWork, seat: Seat, pair: Iterable[str], reason: str | None = None,
     signed: Signature | None = None, *, limit: float | None = None, key: str | None = None,
 ) -> None:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
@@ -29,21 +31,21 @@ def flag(
     and ``signed`` is the member's own signature, if they sign.
     """
     flagged = Pair.of(pair)
-    target = _target(work, seat, key, "flag", *flagged, reason, limit)
-    if target is None:
+    review = _open_review(work, seat, key, "flag", *flagged, reason, limit)
+    if review is None:
         return
-    _check_pair(target, flagged)
-    units = None if limit is None else _checked_limit(work, target.round.gap(flagged), limit)
-    before = target.objections.get(flagged)
+    _check_pair(review, flagged)
+    units = None if limit is None else _checked_limit(work, review.round.gap(flagged), limit)
+    before = review.objections.get(flagged)
     if before == kinds.Objection(None, units) and not reason:
         return
     payload = work.reason(reason, None if signed is None else signed.salt)
     objection = kinds.Objection(None if payload is None else payload.digest, units)
-    sign_act(work, seat, target, "flag", signed, flagged, objection)
+    sign_act(work, review, "flag", signed, flagged, objection)
     if payload is not None:
         work.keep(payload)
     _drop_reason(work, before)
-    work.add(*target.bodies("flag", flagged, objection))
+    work.add(*review.bodies("flag", flagged, objection))
 
 
 def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
@@ -60,15 +62,15 @@ def _checked_limit(work: UnitOfWork, gap: int, limit: float) -> int:
 
 @command
 def withdraw(
-    work: UnitOfWork, seat: reviews.Seat, pair: Iterable[str], signed: Signature | None = None, *,
+    work: UnitOfWork, seat: Seat, pair: Iterable[str], signed: Signature | None = None, *,
     key: str | None = None,
 ) -> None:  # fmt: skip
     flagged = Pair.of(pair)
-    target = _target(work, seat, key, "withdraw", *flagged)
-    if target is not None and flagged in target.objections:
-        sign_act(work, seat, target, "withdraw", signed, flagged)
-        _drop_reason(work, target.objections[flagged])
-        work.add(*target.bodies("withdraw", flagged))
+    review = _open_review(work, seat, key, "withdraw", *flagged)
+    if review is not None and flagged in review.objections:
+        sign_act(work, review, "withdraw", signed, flagged)
+        _drop_reason(work, review.objections[flagged])
+        work.add(*review.bodies("withdraw", flagged))
 
 
 # The most comments of one member on one round.
@@ -77,28 +79,28 @@ COMMENTS = 100
 
 @command
 def comment(
-    work: UnitOfWork, seat: reviews.Seat, text: str, signed: Signature | None = None, *,
+    work: UnitOfWork, seat: Seat, text: str, signed: Signature | None = None, *,
     key: str | None = None,
 ) -> None:  # fmt: skip
     """Record a member's comment on a round: others see it once the panel has closed."""
     if _came_before(work, seat, key, "comment", text):
         return
-    target = seat.target(work.projection)
-    round_ = target.round
+    review = Review(work.docket, seat, work.at)
+    round_ = review.round
     if sum(comment.member == seat.member for comment in round_.comments) >= COMMENTS:
         sentence = f"You have made {COMMENTS} comments on this round, and no more are taken."
         raise ServiceError("too-many", 409, sentence)
     payload = work.reason(text.strip(), None if signed is None else signed.salt)
     if payload is None:
         raise ServiceError("no-words", 422, N_("A comment has words. Write some."))
-    sign_act(work, seat, target, "comment", signed, objection=kinds.Objection(payload.digest))
+    sign_act(work, review, "comment", signed, objection=kinds.Objection(payload.digest))
     again = seat.again is not None and work.docket.seating.drawn(seat)
     work.add(kinds.Commented(round_.id, seat.member, work.keep(payload), again))
 
 
 @command
 def set_finished(
-    work: UnitOfWork, seat: reviews.Seat, signed: Signature | None = None, *, finished: bool,
+    work: UnitOfWork, seat: Seat, signed: Signature | None = None, *, finished: bool,
     key: str | None = None,
 ) -> None:  # fmt: skip
     """Finish a member's review, or reopen it before the panel closes.
@@ -106,12 +108,12 @@ def set_finished(
     The last member to finish closes the panel; where members are asked in turn, the next is asked.
     """
     act: signatures.Act = "finish" if finished else "reopen"
-    target = _target(work, seat, key, act)
-    if target is not None and target.finished != finished:
-        sign_act(work, seat, target, act, signed)
-        work.add(*target.bodies(act))
+    review = _open_review(work, seat, key, act)
+    if review is not None and review.finished != finished:
+        sign_act(work, review, act, signed)
+        work.add(*review.bodies(act))
         if finished and seat.again is None:
-            _go_on(work, target.round.id)
+            _go_on(work, review.round.id)
 
 
 finish = partial(set_finished, finished=True)
@@ -144,7 +146,7 @@ def _go_on(work: UnitOfWork, round_id: str, sitting: Sequence[str] | None = None
         work.close_if_done(round_id)
 
 
-def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None, *said: object) -> bool:
+def _came_before(work: UnitOfWork, seat: Seat, key: str | None, *said: object) -> bool:
     """Tell if a member has sent a request with that key before, and remember it."""
     if key is None:
         return False
@@ -152,33 +154,33 @@ def _came_before(work: UnitOfWork, seat: reviews.Seat, key: str | None, *said: o
     return work.earlier(key, seat.round, content, seat.member) is not None
 
 
-def _target(
-    work: UnitOfWork, seat: reviews.Seat, key: str | None, act: signatures.Act, *said: object
-) -> reviews.ReviewTarget | None:
+def _open_review(
+    work: UnitOfWork, seat: Seat, key: str | None, act: signatures.Act, *said: object
+) -> Review | None:
     """Return the open review of a seat; None if a request with that key came before."""
     if _came_before(work, seat, key, act, *said):
         return None
-    target = seat.target(work.projection)
-    if passed(target.due, work.at):
+    review = Review(work.docket, seat, work.at)
+    if passed(review.due, work.at):
         sentence = N_("The time for this round is over; nothing can be added or taken back.")
         raise ServiceError("deadline-passed", 409, sentence)
-    if work.projection.settings.turns and target.finished and act != "finish":
+    if work.projection.settings.turns and review.finished and act != "finish":
         sentence = N_("You have handed this in, and another member may be asked by now.")
         raise ServiceError("turn-over", 409, sentence)
     if seat.again is None:
-        closed = target.round.outcome is not None or target.round.seats[seat.member] == "absent"
+        closed = review.round.outcome is not None or review.round.seats[seat.member] == "absent"
     else:
         closed = not work.docket.seating.drawn(seat)
     if closed:
         sentence = N_("The panel has closed; nothing can be added or taken back.")
         raise ServiceError("panel-closed", 409, sentence)
-    return target
+    return review
 
 
-def _check_pair(target: reviews.ReviewTarget, pair: Pair) -> None:
+def _check_pair(review: Review, pair: Pair) -> None:
     for person in pair:
-        target.round.check_person(person)
-    if not target.round.can_report(pair, target.member):
+        review.round.check_person(person)
+    if not review.round.can_report(pair, review.seat.member):
         # Without their names: an auditor knows these people by aliases.
         raise ServiceError("not-asked", 422, N_("You are not asked about these two people."))
 

@@ -1,8 +1,4 @@
-"""Review targets: a round before one member, for the first time or as a hidden repeat.
-
-The same commands act on both. They differ in what is recorded, never in how many records: nothing
-that a member sees tells one kind from the other.
-"""
+"""Who is asked to look at what: seats, reviews that have not ended, and the lottery of repeats."""
 
 from __future__ import annotations
 
@@ -10,12 +6,10 @@ import hmac
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from likewise.panel.objections import Pair
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
-from likewise_service.errors import ServiceError, due_after, passed
+from likewise_service.errors import due_after
 from likewise_service.ledger import kinds, records, transaction
-from likewise_service.ledger.signatures import Act
 
 
 @dataclass(frozen=True)
@@ -25,99 +19,6 @@ class Seat:
     round: str
     member: str
     again: str | None = None
-
-    def target(self, projection: Projection) -> ReviewTarget:
-        """Return the review as it stands; refused to members who were never asked."""
-        round_ = projection.round(self.round)
-        if self.again is None:
-            if round_.seats.get(self.member, "unasked") == "unasked":
-                sentence = f"{self.member!r} is not asked about round {self.round!r}."
-                raise ServiceError("not-seated", 403, sentence)
-            return ReviewTarget(projection, round_, self.member)
-        if round_.seats.get(self.member) != "finished" or round_.outcome is None:
-            sentence = f"{self.member!r} has not reviewed the round {self.round!r} before."
-            raise ServiceError("not-repeatable", 409, sentence)
-        return RepeatedReview(projection, round_, self.member, self.again)
-
-
-class ReviewTarget:
-    """A round under audit before one member.
-
-    ``pairs`` are those that the member is asked about, ``objections`` the member's own by pair;
-    ``finished`` tells if they have finished. With ``in_turn`` others follow after them.
-    """
-
-    def __init__(self, projection: Projection, round_: Round, member: str) -> None:
-        self.quorum, self.round, self.member = projection.settings.quorum, round_, member
-        self.asked, self.due, self.in_turn = round_.sealed or round_.opened, round_.due, False
-        if member in round_.turns:
-            turn = round_.turns[member]
-            self.asked, self.due, self.in_turn = turn.at, turn.due, True
-        self.objections = round_.objections.get(member, {})
-        self.finished = round_.seats.get(member) == "finished"
-
-    @property
-    def pairs(self) -> list[tuple[str, str, int]]:
-        return self.round.asked_of(self.member)
-
-    @property
-    def outcome(self) -> kinds.Audited | None:
-        """The outcome on record; after the deadline, the one that is about to be recorded."""
-        if self.round.outcome is not None:
-            return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
-        return None if self.in_turn else self.round.conclusion(self.quorum)
-
-    def bodies(
-        self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
-    ) -> list[kinds.Body]:
-        round_id, member = self.round.id, self.member
-        if pair is None:
-            return [(kinds.Finished if act == "finish" else kinds.Reopened)(round_id, member)]
-        people = (pair.first, pair.second)
-        if objection is None:
-            return [kinds.Withdrawn(round_id, member, people)]
-        return [kinds.Flagged(round_id, member, people, objection.reason, objection.limit)]
-
-    def status(self, at: str) -> str:
-        """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
-
-        The deadline may have passed although no record has ended the review yet.
-        """
-        if self.in_turn and self.finished:
-            return "waiting"
-        if passed(self.due, at):
-            return "closed" if self.finished else "missed"
-        return "waiting" if self.finished else "asked"
-
-
-class RepeatedReview(ReviewTarget):
-    """An earlier round shown again: it measures consistency, and changes nothing else.
-
-    Each record holds everything that the member says so far.
-    """
-
-    def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
-        super().__init__(projection, round_, member)
-        self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
-        self.in_turn = False
-        repeat = round_.repeats.get(member)
-        self.objections = {} if repeat is None else repeat.by_pair
-        self.finished = repeat is not None and repeat.finished
-
-    def bodies(
-        self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
-    ) -> list[kinds.Body]:
-        """Return the record of an act, as many times as the member wrote by it the first time."""
-        objections = {p: o for p, o in self.objections.items() if p != pair}
-        if pair is not None and objection is not None:
-            objections[pair] = objection
-        finished = {"finish": True, "reopen": False}.get(act, self.finished)
-        listed = tuple(
-            kinds.RepeatedObjection((p.first, p.second), o.reason, o.limit)
-            for p, o in sorted(objections.items(), key=lambda item: item[0])
-        )
-        count = self.round.finish_records.get(self.member, 1) if act == "finish" else 1
-        return [kinds.Repeated(self.round.id, self.member, listed, finished)] * count
 
 
 # A round is shown again only after the member has finished this many others in between.

@@ -8,8 +8,9 @@ from typing import Any
 
 from likewise.panel.objections import Pair
 from likewise.people.features import Feature
+from likewise_service.dockets.board import Review
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.dockets.reviews import ReviewKey, ReviewTarget, Seat
+from likewise_service.dockets.reviews import ReviewKey
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, seconds_between
 from likewise_service.language import N_
@@ -87,22 +88,19 @@ def _signer(
     raise _bad(f"{fault} Sign it with one of them, or revoke those that you have lost.")
 
 
-def to_sign(docket: Docket, seat: Seat) -> dict[str, Any] | None:
+def to_sign(docket: Docket, review: Review) -> dict[str, Any] | None:
     """Return what a member's signature covers besides what they say; None if they do not sign."""
-    projection, key = docket.projection, docket.seating.key
-    if seat.member not in projection.governance.keys:
+    if review.seat.member not in docket.projection.governance.keys:
         return None
-    target, review = seat.target(projection), key.review_id(seat)
-    names = key.aliases(review, target.round.shown(seat.member))
-    flags = kinds.flags_of(target.objections, names)
-    return {"shown": _shown(docket, target, review), "flags": flags}
+    flags = kinds.flags_of(review.objections, review.aliases)
+    return {"shown": _shown(docket, review), "flags": flags}
 
 
-def _shown(docket: Docket, target: ReviewTarget, review: str) -> str:
-    round_, guidelines = target.round, docket.projection.guidelines
+def _shown(docket: Docket, review: Review) -> str:
+    round_, guidelines = review.round, docket.projection.guidelines
     features, payloads = docket.schema.features, docket.payloads(round_.people.values())
-    key, member = docket.seating.key, target.member
-    text = shown_text(key, review, member, round_, guidelines, features, payloads)
+    key, member = docket.seating.key, review.seat.member
+    text = shown_text(key, review.id, member, round_, guidelines, features, payloads)
     if text is None:
         seq = docket.projection.head.seq
         raise records.LedgerBroken(docket.name, seq, "features beside it are gone.")
@@ -110,15 +108,15 @@ def _shown(docket: Docket, target: ReviewTarget, review: str) -> str:
 
 
 def sign_act(
-    work: UnitOfWork, seat: Seat, target: ReviewTarget, act: signatures.Act,
-    signed: Signature | None, pair: Pair | None = None,
+    work: UnitOfWork, review: Review, act: signatures.Act, signed: Signature | None,
+    pair: Pair | None = None,
     objection: kinds.Objection = kinds.Objection(),  # noqa: B008 - a frozen value
 ) -> None:  # fmt: skip
     """Record a member's signature before the record that it signs.
 
     Once a member has had a key, nothing of theirs is recorded without one.
     """
-    governance, member = work.projection.governance, seat.member
+    governance, member = work.projection.governance, review.seat.member
     if member not in governance.keys:
         if signed is not None:
             raise _bad("You have no key here. Take yours into use first.")
@@ -131,12 +129,11 @@ def sign_act(
         raise ServiceError("signature-needed", 409, f"{fault} {remedy}")
     if signed.key not in keys:
         raise _bad(f"The key {signed.key} does not sign for you; {', '.join(keys) or 'none'} does.")
-    review = work.docket.seating.key.review_id(seat)
-    names = work.docket.seating.key.aliases(review, target.round.shown(member))
-    flags = kinds.flags_of(target.objections, names) if act == "finish" else None
+    names = review.aliases
+    flags = kinds.flags_of(review.objections, names) if act == "finish" else None
     people = None if pair is None else (names[pair.first], names[pair.second])
     body = kinds.Signed(
-        member, signed.key, review, records.sha256(_shown(work.docket, target, review).encode()),
+        member, signed.key, review.id, records.sha256(_shown(work.docket, review).encode()),
         act, people, objection.reason, objection.limit, flags, signed.at, signed.signature,
     )  # fmt: skip
     _check_signed(work, body, signed.shown)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.people.cells import safe_text
 from likewise_service.ledger import notes, records, signatures
 from likewise_service.ledger.store import Keyring
 from likewise_service.verify.evidence import Evidence
@@ -205,10 +206,5 @@ def csv_line(values: Iterable[object]) -> bytes:
 def table_line(record: records.Record) -> bytes:
     named = [record.body.get(name, "") for name in ("round", "person", "member")]
     first = [record.seq, record.at, record.kind, record.actor]
-    return csv_line(map(harmless, (*first, *named, record.body_text, record.hash)))
-
-
-def harmless(cell: object) -> object:
-    """Quote a cell that begins like a formula, which spreadsheets would execute."""
-    text = str(cell)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    cells = (*first, *named, record.body_text, record.hash)
+    return csv_line(safe_text(str(cell)) for cell in cells)

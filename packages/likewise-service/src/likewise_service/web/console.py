@@ -47,10 +47,10 @@ class QueuedPair(NamedTuple):
 
 def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
-    aliases, objections = review.aliases, review.target.objections
+    aliases, objections = review.aliases, review.objections
     return {
         name: gap - review.round.sensitivity
-        for over, under, gap in review.target.pairs
+        for over, under, gap in review.pairs
         if (name := f"{aliases[over]}.{aliases[under]}") not in fines
         and Pair(over, under) not in objections
     }
@@ -80,7 +80,7 @@ def find_queue(
     complete = [review for review, pairs_left in left.items() if not pairs_left]
     to_sign = {queued.review.id: queued.review.to_sign for queued in pairs}
     for review in complete[:ahead]:
-        to_sign[review.id] = signing.to_sign(worker.docket, review.seat)
+        to_sign[review.id] = signing.to_sign(worker.docket, review)
     browser = signing_data(worker, member, to_sign, [review.id for review in complete[:ahead]])
     counts = {review.id: len(pairs_left) for review, pairs_left in left.items() if pairs_left}
     return queue_data(page, pairs, counts, complete=len(complete), signing=browser)
@@ -298,7 +298,7 @@ async def to_sign(request: deps.Auditor, key: Key) -> Response:
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
-        content = signing.to_sign(worker.docket, board.find(worker.docket, member, key).seat)
+        content = signing.to_sign(worker.docket, board.find(worker.docket, member, key))
         return JSONResponse(signing_data(worker, member, {key: content}))
 
     return await request.run(task)
@@ -367,7 +367,7 @@ def _record(worker: Worker, member: str, act: Act, review_id: str, form: Mapping
         reason, flagged = form.get("reason", "").strip(), signed.get("flag")
         panel.flag(docket, review.seat, people, reason, flagged, limit=_limit(form), key=key)
     else:
-        if act == "undo" and review.target.finished:
+        if act == "undo" and review.finished:
             reopening = key and f"{key}:reopen"
             panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
         panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
@@ -521,7 +521,7 @@ def _said(
     """Return what a member has said in some reviews, by their own count, behind ``after``."""
     said = []
     for review in board.listed(worker.docket, member, statuses, LISTED, after):
-        own = {member: review.target.objections}
+        own = {member: review.objections}
         objections = api.objection_responses(worker.docket, review.round, own, review.aliases)
         words = {"status": review.status, "objections": [asdict(o) for o in objections]}
         said.append((review.number, {"review": review.id, **words}))

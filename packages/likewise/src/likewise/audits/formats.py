@@ -22,6 +22,7 @@ from xml.sax.saxutils import escape
 
 from likewise.errors import AuditError, shown
 from likewise.numerics.intervals import Interval
+from likewise.people.cells import safe_text
 
 if TYPE_CHECKING:
     from likewise.audits import Audit, Finding, Person
@@ -199,17 +200,6 @@ def _member(audit: Audit, name: str) -> dict[str, Cell]:
         if name in (counts := getattr(audit, title)):
             row |= _spread(title, counts[name])
     return row
-
-
-# A spreadsheet takes a text that begins so for a formula, spaces or not, and some with wide signs.
-_FORMULA = re.compile(r"\s*[=+\-@\t\r＝＋－＠]")
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
-
-
-def safe_text(text: str) -> str:
-    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
-    formula = _FORMULA.match(text) and not _NUMBER.fullmatch(text)
-    return f"'{text}" if formula else text
 
 
 def csv_text(heads: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:

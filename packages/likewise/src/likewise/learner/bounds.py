@@ -281,7 +281,7 @@ def theorem_e_geometric(learner: Learner, rounds: int, *, delay: int = 0) -> Geo
     instance("learner", learner, Learner, "Make one: Learner(…).")
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
-    counted = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
+    counted = isinstance(learner.schedule, SelfTuned) and bool(learner.schedule.outstanding)
     late = Lateness(delay, delay + 1, counted=counted, steady=True)
     constant, m = Theorems(learner, late, rounds).constant, proven_margin(learner)
     return Geometric(charged_eta(learner) * m / constant, m * m / (8.0 * constant * constant))
@@ -348,7 +348,7 @@ class Theorems:
         if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
             return None
         late = Lateness(
-            delay, min(pieces or delay + 1, delay + 1), counted=schedule.counts_outstanding,
+            delay, min(pieces or delay + 1, delay + 1), counted=bool(schedule.outstanding),
             steady=learner.multiplier.never_decreases,
         )  # fmt: skip
         return cls(learner, late, rounds)

@@ -159,7 +159,6 @@ class Paper(Schedule):
     draws_rule: Literal["paper", "tight", "r"] = "paper"
     delta: float = 0.05
     noise_divisor: float = 1.0
-    noise: Literal["per-point", "repeated"] = "repeated"
     name = "paper"
     feedback = ("full",)
     proved = frozenset(("full",))
@@ -181,12 +180,11 @@ class Paper(Schedule):
         fits, rule = 0 <= self.b <= self.most_b, f"must be in [0, 1/{round(1 / self.most_b)}]"
         check.require(fits, "b", rule, self.b, "It moves regret against violations.")
         check.choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
-        check.choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
-        """``repeated`` gives the paper's constants: k Laplace variables a point."""
-        return self.noise
+        """k Laplace variables a point, as the paper has them."""
+        return "repeated"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:  # noqa: ARG002
         """kappa = beta = eps/2, r = eps/4 (0.4·eps for the rule ``r``)."""
@@ -287,10 +285,9 @@ class SelfTuned(Schedule):
         r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as
             long as it is at most kappa, and enters the bound.
         delta: probability that any estimate is ever worse than r.
-        counts_outstanding: S counts outstanding costs, not only those that were charged.
-        outstanding: the weight of outstanding costs; the bounds for late feedback need 1.
+        outstanding: the weight of outstanding costs in S; the bounds for late feedback need 1.
         waiting: how much more careful a round that waits for its audit makes the next ones; the
-            bounds for late feedback need 1/4.
+            bounds for late feedback need 1/4. With both 0, S counts what was charged alone.
     """
 
     eta: float = 1 / 24
@@ -298,7 +295,6 @@ class SelfTuned(Schedule):
     kappa: float | None = None
     r: float | None = None
     delta: float = 0.05
-    counts_outstanding: bool = True
     outstanding: float = OUTSTANDING
     waiting: float = WAITING
     shrink: float = 0.0
@@ -309,8 +305,7 @@ class SelfTuned(Schedule):
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."
         eta, delta = check.positive("eta", self.eta, remedy), probability("delta", self.delta)
-        counts = check.flag("counts_outstanding", self.counts_outstanding, "Set it.")
-        plain: dict[str, Any] = {"eta": eta, "delta": delta, "counts_outstanding": counts}
+        plain: dict[str, Any] = {"eta": eta, "delta": delta}
         for name, default in (("kappa", "0.325·eps"), ("r", "0.4·eps")):
             if getattr(self, name) is not None:
                 plain[name] = check.real(name, getattr(self, name), f"Leave it out for {default}.")
@@ -328,8 +323,7 @@ class SelfTuned(Schedule):
     @property
     def as_proved(self) -> bool:
         """True if late costs count with the weights that the bounds are for, or not at all."""
-        weights = self.outstanding, self.waiting
-        return not self.counts_outstanding or weights == (OUTSTANDING, WAITING)
+        return (self.outstanding, self.waiting) in ((0.0, 0.0), (OUTSTANDING, WAITING))
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:

@@ -17,7 +17,7 @@ from likewise.learner.attention import Asking
 from likewise.learner.costs import ALIKE, Weights, report_cost
 from likewise.learner.events import Decision, Outcome, Person
 from likewise.learner.players import Frozen
-from likewise.learner.schedules import OUTSTANDING, WAITING, SelfTuned
+from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.people.schema import People
@@ -82,21 +82,17 @@ class Tuning(HoldsArrays):
         )
 
     def opened(
-        self, largest: float, largest_square: float, *, counts_outstanding: bool,
-        outstanding: float = OUTSTANDING, waiting: float = WAITING,
-    ) -> Tuning:  # fmt: skip
+        self, largest: float, largest_square: float, outstanding: float = 0.0, waiting: float = 0.0
+    ) -> Tuning:
         """Open a round whose costs have at most the range ``largest`` = eta + 2·lam.
 
-        S_t = B̄_t² + Σ B_tau², or, counting what is outstanding,
         S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); F = ``outstanding`` and
         G = ``waiting`` are the schedule's.
         """
         charged = self.pending / ONE
         squares = self.squares + charged * charged
-        s = largest_square + squares
-        if counts_outstanding:
-            late = outstanding * (largest * (self.outstanding / ONE))
-            s = (s + late) * (1.0 + waiting * self.waiting)
+        late = outstanding * (largest * (self.outstanding / ONE))
+        s = (largest_square + squares + late) * (1.0 + waiting * self.waiting)
         peak, pending = np.maximum(self.peak, s), np.zeros(len(s), dtype=np.int64)
         for array in (squares, peak, pending):
             array.flags.writeable = False
@@ -301,11 +297,8 @@ class State:
             square = learner.k * learner.label_square + (reports / ONE) * (reports / ONE)
         schedule = learner.schedule
         if not isinstance(schedule, SelfTuned):
-            return self.tuning.opened(largest, square, counts_outstanding=False)
-        return self.tuning.opened(
-            largest, square, counts_outstanding=schedule.counts_outstanding,
-            outstanding=schedule.outstanding, waiting=schedule.waiting,
-        )  # fmt: skip
+            return self.tuning.opened(largest, square)
+        return self.tuning.opened(largest, square, schedule.outstanding, schedule.waiting)
 
     def frozen(self, tuning: Tuning) -> Frozen:
         """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""

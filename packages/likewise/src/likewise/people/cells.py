@@ -164,3 +164,14 @@ def number_remedy(text: str) -> str:
             "percent sign."
         )
     return "Correct the cell; leave it empty where the value is missing."
+
+
+# A spreadsheet takes a text that begins so for a formula, spaces or not, and some with wide signs.
+_FORMULA = re.compile(r"\s*[=+\-@\t\r＝＋－＠]")
+_HARMLESS = re.compile(r"[+-]?\d+([.,]\d+)*")
+
+
+def safe_text(text: str) -> str:
+    """The text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    formula = _FORMULA.match(text) and not _HARMLESS.fullmatch(text)
+    return f"'{text}" if formula else text

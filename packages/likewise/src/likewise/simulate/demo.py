@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
 # The paper's learner has fewer draws than its own, for time.
-_SETTINGS: Mapping[str, Mapping[str, Any]] = {"paper": {"draws": "r", "noise": "repeated"}}
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {"paper": {"draws": "r"}}
 # Those that draw take longest, so they begin.
 _FIRST = ("paper", "self-tuned")
 

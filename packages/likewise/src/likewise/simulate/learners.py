@@ -72,10 +72,11 @@ def _self_tuned(
     for name, value in of_dual.items():
         fits = dual not in DUALS or hasattr(DUALS[dual], name)
         require(fits, name, f"must be left out for the dual {dual}", value, "It has none.")
+    if not counts_outstanding:
+        outstanding = waiting = 0.0
     schedule = SelfTuned(
-        eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
-        outstanding=outstanding, waiting=waiting, shrink=shrink,
-    )  # fmt: skip
+        eta, x=x, kappa=kappa, r=r, outstanding=outstanding, waiting=waiting, shrink=shrink
+    )
     return Learner(
         _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
         engine=engine, feedback=feedback, scales=scales, open_limit=open_limit,
@@ -99,12 +100,11 @@ def _paper(
     b: Annotated[float, "the frontier's parameter"] = 0.0,
     noise_divisor: Annotated[float, "less noise than its own"] = 1.0,
     draws: Annotated[str, "how many draws estimate a score: paper, tight, r"] = "paper",
-    noise: Annotated[str, "repeated: k Laplace variables a point; per-point: one"] = "repeated",
     engine: Engine = "compiled", open_limit: OpenLimit = 10_000,
 ) -> Learner:  # fmt: skip
     constants = PaperOneSided if feedback == "one-sided" else Paper
-    rules: dict[str, Any] = {"draws_rule": draws, "noise": noise}  # checked by the schedule
-    schedule = constants(rounds, b=b, noise_divisor=noise_divisor, **rules)
+    rule: Any = draws  # checked by the schedule
+    schedule = constants(rounds, b=b, draws_rule=rule, noise_divisor=noise_divisor)
     return Learner(
         hypotheses, k, alpha, eps, seed, schedule=schedule, player="context-ftpl", engine=engine,
         feedback=feedback, open_limit=open_limit,

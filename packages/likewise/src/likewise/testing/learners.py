@@ -361,7 +361,7 @@ class _Trial:
         late: list[tuple[Points, IntArray, list[int]]] = []
         for t in range(1, ROUNDS + 1):
             points = self.points[self.rng.integers(0, len(self.points), 3)]
-            tuning = tuning.opened(largest, largest * largest, counts_outstanding=False)
+            tuning = tuning.opened(largest, largest * largest)
             scales = player.scale_factors(h, x) * np.sqrt(tuning.peak)
             estimates = self.estimates(self.frozen(t, costs, tuple(incurred), scales), points)
             scores = np.array(estimates.scores, dtype=np.int64)
