@@ -1,4 +1,4 @@
-"""Who is asked to look at what: seats, reviews that have not ended, and the lottery of repeats."""
+"""Seats, reviews that have not ended, and the lottery of repeats."""
 
 from __future__ import annotations
 
