@@ -16,10 +16,10 @@ import sqlalchemy as sa
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise_client.client import Client
 from likewise_service.auth.tokens import create_token
-from likewise_service.dockets.board import ENDED, OPEN, Review, listed
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.reviews import ENDED, OPEN, Review, listed
 from likewise_service.dockets.rounds import Applicant, open_docket
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store

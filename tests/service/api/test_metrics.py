@@ -12,12 +12,11 @@ import pytest
 from likewise.panel import Pair
 from likewise_service.api import errors
 from likewise_service.api.metrics import MetricsResponse, measure
-from likewise_service.dockets import figures
-from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import figures, panel
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket, numbers_of
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import later
 from likewise_service.ledger import kinds
@@ -42,8 +41,8 @@ def metrics(docket: Docket) -> MetricsResponse:
 def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
     for member, listed in pairs.items():
         for pair in listed:
-            reviews.flag(docket, Seat(round_id, member), pair)
-        reviews.finish(docket, Seat(round_id, member))
+            panel.flag(docket, Seat(round_id, member), pair)
+        panel.finish(docket, Seat(round_id, member))
 
 
 def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
@@ -137,8 +136,8 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
                 pairs = [Pair(over, under) for over, under, _ in round_.reportable]
                 again, first = set(pairs[1:2]), set(round_.objections.get(member, {}))
                 for pair in again:
-                    reviews.flag(docket, seat, pair)
-                reviews.finish(docket, seat)
+                    panel.flag(docket, seat, pair)
+                panel.finish(docket, seat)
                 same = len(pairs) - len(first ^ again)
                 mine = (1, len(pairs), same)
                 expected[member] = [a + b for a, b in zip(expected[member], mine, strict=True)]

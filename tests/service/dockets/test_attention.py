@@ -19,8 +19,8 @@ from likewise_service.auth.tokens import create_token
 from likewise_service.dockets import panel
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store

@@ -11,12 +11,12 @@ import pytest
 from likewise import Learner
 from likewise.errors import LikewiseError
 from likewise_service.api.metrics import measure
-from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import panel
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, reveal_seed
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, give_learner, open_docket, open_round, seal
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
@@ -54,8 +54,8 @@ def audit(docket: Docket, number: int) -> None:
     over, under, _ = round_.reportable[0]
     for member in ("ada", "bob"):
         if number % 2:
-            reviews.flag(docket, Seat(round_.id, member), (over, under), "alike")
-        reviews.finish(docket, Seat(round_.id, member))
+            panel.flag(docket, Seat(round_.id, member), (over, under), "alike")
+        panel.finish(docket, Seat(round_.id, member))
     feedback.label(docket, [(round_.id, person, 1) for person in round_.people])
 
 
@@ -114,7 +114,7 @@ def test_a_docket_is_given_a_learner_later(docket: Docket, store: Store) -> None
     for number in range(10, 18):
         round_, _ = open_round(docket, applicants(number, (None, None, None)))
         for member in round_.seats:
-            reviews.finish(docket, Seat(round_.id, member))
+            panel.finish(docket, Seat(round_.id, member))
         feedback.label(docket, [(round_.id, person, 1) for person in round_.people])
     erase(docket, "r8", "x11-0")
     assert {bool(docket.projection.round(f"r{n}").seats) for n in range(7, 15)} == {True, False}

@@ -11,11 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
-from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger.kinds import Finished
 from likewise_service.ledger.records import Record
@@ -44,18 +44,18 @@ def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
     docket = begin(deadline=60.0)
     open_round(docket, applicants())
     over, under, _ = docket.projection.round("r1").reportable[0]
-    reviews.flag(docket, Seat("r1", "ada"), (over, under))
+    panel.flag(docket, Seat("r1", "ada"), (over, under))
     clock.at = later(clock.at, 60)
     acts: list[Callable[[], object]] = [
-        lambda: reviews.flag(docket, Seat("r1", "bob"), (over, under)),
-        lambda: reviews.withdraw(docket, Seat("r1", "ada"), (over, under)),
-        lambda: reviews.finish(docket, Seat("r1", "ada")),
-        lambda: reviews.reopen(docket, Seat("r1", "ada")),
+        lambda: panel.flag(docket, Seat("r1", "bob"), (over, under)),
+        lambda: panel.withdraw(docket, Seat("r1", "ada"), (over, under)),
+        lambda: panel.finish(docket, Seat("r1", "ada")),
+        lambda: panel.reopen(docket, Seat("r1", "ada")),
     ]
     for act in acts:
         with pytest.raises(ServiceError, match="time for this round is over"):
             act()
-    reviews.close_late_panels(docket)
+    panel.close_late_panels(docket)
     assert docket.projection.round("r1").outcome == "unaudited"
 
 
@@ -66,7 +66,7 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
     open_round(docket, applicants())
     over, under, _ = docket.projection.round("r1").reportable[0]
     erase(docket, "r1", over)
-    reviews.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
+    panel.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)
     (digest,) = [
         o.reason
@@ -91,7 +91,7 @@ def test_what_was_erased_is_in_none_of_sqlites_files(
         Applicant("b", {"score": 333, "debt": 44, "purpose": "car"}),
     ]
     open_round(docket, people)
-    reviews.flag(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
+    panel.flag(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     files = [path, path.with_name(path.name + "-wal")]
     content = b"".join(file.read_bytes() for file in files if file.exists())

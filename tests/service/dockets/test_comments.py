@@ -8,11 +8,11 @@ import pytest
 
 from likewise_client.errors import NotFound, Refused
 from likewise_service.dockets import panel
-from likewise_service.dockets.board import Review, find
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, erase_expired, set_retention
-from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.reviews import Review, find
 from likewise_service.dockets.rounds import Applicant, close, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store

@@ -10,14 +10,14 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise_service.dockets import panel
 from likewise_service.dockets import panel as membership
-from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets import rounds as people
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, reveal_seed
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, add_people, open_round, seal
+from likewise_service.dockets.seating import Seat
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger.store import Store
 from tests.service.live import replay_store, shown_again
@@ -56,8 +56,8 @@ def test_a_round_from_arrival_to_its_end(begin: Begin, applicants: People) -> No
     round_, _ = open_round(docket, applicants())
     pair = _first_pair(docket, round_.id)
     for member in ("ada", "bob"):
-        reviews.flag(docket, Seat("r1", member), pair, "same debt")
-        reviews.finish(docket, Seat("r1", member))
+        panel.flag(docket, Seat("r1", member), pair, "same debt")
+        panel.finish(docket, Seat("r1", member))
     assert docket.projection.round("r1").outcome == "report"
     assert docket.projection.round("r1").pairs == (pair,)
     assert docket.state.lam > 0
@@ -97,10 +97,10 @@ def test_what_is_refused_leaves_no_trace(begin: Begin, applicants: People) -> No
         lambda: feedback.label(docket, [("r1", "p0", 1), ("r1", "nobody", 0)]),
         lambda: feedback.override(docket, "r1", "nobody", True),
         lambda: feedback.close(docket, "r1"),
-        lambda: reviews.finish(docket, Seat("r1", "eve")),
-        lambda: reviews.flag(docket, Seat("r1", "ada"), ("p0", "nobody")),
-        lambda: reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
-        lambda: reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
+        lambda: panel.finish(docket, Seat("r1", "eve")),
+        lambda: panel.flag(docket, Seat("r1", "ada"), ("p0", "nobody")),
+        lambda: panel.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
+        lambda: panel.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
         lambda: membership.leave(docket, "eve"),
         lambda: membership.join(docket, "\ud800"),
         lambda: membership.change_rule(docket, "veto(eve)"),
@@ -137,18 +137,18 @@ def test_objections_can_be_taken_back_until_the_panel_closes(
     open_round(docket, applicants())
     pair = _first_pair(docket, "r1")
     for member in ("ada", "bob"):
-        reviews.flag(docket, Seat("r1", member), pair)
-    reviews.flag(docket, Seat("r1", "ada"), pair)
+        panel.flag(docket, Seat("r1", member), pair)
+    panel.flag(docket, Seat("r1", "ada"), pair)
     assert [r.kind for r in docket.store.records("loans")].count("flagged") == 2
-    reviews.finish(docket, Seat("r1", "ada"))
-    reviews.reopen(docket, Seat("r1", "ada"))
-    reviews.withdraw(docket, Seat("r1", "ada"), pair)
-    reviews.withdraw(docket, Seat("r1", "ada"), pair)
-    reviews.finish(docket, Seat("r1", "ada"))
-    reviews.finish(docket, Seat("r1", "bob"))
+    panel.finish(docket, Seat("r1", "ada"))
+    panel.reopen(docket, Seat("r1", "ada"))
+    panel.withdraw(docket, Seat("r1", "ada"), pair)
+    panel.withdraw(docket, Seat("r1", "ada"), pair)
+    panel.finish(docket, Seat("r1", "ada"))
+    panel.finish(docket, Seat("r1", "bob"))
     assert docket.projection.round("r1").outcome == "quiet"
     with pytest.raises(ServiceError, match="has closed"):
-        reviews.withdraw(docket, Seat("r1", "bob"), pair)
+        panel.withdraw(docket, Seat("r1", "bob"), pair)
     _everything_agrees(docket)
 
 
@@ -159,13 +159,13 @@ def test_a_deadline_ends_an_audit_by_those_who_were_there(
     for name in ("r1", "r2"):
         open_round(docket, applicants(name))
     pair = _first_pair(docket, "r1")
-    reviews.flag(docket, Seat("r1", "ada"), pair)
-    reviews.finish(docket, Seat("r1", "ada"))
-    reviews.flag(docket, Seat("r1", "bob"), pair)
-    assert reviews.close_late_panels(docket) == 0
+    panel.flag(docket, Seat("r1", "ada"), pair)
+    panel.finish(docket, Seat("r1", "ada"))
+    panel.flag(docket, Seat("r1", "bob"), pair)
+    assert panel.close_late_panels(docket) == 0
     _later(clock, 61)
-    assert reviews.close_late_panels(docket) == 2
-    assert reviews.close_late_panels(docket) == 0
+    assert panel.close_late_panels(docket) == 2
+    assert panel.close_late_panels(docket) == 0
     first, second = docket.projection.round("r1"), docket.projection.round("r2")
     assert first.seats == {"ada": "finished", "bob": "absent", "cyd": "absent"}
     assert (first.outcome, first.pairs) == ("report", (pair,))
@@ -178,10 +178,10 @@ def test_below_the_quorum_nobody_audited_the_round(
 ) -> None:
     docket = begin(rule="any", deadline=60, quorum=2)
     open_round(docket, applicants())
-    reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
-    reviews.finish(docket, Seat("r1", "ada"))
+    panel.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
+    panel.finish(docket, Seat("r1", "ada"))
     _later(clock, 60)
-    reviews.close_late_panels(docket)
+    panel.close_late_panels(docket)
     assert docket.projection.round("r1").outcome == "unaudited"
     assert docket.state.audits == 0
     _everything_agrees(docket)
@@ -222,7 +222,7 @@ def test_one_sided_labels_and_overrides(begin: Begin, applicants: People) -> Non
     for name in "abcdef":
         round_, _ = open_round(docket, applicants(name))
         for member in ("ada", "bob"):
-            reviews.finish(docket, Seat(round_.id, member))
+            panel.finish(docket, Seat(round_.id, member))
         for person, decision in round_.decisions.items():
             if person.endswith("2"):
                 feedback.override(docket, round_.id, person, not decision.approved)
@@ -250,8 +250,8 @@ def test_members_and_rules_change_for_rounds_that_are_sealed_later(
     open_round(docket, applicants("b"))
     assert list(docket.projection.round("r1").seats) == ["ada", "bob"]
     assert list(docket.projection.round("r2").seats) == ["bob", "cyd"]
-    reviews.finish(docket, Seat("r1", "ada"))
-    reviews.finish(docket, Seat("r1", "bob"))
+    panel.finish(docket, Seat("r1", "ada"))
+    panel.finish(docket, Seat("r1", "bob"))
     assert docket.projection.round("r1").outcome == "quiet"
     _everything_agrees(docket)
 
@@ -282,7 +282,7 @@ def test_a_shadow_docket_is_audited_like_any_other(begin: Begin, applicants: Peo
     docket = begin(shadow=True)
     open_round(docket, applicants())
     for member in ("ada", "bob"):
-        reviews.finish(docket, Seat("r1", member))
+        panel.finish(docket, Seat("r1", member))
     _everything_agrees(docket)
 
 
@@ -291,16 +291,16 @@ def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: P
     for number in range(20):
         round_, _ = open_round(docket, applicants(f"x{number}-"))
         for member in ("ada", "bob"):
-            reviews.finish(docket, Seat(round_.id, member))
+            panel.finish(docket, Seat(round_.id, member))
         if shown_again(docket, "ada"):
             break
     before, [again] = docket.state, shown_again(docket, "ada")
-    reviews.flag(docket, again, _first_pair(docket, again.round))
-    reviews.finish(docket, again)
+    panel.flag(docket, again, _first_pair(docket, again.round))
+    panel.finish(docket, again)
     assert docket.state == before
     assert docket.projection.round(again.round).repeats["ada"].finished
     with pytest.raises(ServiceError, match="closed"):
-        reviews.finish(docket, Seat(round_.id, "ada", again=docket.clock()))
+        panel.finish(docket, Seat(round_.id, "ada", again=docket.clock()))
     _everything_agrees(docket)
 
 
@@ -309,8 +309,8 @@ def test_dockets_on_the_same_store_see_everything(begin: Begin, applicants: Peop
     second = Docket(first.store, "loans", first.clock)
     open_round(first, applicants("a"))
     open_round(second, applicants("b"))
-    reviews.finish(first, Seat("r2", "ada"))
-    reviews.finish(second, Seat("r2", "bob"))
+    panel.finish(first, Seat("r2", "ada"))
+    panel.finish(second, Seat("r2", "bob"))
     assert first.refresh().round("r2").outcome == "quiet"
     assert first.state == second.state
     _everything_agrees(first)
@@ -321,7 +321,7 @@ def test_what_somebody_reads_does_not_change_under_their_hands(
 ) -> None:
     docket = begin()
     before, _ = open_round(docket, applicants())
-    reviews.finish(docket, Seat("r1", "ada"))
+    panel.finish(docket, Seat("r1", "ada"))
     assert before.seats["ada"] == "asked"
     assert docket.projection.round("r1").seats["ada"] == "finished"
 
@@ -346,9 +346,9 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     open_round(docket, [someone, *applicants("p", 2)], key="k")
     watching.refresh()
     pair = ("ann", "p1")
-    reviews.flag(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
-    reviews.withdraw(docket, Seat("r1", "ada"), pair)
-    reviews.flag(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
+    panel.flag(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
+    panel.withdraw(docket, Seat("r1", "ada"), pair)
+    panel.flag(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
     erase(docket, "r1", "ann")
     erase(docket, "r1", "ann")
     watching.refresh()
@@ -364,7 +364,7 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     with pytest.raises(ServiceError, match="erased"):
         open_round(docket, [someone, *applicants("p", 2)], key="k")
     for member in ("ada", "bob"):
-        reviews.finish(docket, Seat("r1", member))
+        panel.finish(docket, Seat("r1", member))
     feedback.label(docket, [("r1", person, 1) for person in docket.projection.round("r1").people])
     _everything_agrees(docket)
     watching.refresh()

@@ -21,9 +21,9 @@ from likewise_client.errors import ApiError
 from likewise_service.auth.tokens import MemberKey, create_token
 from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record

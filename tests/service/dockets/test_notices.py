@@ -11,11 +11,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from likewise_service.dockets import panel as reviews
-from likewise_service.dockets import worker
+from likewise_service.dockets import panel, worker
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Notice, awaiting, keep_contact, tell
 from likewise_service.errors import DAY, ServiceError, later, now
 from likewise_service.settings import Settings
@@ -94,7 +93,7 @@ def test_whom_something_awaits_is_told_once_for_a_while(begin: Begin) -> None:
     docket = begin()
     open_round(docket, some_people("a"))
     open_round(docket, some_people("b"))
-    reviews.finish(docket, Seat("r1", "ada"))
+    panel.finish(docket, Seat("r1", "ada"))
     assert awaiting(docket) == {"ada": 1, "bob": 2}
     keep_contact(docket.store, "loans", "ada", "ada@panel.example")
     with webhook() as (url, bodies), mail_server() as (smtp, messages):

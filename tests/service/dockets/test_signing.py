@@ -11,9 +11,9 @@ import pytest
 
 from likewise import Feature
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import ReviewKey
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.seating import ReviewKey
 from likewise_service.dockets.signing import shown_text
 from likewise_service.ledger.records import Payload
 from likewise_service.ledger.signatures import act_statement

@@ -18,7 +18,7 @@ from likewise.cli.main import main
 from likewise.learner import state_files
 from likewise_client.tree import Tree
 from likewise_service.dockets import docket as docket_module
-from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import panel
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import (
     Docket,
@@ -27,8 +27,8 @@ from likewise_service.dockets.docket import (
 )
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import later
 from likewise_service.ledger import kinds
@@ -55,15 +55,15 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
         pair = round_.possible[0][:2]
         if number % 7 == 3:
             clock.at = later(clock.at, 70)
-            reviews.close_late_panels(docket)
+            panel.close_late_panels(docket)
         elif round_.seats and number % 5:
             if number % 2:
-                reviews.flag(docket, Seat(round_.id, "ada"), pair, "alike")
+                panel.flag(docket, Seat(round_.id, "ada"), pair, "alike")
             for member in round_.seats:
-                reviews.finish(docket, Seat(round_.id, member))
+                panel.finish(docket, Seat(round_.id, member))
         for seat in shown_again(docket, "ada") if "ada" in docket.seating.members else []:
             if number % 3:
-                reviews.finish(docket, seat)
+                panel.finish(docket, seat)
         if number % 4:
             feedback.label(docket, [(round_.id, person, number % 2) for person in round_.people])
         if number == 12:
@@ -296,9 +296,9 @@ def test_a_docket_at_work_is_what_its_records_say(begin: Begin, store: Store) ->
     for number in range(30):
         round_, _ = open_round(docket, some_people(f"a{number}-"))
         for over, under, _gap in round_.asked_of("ada"):
-            reviews.flag(docket, Seat(round_.id, "ada"), (over, under))
+            panel.flag(docket, Seat(round_.id, "ada"), (over, under))
         if "ada" in round_.seats:
-            reviews.finish(docket, Seat(round_.id, "ada"))
+            panel.finish(docket, Seat(round_.id, "ada"))
         round_ = docket.projection.round(round_.id)
         if round_.closed is None:
             approved = [name for name, decision in round_.decisions.items() if decision.approved]

@@ -20,14 +20,14 @@ from likewise.panel.rule_language import as_rule
 from likewise.panel.turns import MOST_ASKED, Turns, ask_in_turn
 from likewise_client.errors import Conflict
 from likewise_service.auth.tokens import create_token
-from likewise_service.dockets import board, panel
+from likewise_service.dockets import panel, reviews
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.figures import Audits
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.errors import ServiceError, later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
@@ -206,7 +206,7 @@ def test_a_further_member_sees_only_what_is_in_dispute(begin: Begin, store: Stor
     assert {Pair(*pair[:2]) for pair in round_.asked_of(third)} == set(pairs[:2])
     with pytest.raises(ServiceError, match="not asked about these two"):
         panel.flag(docket, Seat(round_.id, third), pairs[2])
-    [review] = board.listed(docket, third, ("asked",), 10)
+    [review] = reviews.listed(docket, third, ("asked",), 10)
     assert len(review.aliases) == len({person for pair in pairs[:2] for person in pair})
     people.opinions[round_.id, third] = set()
     people.respond(round_, third)
@@ -631,7 +631,7 @@ def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store)
         people.open_round()
         people.respond_to_all()
         for member in FIVE:
-            for review in board.listed(docket, member, ("asked",), 10):
+            for review in reviews.listed(docket, member, ("asked",), 10):
                 round_, before = review.round, docket.projection.head.seq
                 assert review.seat.again is not None
                 assert set(review.aliases) == set(round_.shown(member))
@@ -640,7 +640,7 @@ def test_a_round_shown_again_looks_as_it_did_in_turn(begin: Begin, store: Store)
                 panel.finish(docket, review.seat)
                 records = docket.projection.head.seq - before - 1
                 assert records == round_.finish_records[member]
-                status = board.find(docket, member, review.id).status
+                status = reviews.find(docket, member, review.id).status
                 assert status == ("closed" if round_.ended_by == member else "waiting")
                 with pytest.raises(ServiceError):
                     panel.reopen(docket, review.seat)

@@ -24,8 +24,8 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, reveal_seed
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.recomputation import Recomputation
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import close, label, open_docket, open_round, override
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import ServiceError

@@ -25,8 +25,8 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.explanations import PastPolicy, values_of
 from likewise_service.dockets.panel import finish, flag, withdraw
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round, override
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds

@@ -19,8 +19,8 @@ from likewise_service.auth.tokens import create_token
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import flag, withdraw
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.ledger import kinds
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, origin_of
 from likewise_service.ledger.signatures import PrivateKey, PublicKey

@@ -17,8 +17,8 @@ from likewise_service.anchors import AnchorTarget, targets_from
 from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.signing import enrol_key
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.signatures import PrivateKey, possession

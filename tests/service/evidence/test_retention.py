@@ -27,8 +27,8 @@ from likewise_service.dockets.erasure import (
     set_retention,
 )
 from likewise_service.dockets.panel import comment, finish, flag
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, close, open_docket, open_round, override
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger.notes import Checkpoint

@@ -29,9 +29,9 @@ from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Job, Outcome, Worker, Workers
 from likewise_service.errors import ServiceError

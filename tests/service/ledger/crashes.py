@@ -27,7 +27,7 @@ import sqlalchemy as sa
 
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import Recomputation, check_snapshot
-from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.seating import Seat
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.records import consecutive

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import LikewiseError
-from likewise_service.dockets.reviews import ReviewKey, Seat
+from likewise_service.dockets.seating import ReviewKey, Seat
 from likewise_service.ledger.records import LedgerBroken, Record, canonical, canonical_text
 
 VALUES = st.recursive(

@@ -18,7 +18,7 @@ from unittest.mock import patch
 from likewise.errors import LikewiseError
 from likewise_service import anchors, errors
 from likewise_service.auth import sign_ins, tokens
-from likewise_service.dockets import appeals, board, erasure, panel, rounds, signing
+from likewise_service.dockets import appeals, erasure, panel, reviews, rounds, signing
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
@@ -254,7 +254,7 @@ def review(history: History) -> None:
     actor, choose, docket = history.by("auditor"), history.random, history.machine.docket
     member = history.roles[actor.id][1] or choose.choice(MEMBERS)
     docket.refresh()
-    listed = board.listed(docket, member, board.OPEN, 20)
+    listed = reviews.listed(docket, member, reviews.OPEN, 20)
     if not listed:
         return
     chosen = choose.choice(listed)
@@ -281,7 +281,7 @@ def comment(history: History) -> None:
     actor, choose, docket = history.by("auditor"), history.random, history.machine.docket
     member = history.roles[actor.id][1] or choose.choice(MEMBERS)
     docket.refresh()
-    listed = board.listed(docket, member, (*board.OPEN, *board.ENDED), 20)
+    listed = reviews.listed(docket, member, (*reviews.OPEN, *reviews.ENDED), 20)
     if listed:
         chosen, words = choose.choice(listed), "the same debts"
         signed = _signed(history, member, chosen, "comment", [], words, None)
@@ -291,8 +291,8 @@ def comment(history: History) -> None:
 
 
 def _signed(
-    history: History, member: str, chosen: board.Review, act: Any, people: Any, reason: str | None,
-    limit: float | None,
+    history: History, member: str, chosen: reviews.Review, act: Any, people: Any,
+    reason: str | None, limit: float | None,
 ) -> signing.Signature | None:  # fmt: skip
     keys, to_sign = history.keys.get(member), signing.to_sign(history.machine.docket, chosen)
     if not keys or to_sign is None:

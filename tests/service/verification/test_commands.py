@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from likewise.cli.main import main
-from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import reveal_seed
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.ledger.store import Store
 
 Run = Callable[..., Result]
@@ -36,7 +36,7 @@ def receipt(database: str, spec: Any, applicants: Any) -> str:
     docket = Docket(store, "loans")
     _, given = open_round(docket, applicants("=a"))
     open_round(docket, applicants("b"))
-    reviews.finish(docket, Seat("r1", "ada"))
+    panel.finish(docket, Seat("r1", "ada"))
     store.close()
     return str(given)
 
@@ -134,7 +134,7 @@ def test_a_spreadsheet_carries_out_no_formula(
     docket = Docket(store, "loans")
     open_round(docket, [Applicant("x", features)], round_id="=1+1")
     for member in ("＝1+1", " =1+1"):
-        reviews.join(docket, member)
+        panel.join(docket, member)
     store.close()
     run("export", "loans", "--database", database, "--to", tmp_path / "e")
     with (tmp_path / "e" / "events.csv").open(newline="", encoding="utf-8") as file:
@@ -149,7 +149,7 @@ def test_an_older_copy_is_told_from_the_ledger(
 ) -> None:
     run("export", "loans", "--database", database, "--to", tmp_path / "old")
     store = Store.open(database)
-    reviews.finish(Docket(store, "loans"), Seat("r1", "bob"))
+    panel.finish(Docket(store, "loans"), Seat("r1", "bob"))
     given = str(Docket(store, "loans").receipt())
     store.close()
     verified = run("verify", given, "--export", tmp_path / "old")

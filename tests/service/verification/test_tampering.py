@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import LikewiseError
+from likewise_service.dockets import panel
 from likewise_service.dockets import panel as membership
-from likewise_service.dockets import panel as reviews
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
@@ -57,12 +57,12 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if round_.looked_at:
             pairs = round_.reportable
             if pairs:
-                reviews.flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
+                panel.flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
             if number % 2:
-                reviews.flag(docket, Seat(round_.id, "bob"), pairs[0][:2])
-                reviews.withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
+                panel.flag(docket, Seat(round_.id, "bob"), pairs[0][:2])
+                panel.withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
             for member in round_.seats:
-                reviews.finish(docket, Seat(round_.id, member))
+                panel.finish(docket, Seat(round_.id, member))
         for person, decision in round_.decisions.items():
             if decision.approved:
                 feedback.label(docket, [(round_.id, person, number % 2)])

@@ -10,8 +10,8 @@ from likewise.people.schema import People
 from likewise.simulate.loans import Loans
 from likewise_service.dockets import panel, rounds
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Workers, pause
 from likewise_service.errors import LOG

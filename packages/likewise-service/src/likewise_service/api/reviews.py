@@ -16,9 +16,9 @@ from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api.dependencies import Access, adds
 from likewise_service.api.errors import Written, fill, receipt_response
-from likewise_service.dockets import board, panel, signing
-from likewise_service.dockets.board import Review
+from likewise_service.dockets import panel, reviews, signing
 from likewise_service.dockets.docket import Docket, features_known
+from likewise_service.dockets.reviews import Review
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.worker import Worker
 from likewise_service.ledger import kinds, notes, records, signatures
@@ -85,9 +85,9 @@ def review_list(
     docket: Docket, member: str, statuses: tuple[str, ...], limit: int, after: int | None = None
 ) -> ReviewList:
     """List a member's reviews, the oldest first; of those that have ended, the latest first."""
-    reviews = board.listed(docket, member, statuses, limit + 1, after)
-    listed = [_summary(review) for review in reviews[:limit]]
-    following = listed[-1].number if len(reviews) > limit else None
+    page = reviews.listed(docket, member, statuses, limit + 1, after)
+    listed = [_summary(review) for review in page[:limit]]
+    following = listed[-1].number if len(page) > limit else None
     return ReviewList(listed, receipt_response(docket.receipt()), following)
 
 
@@ -238,7 +238,7 @@ async def get_review(review_id: ReviewId, access: deps.AuditorAccess) -> respons
     """Return the people of a round, the pairs that can be reported, and your objections."""
 
     def task(worker: Worker) -> responses.ReviewResponse:
-        review = board.find(worker.docket, access.caller.name, review_id)
+        review = reviews.find(worker.docket, access.caller.name, review_id)
         return review_response(worker.docket, review, ended_too=True)
 
     return await access.run(task)
@@ -261,7 +261,7 @@ class OwnReview:
         signed = None if body is None or body.signature is None else body.signature.parsed
 
         def act(docket: Docket) -> notes.Checkpoint:
-            review = board.find(docket, self.access.caller.name, self.id)
+            review = reviews.find(docket, self.access.caller.name, self.id)
             people = () if pair is None else (review.people(pair),)
             return command(docket, review.seat, *people, signed=signed, key=self.key, **options)
 

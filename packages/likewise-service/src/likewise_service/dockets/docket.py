@@ -27,7 +27,7 @@ from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
 from likewise.people.schema import FeatureSchema
 from likewise_client.tree import Tree
-from likewise_service.dockets import reviews
+from likewise_service.dockets import seating
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
@@ -209,7 +209,7 @@ EVERY = 500
 LOG = logging.getLogger("likewise_service")
 UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
 COUNTED = ("rounds", "looked_at", "pairs_shown", "members_asked", "member_pairs", "appeals")
-_STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
+_STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, seating.Member])
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
@@ -318,7 +318,7 @@ class Docket:
         """Reset: the next read starts from a snapshot, or from the first record."""
         self.archive.forget()
         self.projection = Projection(self.name, self.archive)
-        self.seating = reviews.Seating(reviews.ReviewKey(self.seed, self.salt), self.projection)
+        self.seating = seating.Seating(seating.ReviewKey(self.seed, self.salt), self.projection)
         self._state: State | None = None
         self._snapshot = 0
         self._committed, self.tree = Head(), Tree()

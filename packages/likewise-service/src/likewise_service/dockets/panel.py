@@ -9,10 +9,10 @@ from likewise.panel.objections import Pair
 from likewise.people.schema import FeatureSchema
 from likewise.validation import within
 from likewise_service.dockets import spec
-from likewise_service.dockets.board import Review
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.reviews import Review
 from likewise_service.dockets.round import Round
+from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.signing import Signature, sign_act
 from likewise_service.errors import ServiceError, passed
 from likewise_service.language import N_

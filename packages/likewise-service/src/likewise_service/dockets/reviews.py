@@ -1,226 +1,196 @@
-"""Seats, reviews that have not ended, and the lottery of repeats."""
+"""Reviews: what a member is asked to look at, under ids that say nothing.
 
-from __future__ import annotations
+Open ones are in memory, the others are found by an index.
 
-import hmac
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+A member knows a round only by a review. Some reviews show a round again that the member has
+finished: a lottery draws when and which, and the docket's secret lets others check it afterwards.
+Neither ids, nor the order of people, nor times tell these reviews from others.
+"""
 
-from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.round import Round
-from likewise_service.errors import due_after
-from likewise_service.ledger import kinds, records, transaction
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import islice
 
+from likewise.panel.objections import Pair
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.seating import OpenReview, Seat
+from likewise_service.errors import ServiceError, due_after, passed
+from likewise_service.language import N_
+from likewise_service.ledger import kinds, transaction
+from likewise_service.ledger.signatures import Act
 
-@dataclass(frozen=True)
-class Seat:
-    """A member's seat at a round; ``again`` is the time at which the round was shown again."""
-
-    round: str
-    member: str
-    again: str | None = None
-
-
-# A round is shown again only after the member has finished this many others in between.
-BETWEEN = 3
+# Statuses of reviews that have not ended, and of those that have.
+OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
 
 
-class ReviewKey:
-    """The key of a docket's reviews, by which anybody with the seed and its salt can draw again.
+class Review:
+    """One round before one member: for the first time or, with ``seat.again``, as a repeat.
 
-    >>> key = ReviewKey(7, b"salt")
-    >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann"))
-    True
-    >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann", again="later"))
-    False
+    A repeat measures consistency, and changes nothing else. The same commands act on both. They
+    differ in what is recorded, never in how many records.
+
+    ``number`` is the member's own count, ``objections`` are theirs by pair, ``finished`` tells if
+    they have finished; with ``in_turn`` others follow after them. ``status`` is ``asked``,
+    ``waiting`` (for the others), ``closed`` or ``missed``, and ``ended`` the time of the end: those
+    at a moment, unless the ``entry`` by which the review is listed has its end.
     """
 
-    def __init__(self, seed: int, salt: bytes) -> None:
-        self._key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
+    def __init__(
+        self, docket: Docket, seat: Seat, moment: str,
+        entry: OpenReview | transaction.EndedReview | None = None,
+    ) -> None:  # fmt: skip
+        projection, key = docket.projection, docket.seating.key
+        self.seat, self.number, self._key = seat, 0 if entry is None else entry.number, key
+        self.id = key.review_id(seat) if entry is None else entry.id
+        self.round, self._settings = projection.round(seat.round), projection.settings
+        if seat.again is None:
+            self._take_first()
+        else:
+            self._take_repeat(seat.again)
+        self.status, self.ended = self._standing(moment)
+        if isinstance(entry, transaction.EndedReview):
+            self.status, self.ended = entry.status, entry.ended
 
-    def review_id(self, seat: Seat) -> str:
-        """Return the id of a review; a repeat has another one than the first review."""
-        parts = (seat.member, seat.round, str(seat.again is not None))
-        return self._draw("review", *parts)[:32]
+    def _take_first(self) -> None:
+        """Take what the member says of the round; refused to members who were never asked."""
+        round_, member = self.round, self.seat.member
+        if round_.seats.get(member, "unasked") == "unasked":
+            sentence = f"{member!r} is not asked about round {round_.id!r}."
+            raise ServiceError("not-seated", 403, sentence)
+        self.asked, self.due, self.in_turn = round_.sealed or round_.opened, round_.due, False
+        if member in round_.turns:
+            turn = round_.turns[member]
+            self.asked, self.due, self.in_turn = turn.at, turn.due, True
+        self.objections = round_.objections.get(member, {})
+        self.finished = round_.seats[member] == "finished"
 
-    def aliases(self, review_id: str, people: Iterable[str]) -> dict[str, str]:
-        """Return p1, p2, … by person: in an order that holds for this review only."""
-        shared = _joined("person", review_id)
-        order = sorted(people, key=lambda person: self._digest(shared + _joined(person)))
-        return {person: f"p{number}" for number, person in enumerate(order, start=1)}
+    def _take_repeat(self, asked: str) -> None:
+        round_, member = self.round, self.seat.member
+        if round_.seats.get(member) != "finished" or round_.outcome is None:
+            sentence = f"{member!r} has not reviewed the round {round_.id!r} before."
+            raise ServiceError("not-repeatable", 409, sentence)
+        self.asked, self.due = asked, due_after(asked, self._settings.deadline)
+        repeat, self.in_turn = round_.repeats.get(member), False
+        self.objections = {} if repeat is None else repeat.by_pair
+        self.finished = repeat is not None and repeat.finished
 
-    def repeats(self, member: str, count: int, share: float) -> bool:
-        """Tell if a round is shown again after a member has finished ``count`` of them."""
-        return int(self._draw("repeat", member, str(count))[:13], 16) / 16**13 < share
+    def _standing(self, moment: str) -> tuple[str, str | None]:
+        """Return status and end; the deadline may have passed without a record of the end."""
+        if passed(self.due, moment) and not (self.in_turn and self.finished):
+            return "closed" if self.finished else "missed", self.due
+        return "waiting" if self.finished else "asked", None
 
-    def together(self, number: int, share: float) -> bool:
-        """Tell if the round of a number is put before all members at once, not in turn."""
-        return int(self._draw("together", str(number))[:13], 16) / 16**13 < share
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        return self._key.aliases(self.id, self.round.shown(self.seat.member))
 
-    def ranked(self, member: str, count: int, rounds: Iterable[str]) -> list[str]:
-        """Return rounds in the order in which the lottery would show them again."""
-        return sorted(rounds, key=lambda name: self._draw("which", member, str(count), name))
+    @property
+    def pairs(self) -> list[tuple[str, str, int]]:
+        """The pairs that the member is asked about."""
+        return self.round.asked_of(self.seat.member)
 
-    def _draw(self, *parts: str) -> str:
-        return self._digest(_joined(*parts)).hex()
+    @property
+    def outcome(self) -> kinds.Audited | None:
+        """The outcome on record; after the deadline, the one that is about to be recorded."""
+        if self.round.outcome is not None:
+            return kinds.Audited(self.round.id, self.round.outcome, self.round.pairs)
+        return None if self.in_turn else self.round.conclusion(self._settings.quorum)
 
-    def _digest(self, content: bytes) -> bytes:
-        return hmac.digest(self._key, content, "sha256")
+    @property
+    def comments(self) -> list[kinds.Comment]:
+        """The comments that the member may see: their own, and all once the panel has closed.
 
-
-def _joined(*parts: str) -> bytes:
-    """Join parts, each preceded by its length, so that no two lists are alike."""
-    texts = [part.encode() for part in parts]
-    return b"".join([len(text).to_bytes(4, "big") + text for text in texts])
-
-
-# The number of rounds that are looked up at once to find one to show again.
-BATCH = 50
-
-
-@dataclass(frozen=True)
-class OpenReview:
-    """A review that has not ended; ``number`` is the member's own count.
-
-    A repeat ends by itself when it is ``due``; it is ``finished`` once the member has finished it.
-    """
-
-    id: str
-    seat: Seat
-    number: int
-    due: str | None = None
-    finished: bool = False
-
-
-@dataclass
-class Member:
-    """A member's counts of reviews and of rounds finished, and the reviews that have not ended."""
-
-    reviews: int = 0
-    finished: int = 0
-    opened: dict[str, OpenReview] = field(default_factory=dict)
-
-
-class Seating:
-    """The open reviews of all members, as far as the records have been taken in."""
-
-    def __init__(self, key: ReviewKey, projection: Projection) -> None:
-        self.key, self.projection = key, projection
-        self.members: dict[str, Member] = {}
-        self._repeats: dict[str, OpenReview] = {}
-
-    def take(self, record: records.Record, body: kinds.Body, round_: Round | None) -> None:
-        """Take in a record; ``round_`` is the round that it is about, as it is after it."""
-        for review in list(self._repeats.values()):
-            if review.due is not None and review.due <= record.at:
-                self._end(review, "closed" if review.finished else "missed", review.due)
-        if round_ is not None and isinstance(body, kinds.RoundBody):
-            body.seat(self, round_, record.at)
-
-    def member(self, name: str) -> Member:
-        """Return a member's counts and open reviews: none of somebody who was never asked."""
-        return self.members.get(name, Member())
-
-    def drawn(self, seat: Seat) -> bool:
-        return self.key.review_id(seat) in self.member(seat.member).opened
-
-    def restore(self, members: dict[str, Member]) -> None:
-        self.members = members
-        for member in members.values():
-            for review in member.opened.values():
-                self._put(review)
-
-    def audited(self, round_: Round, at: str) -> None:
-        """End a panel; repeats that are finished end with it."""
-        for review in list(self._repeats.values()):
-            if review.finished:
-                self._end(review, "closed", at)
-        ended = at if round_.due is None else min(at, round_.due)
-        for name, seat in round_.seats.items():
-            member = self.member(name)
-            opened = member.opened.get(self.key.review_id(Seat(round_.id, name)))
-            if opened is None:  # they were not asked, or their turn is over
-                continue
-            if seat == "finished":
-                member.finished += 1
-                self._end(opened, "closed", ended, member.finished)
-            else:
-                self._end(opened, "missed", ended)
-        for name, seat in round_.seats.items():
-            if seat == "finished":
-                self._draw_repeat(name, at)
-
-    def miss(self, round_: Round, name: str, at: str) -> None:
-        due = round_.turns[name].due
-        review = self.members[name].opened[self.key.review_id(Seat(round_.id, name))]
-        self._end(review, "missed", at if due is None else min(at, due))
-
-    def repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
-        """Take in a repeat; finishing it ends it if the member's first review ended the panel."""
-        seat = Seat(round_.id, body.member, again=at)
-        review = self.member(body.member).opened.get(self.key.review_id(seat))
-        if review is None:
-            return
-        changed = replace(review, finished=body.finished)
-        self._put(changed)
-        if body.finished and round_.ended_by == body.member:
-            self._end(changed, "closed", at)
-
-    def _end(
-        self, review: OpenReview, status: str, ended: str, finished: int | None = None
-    ) -> None:
-        seat = review.seat
-        del self.members[seat.member].opened[review.id]
-        self._repeats.pop(review.id, None)
-        self.projection.archive.end(transaction.EndedReview(
-            review.id, seat.member, review.number, seat.round, seat.again, status, ended, finished,
-        ))  # fmt: skip
-
-    def end_repeats(self, round_id: str, at: str) -> None:
-        for review in list(self._repeats.values()):
-            if review.seat.round == round_id and not review.finished:
-                self._end(review, "missed", at)
-
-    def ask(
-        self, round_id: str, member: str, again: str | None = None, due: str | None = None
-    ) -> OpenReview:
-        seat, entry = Seat(round_id, member, again), self.members.setdefault(member, Member())
-        entry.reviews += 1
-        review = OpenReview(self.key.review_id(seat), seat, entry.reviews, due)
-        self._put(review)
-        return review
-
-    def _put(self, review: OpenReview) -> None:
-        self.members[review.seat.member].opened[review.id] = review
-        if review.seat.again is not None:
-            self._repeats[review.id] = review
-
-    def _draw_repeat(self, member: str, at: str) -> None:
-        """Draw whether, and which, earlier round is shown again after one that a member finished.
-
-        The draw depends on the docket's secret, the member and the count of rounds alone.
+        A comment on a repeat stays with it: in another review it would show that it was a repeat.
         """
-        settings, count = self.projection.settings, self.members[member].finished
-        if not self.key.repeats(member, count, settings.repeat_share):
-            return
-        last, window = count - BETWEEN - 1, settings.repeat_window
-        first = 1 if window is None else max(1, last - window + 1)
-        earlier = self.projection.archive.finished_rounds(member, first, last) if last > 0 else []
-        for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
-            round_ = self.projection.round(name)
-            if round_.asked_of(member):
-                review = self.ask(name, member, at, due_after(at, settings.deadline))
-                if round_.erased:
-                    self._end(review, "missed", at)
-                return
+        again = self.seat.again is not None and not self.ended
+        closed = self.ended is not None and self.round.outcome is not None
+        own = self.seat.member
+        return [
+            comment
+            for comment in self.round.comments
+            if (closed and not comment.again) or (comment.member, comment.again) == (own, again)
+        ]
 
-    def _not_repeated(self, name: str, ranked: Sequence[str]) -> Iterator[str]:
-        """Yield the rounds that were not shown again before; usually the first will do."""
-        member = self.members[name]
-        for start in range(0, len(ranked), BATCH):
-            batch = ranked[start : start + BATCH]
-            ids = {id_: self.key.review_id(Seat(id_, name, "before")) for id_ in batch}
-            # Another process may have listed reviews that this one has not read yet.
-            ended = self.projection.archive.ended(list(ids.values()))
-            repeated = {review.id for review in ended if review.number <= member.reviews}
-            yield from (r for r in batch if ids[r] not in repeated and ids[r] not in member.opened)
+    def people(self, pair: Sequence[str]) -> tuple[str, str]:
+        people = {alias: person for person, alias in self.aliases.items()}
+        for alias in pair:
+            if alias not in people:
+                known = f"its people are p1 to p{len(people)}"
+                sentence = f"This review has nobody called {alias!r}; {known}."
+                raise ServiceError("no-person", 404, sentence)
+        if pair[0] == pair[1]:
+            raise ServiceError("no-pair", 422, "A pair must be two different people; name another.")
+        return people[pair[0]], people[pair[1]]
+
+    def bodies(
+        self, act: Act, pair: Pair | None = None, objection: kinds.Objection | None = None
+    ) -> list[kinds.Body]:
+        """Return the records of an act."""
+        round_id, member = self.round.id, self.seat.member
+        if self.seat.again is not None:
+            # A repeat ends with as many records as the member wrote by finishing the first time.
+            count = self.round.finish_records.get(member, 1) if act == "finish" else 1
+            return [self._repeated(act, pair, objection)] * count
+        if pair is None:
+            return [(kinds.Finished if act == "finish" else kinds.Reopened)(round_id, member)]
+        people = (pair.first, pair.second)
+        if objection is None:
+            return [kinds.Withdrawn(round_id, member, people)]
+        return [kinds.Flagged(round_id, member, people, objection.reason, objection.limit)]
+
+    def _repeated(
+        self, act: Act, pair: Pair | None, objection: kinds.Objection | None
+    ) -> kinds.Repeated:
+        """Return everything that the member says of a repeat, with an act."""
+        objections = {p: o for p, o in self.objections.items() if p != pair}
+        if pair is not None and objection is not None:
+            objections[pair] = objection
+        finished = {"finish": True, "reopen": False}.get(act, self.finished)
+        listed = tuple(
+            kinds.RepeatedObjection((p.first, p.second), o.reason, o.limit)
+            for p, o in sorted(objections.items(), key=lambda item: item[0])
+        )
+        return kinds.Repeated(self.round.id, self.seat.member, listed, finished)
+
+
+def listed(
+    docket: Docket, member: str, statuses: Sequence[str], limit: int, after: int | None = None
+) -> list[Review]:
+    """Return a member's reviews of some statuses: the oldest first, but ended ones the latest.
+
+    ``after`` is the number, by the member's own count, after which they begin.
+    """
+    entry, moment = docket.seating.member(member), docket.moment()
+    latest_first = set(statuses) <= set(ENDED)
+    # Those whose end is not recorded, by number.
+    unended = (
+        Review(docket, opened.seat, moment, opened)
+        for opened in entry.opened.values()
+        if after is None or (opened.number != after and (opened.number < after) == latest_first)
+    )
+    reviews = (review for review in unended if review.status in statuses)
+    ended = [status for status in statuses if status in ENDED]
+    if not ended:
+        return list(islice(reviews, limit))
+    with docket.looking() as view:
+        rows = view.ended_reviews(member, ended, after, limit, entry.reviews)
+    everything = [*reviews, *_ended(docket, rows)]
+    return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
+
+
+def find(docket: Docket, member: str, review_id: str) -> Review:
+    entry = docket.seating.member(member)
+    if review_id in entry.opened:
+        opened = entry.opened[review_id]
+        return Review(docket, opened.seat, docket.moment(), opened)
+    rows = docket.archive.ended([review_id])
+    if not rows or rows[0].member != member or rows[0].number > entry.reviews:
+        sentence = N_("You have no such review. Take one from your list.")
+        raise ServiceError("no-review", 404, sentence)
+    return _ended(docket, rows)[0]
+
+
+def _ended(docket: Docket, rows: Sequence[transaction.EndedReview]) -> list[Review]:
+    docket.archive.prepare([row.round for row in rows], docket.projection.head.seq)
+    seats = [Seat(row.round, row.member, row.again) for row in rows]
+    return [Review(docket, seat, row.ended, row) for row, seat in zip(rows, seats, strict=True)]

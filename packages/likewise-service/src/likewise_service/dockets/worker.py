@@ -25,7 +25,7 @@ import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
 from likewise.learner.evidence import OneSided
-from likewise_service.dockets import appeals, board, panel
+from likewise_service.dockets import appeals, panel, reviews
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import Recomputation
 from likewise_service.errors import LOG, ServiceError, later, now
@@ -50,7 +50,7 @@ class Notice:
 def awaiting(docket: Docket) -> dict[str, int]:
     """Return how many reviews await each member, where any do."""
     members, everything = docket.projection.members, sys.maxsize
-    asked = {name: board.listed(docket, name, ("asked",), everything) for name in members}
+    asked = {name: reviews.listed(docket, name, ("asked",), everything) for name in members}
     return {name: len(listed) for name, listed in asked.items() if listed}
 
 

@@ -31,8 +31,8 @@ from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_stateme
 
 if TYPE_CHECKING:
     from likewise_service.dockets.projection import Projection
-    from likewise_service.dockets.reviews import Seating
     from likewise_service.dockets.round import Round
+    from likewise_service.dockets.seating import Seating
     from likewise_service.verify.replay import Replay
 
 

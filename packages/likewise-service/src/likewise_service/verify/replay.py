@@ -18,7 +18,7 @@ from likewise.learner.attention import Asking, Attention, BoolArray, Memory, Pos
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import ONE, to_units
-from likewise_service.dockets import figures, reviews, spec
+from likewise_service.dockets import figures, seating, spec
 from likewise_service.dockets.docket import features_known
 from likewise_service.dockets.explanations import PastPolicy, rejection
 from likewise_service.dockets.projection import Projection
@@ -68,7 +68,7 @@ class Replay:
         self._early: dict[str, set[str]] = {}
         self._misled = False
         self.state: State | None = None
-        self.seating: reviews.Seating | None = None
+        self.seating: seating.Seating | None = None
         self.learner: Learner | None = None
         self._changed: set[str] = set()
         self._last = 0
@@ -76,7 +76,7 @@ class Replay:
         self._repeated: tuple[int, str, kinds.Body] | None = None
         self._signed: kinds.Signed | None = None
         self._shown: tuple[tuple[str, str, int] | None, str | None] = (None, None)
-        self._review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
+        self._review_key = None if self.secret is None else seating.ReviewKey(*self.secret)
 
     @cached_property
     def secret(self) -> tuple[int, bytes] | None:
@@ -246,7 +246,7 @@ class Replay:
         record = self.record
         # A member who is done writes as many records as the first time; the first may end it.
         same = self._repeated == (record.seq - 1, record.at, body)
-        drawn = same or self.seating.drawn(reviews.Seat(body.round, body.member, again=record.at))
+        drawn = same or self.seating.drawn(seating.Seat(body.round, body.member, again=record.at))
         self._repeated = (record.seq, record.at, body)
         if drawn:
             self.findings.repeats += 1
@@ -358,16 +358,16 @@ class Replay:
             self.differ("signature", f"{body.kind!r} says something else", "what was signed")
         self._check_shown(signed, round_)
 
-    def _seat_of(self, signed: kinds.Signed, body: kinds.PanelBody) -> reviews.Seat:
+    def _seat_of(self, signed: kinds.Signed, body: kinds.PanelBody) -> seating.Seat:
         """Return the seat from which a member spoke; comments may be on either review."""
-        first = reviews.Seat(body.round, body.member)
-        second = reviews.Seat(body.round, body.member, again=self.record.at)
+        first = seating.Seat(body.round, body.member)
+        second = seating.Seat(body.round, body.member, again=self.record.at)
         if not isinstance(body, kinds.Commented):
             return second if isinstance(body, kinds.Repeated) else first
         assert self._review_key is not None  # noqa: S101 - it was looked at before
         own = second if signed.review == self._review_key.review_id(second) else first
-        seating = self.seating  # none if the seed is not the committed one, which is found anyway
-        if body.again != (seating is not None and own is second and seating.drawn(second)):
+        drawn = self.seating  # none if the seed is not the committed one, which is found anyway
+        if body.again != (drawn is not None and own is second and drawn.drawn(second)):
             self.differ("signature", "It is on another review of the round", "the signed one")
         return own
 
@@ -423,7 +423,7 @@ class Replay:
             self.findings.seed = "revealed" if self.evidence.secret is None else "held"
             state = State.start(self.projection.settings.make_learner(self.secret[0]))
             self.learner = state.learner
-            self.seating = reviews.Seating(reviews.ReviewKey(*self.secret), self.projection)
+            self.seating = seating.Seating(seating.ReviewKey(*self.secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
 
     def _fold(self, body: kinds.Body) -> None:

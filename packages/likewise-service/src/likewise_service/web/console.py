@@ -21,7 +21,7 @@ from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews as api
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
-from likewise_service.dockets import board, panel, signing
+from likewise_service.dockets import panel, reviews, signing
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError, now
 from likewise_service.language import N_, difference_words
@@ -45,7 +45,7 @@ class QueuedPair(NamedTuple):
     gold: kinds.GoldPair | None = None
 
 
-def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
+def awaiting(review: reviews.Review, fines: Collection[str]) -> dict[str, int]:
     """Return the pairs without a response, with how far the gap of each exceeds alpha - kappa."""
     aliases, objections = review.aliases, review.objections
     return {
@@ -56,11 +56,11 @@ def awaiting(review: board.Review, fines: Collection[str]) -> dict[str, int]:
     }
 
 
-def to_do(worker: Worker, member: str) -> dict[board.Review, dict[str, int]]:
+def to_do(worker: Worker, member: str) -> dict[reviews.Review, dict[str, int]]:
     """Return the reviews that a member is asked for, with the pairs that await a response."""
-    reviews = board.listed(worker.docket, member, ("asked",), LISTED)
-    fines = read_fines(worker, [review.id for review in reviews])
-    return {review: awaiting(review, fines[review.id]) for review in reviews}
+    asked = reviews.listed(worker.docket, member, ("asked",), LISTED)
+    fines = read_fines(worker, [review.id for review in asked])
+    return {review: awaiting(review, fines[review.id]) for review in asked}
 
 
 def find_queue(
@@ -105,14 +105,14 @@ def signing_data(
 def _load(worker: Worker, member: str, places: Sequence[tuple[str, str]]) -> list[QueuedPair]:
     pairs, ids = [], {id_ for id_, _ in places}
     fines = read_fines(worker, ids)
-    reviews = {
-        i: api.review_response(worker.docket, board.find(worker.docket, member, i)) for i in ids
+    by_id = {
+        i: api.review_response(worker.docket, reviews.find(worker.docket, member, i)) for i in ids
     }
     for id_, name in places:
-        pair = next((p for p in reviews[id_].pairs if rendering.pair_key(p) == name), None)
+        pair = next((p for p in by_id[id_].pairs if rendering.pair_key(p) == name), None)
         if pair is None:
             raise ServiceError("not-asked", 404, N_("You are not asked about these two people."))
-        pairs.append(QueuedPair(reviews[id_], pair, name in fines[id_]))
+        pairs.append(QueuedPair(by_id[id_], pair, name in fines[id_]))
     return pairs
 
 
@@ -127,11 +127,11 @@ def practice_queue(
     return queue_data(page, queued, {review.id: len(queued)}, practice=True, done=done)
 
 
-def read_fines(worker: Worker, reviews: Iterable[str]) -> defaultdict[str, set[str]]:
+def read_fines(worker: Worker, ids: Iterable[str]) -> defaultdict[str, set[str]]:
     fines: defaultdict[str, set[str]] = defaultdict(set)
     marks = db.marks.c
     query = sa.select(marks.review, marks.pair).where(
-        marks.docket == worker.name, marks.review.in_(list(reviews)), marks.mark == "fine"
+        marks.docket == worker.name, marks.review.in_(list(ids)), marks.mark == "fine"
     )
     with worker.store.reading() as connection:
         for row in connection.execute(query):
@@ -239,7 +239,7 @@ async def queue_page(
 
     def task(worker: Worker) -> Response:
         focus = None if pair is None else (pair[:32], pair[33:])
-        if focus and board.find(worker.docket, request.caller.name, focus[0]).ended:
+        if focus and reviews.find(worker.docket, request.caller.name, focus[0]).ended:
             return request.go(f"/rounds/{focus[0]}")
         title, receipt = worker.docket.projection.settings.title, worker.docket.receipt()
         page = request.page(title, str(receipt))
@@ -286,7 +286,7 @@ async def rounds_page(request: deps.Auditor) -> Response:
 
     def values(worker: Worker) -> dict[str, Any]:
         name = request.caller.name
-        listed = api.review_list(worker.docket, name, board.OPEN, LISTED).reviews
+        listed = api.review_list(worker.docket, name, reviews.OPEN, LISTED).reviews
         left = {review.id: len(pairs) for review, pairs in to_do(worker, name).items()}
         return {"reviews": listed, "left": left, "final": worker.docket.projection.settings.turns}
 
@@ -298,7 +298,7 @@ async def to_sign(request: deps.Auditor, key: Key) -> Response:
     member = request.caller.name
 
     def task(worker: Worker) -> Response:
-        content = signing.to_sign(worker.docket, board.find(worker.docket, member, key))
+        content = signing.to_sign(worker.docket, reviews.find(worker.docket, member, key))
         return JSONResponse(signing_data(worker, member, {key: content}))
 
     return await request.run(task)
@@ -309,7 +309,7 @@ async def review_page(request: deps.Auditor, key: Key) -> Response:
     """Show one round as a whole: its people, its pairs, and what the member said of them."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        review = board.find(worker.docket, request.caller.name, key)
+        review = reviews.find(worker.docket, request.caller.name, key)
         fines = read_fines(worker, [key])[key]
         response = api.review_response(worker.docket, review, ended_too=True)
         return {
@@ -348,8 +348,8 @@ def _limit(form: Mapping[str, str]) -> float | None:
 
 def _find_pair(
     worker: Worker, member: str, review_id: str, form: Mapping[str, str]
-) -> tuple[board.Review, tuple[str, str]]:
-    review, pair = board.find(worker.docket, member, review_id), form.get("pair", "").split(".")
+) -> tuple[reviews.Review, tuple[str, str]]:
+    review, pair = reviews.find(worker.docket, member, review_id), form.get("pair", "").split(".")
     if len(pair) != 2:
         raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
     return review, review.round.favoured_first(Pair.of(review.people(pair)))
@@ -359,7 +359,7 @@ def _record(worker: Worker, member: str, act: Act, review_id: str, form: Mapping
     """Record an act; hand the review in once every pair has a response, and tell if it is."""
     docket, key, signed = worker.docket, _once(form), _signatures(form)
     if act == "finish":
-        seat = board.find(docket, member, review_id).seat
+        seat = reviews.find(docket, member, review_id).seat
         panel.finish(docket, seat, signed.get("finish"), key=key)
         return True
     review, people = _find_pair(worker, member, review_id, form)
@@ -371,7 +371,7 @@ def _record(worker: Worker, member: str, act: Act, review_id: str, form: Mapping
             reopening = key and f"{key}:reopen"
             panel.reopen(docket, review.seat, signed.get("reopen"), key=reopening)
         panel.withdraw(docket, review.seat, people, signed.get("withdraw"), key=key)
-    return hand_in(worker, board.find(docket, member, review_id), signed.get("finish"))
+    return hand_in(worker, reviews.find(docket, member, review_id), signed.get("finish"))
 
 
 # An act needs another signature: the page shows what there is now, and the member signs again.
@@ -389,7 +389,9 @@ def _signatures(form: Mapping[str, str]) -> dict[signatures.Act, signing.Signatu
     return {act: signature.parsed for act, signature in sent.items()}
 
 
-def hand_in(worker: Worker, review: board.Review, signed: signing.Signature | None = None) -> bool:
+def hand_in(
+    worker: Worker, review: reviews.Review, signed: signing.Signature | None = None
+) -> bool:
     """Finish a review in which every pair has a response; tell if it is handed in.
 
     Where the member signs, and has not signed this, it waits for them.
@@ -416,7 +418,7 @@ async def comment_on_round(
     text, signed, once = form.get("comment", ""), _signatures(form).get("comment"), _once(form)
 
     def task(worker: Worker) -> None:
-        seat = board.find(worker.docket, request.caller.name, key).seat
+        seat = reviews.find(worker.docket, request.caller.name, key).seat
         panel.comment(worker.docket, seat, text, signed, key=once)
 
     await request.run(task)
@@ -485,7 +487,7 @@ async def history(
     """Show the member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = board.listed(worker.docket, request.caller.name, board.ENDED, PAGE + 1, after)
+        past = reviews.listed(worker.docket, request.caller.name, reviews.ENDED, PAGE + 1, after)
         return {
             "reviews": [api.review_response(worker.docket, review) for review in past[:PAGE]],
             "older": past[PAGE - 1].number if len(past) > PAGE else None,
@@ -498,17 +500,17 @@ async def history(
 @router.get("/receipts.json")
 async def receipts(request: deps.Auditor) -> Response:
     """Return a signed file with all that the member has said, and a receipt of the ledger."""
-    member, reviews = request.caller.name, dict[str, dict[str, Any]]()
-    for statuses in (board.OPEN, board.ENDED):
+    member, acts = request.caller.name, dict[str, dict[str, Any]]()
+    for statuses in (reviews.OPEN, reviews.ENDED):
         after = None
         # Some at a time, so that others get the docket's turn.
         while page := await request.run(partial(_said, member, statuses, after)):
-            reviews |= {review["review"]: review for _, review in page}
+            acts |= {review["review"]: review for _, review in page}
             after = page[-1][0]
 
     def signed(worker: Worker) -> dict[str, Any]:
         key = worker.store.keys.current()
-        return acknowledge(member, list(reviews.values()), worker.docket.receipt(), key)
+        return acknowledge(member, list(acts.values()), worker.docket.receipt(), key)
 
     text = json.dumps(await request.run(signed), ensure_ascii=False, indent=2) + "\n"
     response = Response(text, media_type="application/json")
@@ -520,7 +522,7 @@ def _said(
 ) -> list[tuple[int, dict[str, Any]]]:
     """Return what a member has said in some reviews, by their own count, behind ``after``."""
     said = []
-    for review in board.listed(worker.docket, member, statuses, LISTED, after):
+    for review in reviews.listed(worker.docket, member, statuses, LISTED, after):
         own = {member: review.objections}
         objections = api.objection_responses(worker.docket, review.round, own, review.aliases)
         words = {"status": review.status, "objections": [asdict(o) for o in objections]}
