@@ -40,7 +40,7 @@ async def healthz() -> dict[str, str]:
 
 @health.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
 async def readyz(app: deps.App) -> dict[str, str]:
-    """Check that the database can be written to, and that no docket is being loaded.
+    """Check that receipts can be signed, the database written to, and no docket is being loaded.
 
     A server that only reads says of what time it reads.
     """
@@ -48,6 +48,7 @@ async def readyz(app: deps.App) -> dict[str, str]:
         raise ServiceError(
             "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
         )
+    await asyncio.to_thread(app.store.keys.current)
     if app.settings.writer:
         return {"status": "ready", "as_of": await asyncio.to_thread(app.store.as_of)}
     await asyncio.to_thread(app.store.try_writing)
