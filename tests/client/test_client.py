@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 
 from likewise_client.client import Client, canonical
@@ -210,3 +212,17 @@ def test_a_token_from_a_file_may_end_with_a_line_feed(shared: Live) -> None:
 def test_a_key_that_no_header_can_hold_is_refused_at_once(key: str) -> None:
     with Flaky().client() as bank, pytest.raises(Refused, match="idempotency key must be"):
         bank.open_round("loans", people(), key=key)
+
+
+def test_a_name_of_dots_is_a_name_and_no_step_in_the_path(shared: Live) -> None:
+    with Client(shared.address, shared.tokens["operator"]) as office:
+        for name in (".", ".."):
+            office.add_member("loans", name)
+            office.remove_member("loans", name)
+        assert not {".", ".."} & set(office.docket("loans").members)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, np.int64(3), np.bool_(True), {1, 2}])
+def test_what_is_no_json_is_refused_as_all_else_is(value: Any) -> None:
+    with Flaky().client() as bank, pytest.raises(Refused, match="no JSON"):
+        bank.open_round("loans", {"ann": {"score": value}})

@@ -18,7 +18,7 @@ from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.language import keep, kept
-from likewise_service.ledger.backups import backup, restore
+from likewise_service.ledger.backups import backup, opened_backup, restore
 from likewise_service.ledger.store import Store
 from tests.service.live import Live, free_port, people, replay_store, small_spec, some_people
 
@@ -100,16 +100,31 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
         target = Store.open(url)
         keep(target, "ada", "fr")
         target.keys.current()  # as a server does that was started there
-        assert restore(tmp_path / "one.backup", target) == made
+        with opened_backup(tmp_path / "one.backup") as copy:
+            assert copy.manifest == made
+            restore(copy, target)
         assert kept(target, "ada") == "de"
         for docket, (size, root) in made.trees.items():
             with target.view(docket) as view:
                 assert (view.tree.size, view.tree.root.hex()) == (size, root)
             assert replay_store(target, docket).holds
         assert Docket(target, "loans").projection.counts["rounds"] == 1
-        with pytest.raises(LikewiseError, match="holds ledgers already"):
-            restore(tmp_path / "one.backup", target)
+        with (
+            opened_backup(tmp_path / "one.backup") as copy,
+            pytest.raises(LikewiseError, match="holds ledgers already"),
+        ):
+            restore(copy, target)
         target.close()
+
+
+def test_a_backup_that_cannot_be_read_begins_no_store(tmp_path: Path) -> None:
+    (tmp_path / "other").write_bytes(b"no backup")
+    for name in ("nosuch", "other"):
+        words = ["restore", str(tmp_path / name), "--database", str(tmp_path / "new.db")]
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 1
+        assert name in done.output
+        assert not (tmp_path / "new.db").exists()
 
 
 def test_a_copy_without_its_log_is_refused(

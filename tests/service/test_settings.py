@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import ParameterError
-from likewise_service.settings import PREFIX, REASON_LIMIT, Settings
+from likewise_service.settings import PREFIX, REASON_LIMIT, Settings, misspelt
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "service.md"
 
@@ -38,6 +38,18 @@ def test_names_and_defaults_stay() -> None:
     assert REASON_LIMIT == 2_000
 
 
+def test_proxies_are_addresses_and_networks() -> None:
+    for text in ("", "*", "127.0.0.1", "::1, 10.0.0.0/8,fd00::/8"):
+        assert Settings(trusted_proxies=text).trusted_proxies == text
+
+
+def test_a_name_that_is_nearly_a_setting_is_told_from_names_of_others() -> None:
+    meant = {"DATABSE": "DATABASE", "DATABASE_URL": "DATABASE", "TRUSTED_PROXY": "TRUSTED_PROXIES"}
+    others = ["BROWSER", "TOKEN", "PORT", "SERVICE_HOST", "PANELS", *meant.values()]
+    found = misspelt([PREFIX + name for name in (*meant, *others)] + ["PATH"])
+    assert found == {PREFIX + name: PREFIX + near for name, near in meant.items()}
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
@@ -47,6 +59,8 @@ def test_names_and_defaults_stay() -> None:
         ("LIKEWISE_DEMO", "perhaps", "LIKEWISE_DEMO.*'perhaps'"),
         ("LIKEWISE_PUBLIC_URL", "likewise.example", "LIKEWISE_PUBLIC_URL should begin with https"),
         ("LIKEWISE_WEBHOOK", "example/hook", "LIKEWISE_WEBHOOK should begin with https"),
+        ("LIKEWISE_TRUSTED_PROXIES", "127.0.0.1, proxy", "LIKEWISE_TRUSTED_PROXIES should be addr"),
+        ("LIKEWISE_TRUSTED_PROXIES", "10.0.0.1/8", "10.0.0.1/8 has host bits set"),
         ("LIKEWISE_SMTP", "mail:smtp", "LIKEWISE_SMTP should be host:port; got 'mail:smtp'"),
     ],
 )

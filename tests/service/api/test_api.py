@@ -383,6 +383,11 @@ def test_health_and_headers(live: Live) -> None:
         assert response.headers["x-content-type-options"] == "nosniff"
         assert response.headers["referrer-policy"] == "no-referrer"
         assert response.status_code == (401 if "v1/n" in path else 404 if "/n" in path else 200)
+        head = live.http.head(path)
+        assert (head.status_code, head.content) == (response.status_code, b"")
+        assert head.headers["content-length"] == response.headers["content-length"]
+    for page in ("/console/sign-in", "/static/console.js"):
+        assert live.http.head(page).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ from likewise_service.dockets.erasure import erase, reveal_seed
 from likewise_service.dockets.rounds import Applicant, add_people, open_round, seal
 from likewise_service.dockets.seating import Seat
 from likewise_service.errors import ServiceError, later
+from likewise_service.ledger.database import secrets
+from likewise_service.ledger.records import LedgerBroken
 from likewise_service.ledger.store import Store
 from tests.service.live import replay_store, shown_again
 
@@ -419,3 +421,13 @@ def test_erasing_tells_where_an_older_reader_keeps_postgresqls_rows(
             store.scrub()
     store.scrub()
     store.close()
+
+
+def test_a_docket_does_not_go_on_with_another_seed(begin: Begin) -> None:
+    """Its decisions could never be taken again from the seed that it commits to."""
+    docket = begin()
+    for change in ({"seed": "6"}, {"seed": "5", "salt": b"other"}):
+        with docket.store.changing() as connection:
+            connection.execute(secrets.update().values(change))
+        with pytest.raises(LedgerBroken, match="not the one that it commits to"):
+            Docket(docket.store, "loans")

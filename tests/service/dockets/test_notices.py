@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -25,13 +26,13 @@ Begin = Callable[..., Docket]
 
 
 @contextmanager
-def webhook(status: int = 200) -> Iterator[tuple[str, list[dict[str, object]]]]:
+def webhook(status: int = 200, failures: int = 0) -> Iterator[tuple[str, list[dict[str, object]]]]:
     bodies: list[dict[str, object]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(status)
+            self.send_response(status if len(bodies) > failures else 500)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -98,13 +99,15 @@ def test_whom_something_awaits_is_told_once_for_a_while(begin: Begin) -> None:
     keep_contact(docket.store, "loans", "ada", "ada@panel.example")
     with webhook() as (url, bodies), mail_server() as (smtp, messages):
         settings = Settings(webhook=url, smtp=smtp, public_url="https://likewise.example")
-        notices = tell(docket.store, settings, "loans", awaiting(docket))
+        notices, _ = tell(docket.store, settings, "loans", awaiting(docket))
         assert notices == [
             Notice("loans", "ada", 1, "ada@panel.example"), Notice("loans", "bob", 2),
         ]  # fmt: skip
-        assert tell(docket.store, settings, "loans", awaiting(docket)) == [], "not again so soon"
+        assert tell(docket.store, settings, "loans", awaiting(docket)) == ([], []), (
+            "not again so soon"
+        )
         soon = settings.model_copy(update={"notice_seconds": 1e-6})
-        assert len(tell(docket.store, soon, "loans", awaiting(docket))) == 2
+        assert len(tell(docket.store, soon, "loans", awaiting(docket))[0]) == 2
     assert bodies[0] == {
         "docket": "loans", "member": "ada", "awaiting": 1, "address": "https://likewise.example",
     }  # fmt: skip
@@ -122,19 +125,53 @@ def test_a_clock_that_was_ahead_keeps_no_notice_away(
         settings = Settings(webhook=url)
         with monkeypatch.context() as wrong:
             wrong.setattr(worker, "now", lambda: later(now(), DAY))
-            assert len(tell(docket.store, settings, "loans", awaiting(docket))) == 2
-        assert len(tell(docket.store, settings, "loans", awaiting(docket))) == 2
-        assert tell(docket.store, settings, "loans", awaiting(docket)) == []
+            assert len(tell(docket.store, settings, "loans", awaiting(docket))[0]) == 2
+        assert len(tell(docket.store, settings, "loans", awaiting(docket))[0]) == 2
+        assert tell(docket.store, settings, "loans", awaiting(docket)) == ([], [])
 
 
 def test_a_notice_that_fails_stops_nothing(begin: Begin) -> None:
     docket = begin()
     open_round(docket, some_people("a"))
     with webhook(500) as (url, bodies):
-        assert tell(docket.store, Settings(webhook=url), "loans", awaiting(docket)) == []
+        sent, failed = tell(docket.store, Settings(webhook=url), "loans", awaiting(docket))
+        assert (len(sent), len(failed)) == (0, 2)
     assert len(bodies) == 2
     nobody = Settings(webhook="http://127.0.0.1:9/", notice_seconds=1e-6)
-    assert tell(docket.store, nobody, "loans", awaiting(docket)) == []
+    assert tell(docket.store, nobody, "loans", awaiting(docket))[0] == []
+
+
+def test_a_notice_that_failed_is_sent_again_soon_and_not_at_once(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docket = begin()
+    open_round(docket, some_people("a"))
+    with webhook(failures=2) as (url, _):
+        settings = Settings(webhook=url)
+        for after, number in ((0.0, 0), (worker.AGAIN / 2, 0), (worker.AGAIN + 1, 2), (120.0, 0)):
+            monkeypatch.setattr(worker, "now", lambda after=after: later(now(), after))
+            sent, _ = tell(docket.store, settings, "loans", awaiting(docket))
+            assert len(sent) == number, after
+
+
+def test_a_way_that_fails_keeps_another_neither_away_nor_busy(begin: Begin) -> None:
+    docket = begin(members=("ada",))
+    open_round(docket, some_people("a"))
+    keep_contact(docket.store, "loans", "ada", "ada@panel.example")
+    with mail_server() as (smtp, messages):
+        settings = Settings(webhook="http://127.0.0.1:9/", smtp=smtp)
+        sent, failed = tell(docket.store, settings, "loans", awaiting(docket))
+        assert (len(sent), len(failed), len(messages)) == (1, 0, 1)
+
+
+def test_processes_that_tell_at_once_tell_each_member_once(begin: Begin) -> None:
+    docket = begin(members=tuple(f"m{number}" for number in range(20)))
+    waiting = dict.fromkeys(docket.projection.members, 1)
+    with webhook() as (url, bodies), ThreadPoolExecutor(4) as processes:
+        settings = Settings(webhook=url)
+        tries = [processes.submit(tell, docket.store, settings, "loans", waiting) for _ in range(4)]
+        assert sum(len(done.result()[0]) for done in tries) == 20
+    assert len(bodies) == 20
 
 
 @pytest.mark.parametrize(
@@ -153,3 +190,13 @@ def test_a_server_tells_by_itself(start: Start) -> None:
         live.client("client").open_round("loans", people())
         until(lambda: len(bodies) >= 2)
         assert {body["member"] for body in bodies} == {"ann", "bob"}
+
+
+def test_a_server_tells_again_by_itself(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nothing is recorded meanwhile: its webhook was away."""
+    monkeypatch.setattr(worker, "AGAIN", 0.01)
+    with webhook(failures=2) as (url, bodies):
+        live = start(webhook=url)
+        live.client("client").open_round("loans", people())
+        until(lambda: len(bodies) >= 4)
+        assert [body["member"] for body in bodies] == ["ann", "bob"] * 2

@@ -190,6 +190,35 @@ def test_what_a_server_erases_in_time_is_in_none_of_sqlites_files(
     store.close()
 
 
+def test_dockets_that_nobody_uses_do_not_stay_open_after_it(
+    sqlite_url: str, spec: Callable[..., Any], applicants: Any
+) -> None:
+    """Each has a thread and its state in memory: hundreds at once would be too many."""
+    store, most = Store.open(sqlite_url), list[int]()
+    for name in ("one", "two", "three"):
+        open_docket(store, name, spec(()), seed=5)
+        docket = Docket(store, name)
+        open_round(docket, applicants("x"))
+        close(docket, "r1")
+        set_retention(docket, 1e-9, None)
+
+    async def serve() -> None:
+        workers = Workers(
+            store, Settings(database=sqlite_url), lambda *_: most.append(workers.count)
+        )
+        await workers.run("two", lambda worker: worker.seq)
+        await retain(workers, asyncio.Event())
+        assert "two" in workers
+        assert workers.count == 1
+        await workers.close()
+
+    asyncio.run(serve())
+    assert max(most) == 2
+    for name in ("one", "two", "three"):
+        assert all(len(r.erased) == 3 for r in Docket(store, name).projection.history())
+    store.close()
+
+
 def test_all_whose_time_has_ended_are_erased_and_others_get_their_turn_between(
     sqlite_url: str, spec: Callable[..., Any], applicants: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

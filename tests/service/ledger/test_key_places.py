@@ -8,11 +8,12 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
 from likewise.cli.main import main
-from likewise_service.app import create_app
+from likewise_service.app import create_app, running
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.errors import StoreError
@@ -127,6 +128,46 @@ def test_a_lost_key_is_followed_by_one_that_it_did_not_sign(tmp_path: Path, data
     assert verdict.holds
     assert any("had fallen into other hands" in sentence for sentence in verdict.unproved)
     store.close()
+
+
+def test_a_server_whose_key_went_is_not_ready_and_says_what_fails(
+    tmp_path: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise_service.ledger.store.REMEMBERED", 0.0)
+    path = tmp_path / "installation.key"
+    run("key", "--create", path)
+    with running(Settings(database=database, installation_key=str(path))) as address:
+        assert httpx.get(f"{address}/readyz").status_code == 200
+        path.unlink()
+        response = httpx.get(f"{address}/readyz")
+        assert response.status_code == 500
+        assert "cannot be read or signed" in response.json()["error"]["message"]
+        assert httpx.get(f"{address}/healthz").status_code == 200
+
+
+def test_keys_that_are_gone_are_not_followed_by_a_new_one(database: str) -> None:
+    """Nobody would know it, and what it signs would not hold."""
+    _begin(database)
+    store = Store.open(database)
+    with store.changing() as connection:
+        connection.exec_driver_sql("DELETE FROM keys")
+    with pytest.raises(StoreError, match=r"none of the keys .* Restore a backup"):
+        store.keys.current()
+    store.close()
+
+
+def test_what_a_crash_left_of_a_key_is_told_from_a_file_that_cannot_be_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "installation.key"
+    part = tmp_path / "installation.key.part"
+    part.touch(0o600)
+    refused = run("key", "--create", path)
+    assert refused.exit_code == 1
+    assert f"{part} is there: another process makes a key" in refused.output
+    assert "remove that file" in refused.output
+    part.unlink()
+    assert run("key", "--create", path).exit_code == 0
 
 
 def test_a_file_that_holds_no_keys_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from babel.messages.pofile import read_po
 
 import likewise_service
 from likewise_service import language
-from likewise_service.web.dependencies import BY_CODE, FOR_PEOPLE
+from likewise_service.errors import ServiceError
+from likewise_service.web.dependencies import BY_CODE, FOR_PEOPLE, told
 from studies.scripts.catalogues import messages, updated, written
 from tests.service.live import Live
 from tests.service.web.test_server import browse, field
@@ -200,6 +201,17 @@ def test_a_member_chooses_a_language_and_keeps_it(shared: Live) -> None:
 
 def page_of(browser: object) -> str:
     return str(browser.get("/console/rounds").text)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_sentence_that_is_in_the_catalogue_goes_before_that_of_its_code(name: str) -> None:
+    """It says more: that signing needs JavaScript, and not that something is to be signed."""
+    sentence = "You sign what you say, and that needs JavaScript. Switch it on."
+    said = told(ServiceError("signature-needed", 409, sentence), name)
+    with language.speaking(name):
+        assert said == language.gettext(sentence) != sentence
+        others = told(ServiceError("signature-needed", 409, "In no catalogue."), name)
+        assert others == language.gettext(BY_CODE["signature-needed"])
 
 
 def test_no_page_sends_people_to_the_api() -> None:

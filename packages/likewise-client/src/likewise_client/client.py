@@ -448,7 +448,13 @@ class Client:
         sent: Json = {"json": body or content or None}
         if method in ("GET", "DELETE"):
             sent = {"params": {name: value for name, value in content.items() if value is not None}}
-        request = self._http.build_request(method, target, headers=headers, **sent)
+        try:
+            request = self._http.build_request(method, target, headers=headers, **sent)
+        except (TypeError, ValueError) as error:
+            message = (
+                f"What you send is no JSON ({error}). Give texts, and finite numbers of Python."
+            )
+            raise Refused("no-json", 0, message) from error
         wait, tries = 0.1, self.retries + 1 if again else 1
         while True:
             wait, tries = 2 * wait, tries - 1
@@ -494,7 +500,12 @@ def path(docket: str, *parts: str) -> str:
     >>> path("small loans", "rounds", "r1")
     '/v1/dockets/small%20loans/rounds/r1'
     """
-    return "/v1/dockets/" + "/".join(quote(part, safe="") for part in (docket, *parts))
+    return "/v1/dockets/" + "/".join(map(_segment, (docket, *parts)))
+
+
+def _segment(part: str) -> str:
+    """Return a part of a path; of dots alone, it would be taken for a step in the path."""
+    return part.replace(".", "%2E") if part in (".", "..") else quote(part, safe="")
 
 
 def canonical(value: Any) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 
@@ -40,7 +40,7 @@ async def healthz() -> dict[str, str]:
 
 @health.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
 async def readyz(app: deps.App) -> dict[str, str]:
-    """Check that the database can be written to, and that no docket is being loaded.
+    """Check that receipts can be signed, the database written to, and no docket is being loaded.
 
     A server that only reads says of what time it reads.
     """
@@ -48,6 +48,7 @@ async def readyz(app: deps.App) -> dict[str, str]:
         raise ServiceError(
             "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
         )
+    await asyncio.to_thread(app.store.keys.current)
     if app.settings.writer:
         return {"status": "ready", "as_of": await asyncio.to_thread(app.store.as_of)}
     await asyncio.to_thread(app.store.try_writing)
@@ -180,20 +181,26 @@ async def _measure(workers: Workers, telemetry: Telemetry) -> None:
 
 
 async def retain(workers: Workers, stop: asyncio.Event) -> None:
-    """Erase what has been kept for its time, in all dockets where there is some, turn by turn."""
+    """Erase what has been kept for its time, in all dockets where there is some, turn by turn.
+
+    One docket after another: those that nobody uses are not all in memory at once.
+    """
     store = workers.store
     names = await asyncio.to_thread(with_expired, store)
-    places: dict[str, int] = dict.fromkeys(names, 0)
-    while places and not stop.is_set():
-        unstopped = (name for name in places if not stop.is_set())
-        ends = await workers.each("Retention", unstopped, partial(_erase_after, places))
-        places = {name: last for name, last in ends.items() if last is not None}
+    for name in names:
+        in_use = name in workers
+        last: int | None = 0
+        while last is not None and not stop.is_set():
+            ends = await workers.each("Retention", [name], partial(_erase_after, last))
+            last = ends.get(name)
+        if not in_use:
+            workers.release(name)
     if names:  # within its transaction an erasure could not do it
         await asyncio.to_thread(store.scrub_soon)
 
 
-def _erase_after(places: Mapping[str, int], worker: Worker) -> int | None:
-    return erase_expired(worker.docket, places[worker.name]).last
+def _erase_after(last: int, worker: Worker) -> int | None:
+    return erase_expired(worker.docket, last).last
 
 
 def serving_app(settings: Settings) -> FastAPI:

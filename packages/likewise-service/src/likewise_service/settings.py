@@ -1,6 +1,9 @@
 """The settings of a server, each of which ``LIKEWISE_…`` in the environment can set."""
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from ipaddress import ip_network
 from typing import Any
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
@@ -20,6 +23,18 @@ def database_url(text: str) -> str:
     ('sqlite:///loans.db', 'postgresql://localhost/likewise')
     """
     return text if "://" in text else f"sqlite:///{text}"
+
+
+def misspelt(names: Iterable[str]) -> dict[str, str]:
+    """Return the names of variables that are nearly those of settings, with these.
+
+    >>> misspelt(["LIKEWISE_DATABSE", "LIKEWISE_DATABASE", "LIKEWISE_TOKEN", "LIKEWISE_PORT"])
+    {'LIKEWISE_DATABSE': 'LIKEWISE_DATABASE'}
+    """
+    known = [PREFIX + name.upper() for name in Settings.model_fields]
+    unknown = [name for name in names if name.upper().startswith(PREFIX)]
+    unknown = [name for name in unknown if name.upper() not in known]
+    return {name: near[0] for name in unknown if (near := get_close_matches(name, known, 1, 0.88))}
 
 
 def _setting(default: Any, description: str) -> Any:
@@ -112,6 +127,19 @@ class Settings(BaseSettings):
     @classmethod
     def _address(cls, text: str) -> str:
         return database_url(text)
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _addresses(cls, text: str) -> str:
+        """Refuse what the server would take for the name of a proxy, which none has."""
+        for part in filter(None, map(str.strip, text.split(","))):
+            if part != "*":
+                try:
+                    ip_network(part)
+                except ValueError as error:
+                    words = f"should be addresses or networks, with commas ({error})"
+                    raise ValueError(words) from error
+        return text
 
     @field_validator("writer", "public_url", "webhook", "oidc_issuer", "smtp")
     @classmethod

@@ -259,6 +259,8 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        if scope["method"] == "HEAD":  # as GET; uvicorn leaves the body out
+            scope = {**scope, "method": "GET"}
         began, status, request_id = time.perf_counter(), 0, f"{REQUESTS.getrandbits(64):016x}"
         scope.setdefault("state", {})["caller"] = None
         sent = dict(reversed(scope["headers"]))  # the first one of a name

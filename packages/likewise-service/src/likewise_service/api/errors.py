@@ -103,7 +103,7 @@ def error_response(error: Exception) -> Problem:
             return Problem(error.code, error.status, error.sentence, _headers(error))
         case LedgerBroken() | StoreError():
             LOG.error("The store cannot be used.", exc_info=error)
-            sentence = "The ledger cannot be read. Tell the operator; the log says why."
+            sentence = "The ledger cannot be read or signed. Tell the operator; the log says why."
             return Problem("store-broken", 500, sentence)
         case LikewiseError():
             return Problem("refused", 422, str(error))

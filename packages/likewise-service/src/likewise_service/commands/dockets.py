@@ -282,11 +282,14 @@ def _echo_trees(manifest: Manifest) -> None:
 @serve.DATABASE
 def restore(path: Path, database: str) -> None:
     """Read the backup FILE into a database that holds no ledger yet; all of it, or nothing."""
-    with serve.opened_store(database, begin=True) as store:
-        from likewise_service.errors import StoreError
-        from likewise_service.ledger.backups import restore as read_backup
+    from likewise_service.errors import StoreError
+    from likewise_service.ledger.backups import opened_backup
+    from likewise_service.ledger.backups import restore as read_backup
 
-        restored = read_backup(path, store)
+    # The backup first: where it cannot be read, no store begins.
+    with opened_backup(path) as backup, serve.opened_store(database, begin=True) as store:
+        read_backup(backup, store)
+        restored = backup.manifest
         click.echo(f"{store.where} is as it was at {restored.at}.")
         try:
             store.keys.current()

@@ -97,13 +97,16 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     put a proxy with TLS before it, if others are to reach it.
     """
     from likewise_service import server
+    from likewise_service.errors import LOG
     from likewise_service.ledger.store import fold_log_of
-    from likewise_service.settings import Settings
+    from likewise_service.settings import Settings, misspelt
 
     settings = Settings(database=database, demo=demo)
     url_host = f"[{host}]" if ":" in host else host
     _greet(settings, f"http://{url_host}:{port}")
     server.log_as_json()
+    for unknown, meant in misspelt(os.environ).items():
+        LOG.warning("%s is no setting, and is not read. Is %s meant?", unknown, meant)
     name = "PROMETHEUS_MULTIPROC_DIR"
     with TemporaryDirectory(prefix="likewise-", dir=os.environ.get(name)) as folder:
         if workers > 1:  # they count for /metrics together

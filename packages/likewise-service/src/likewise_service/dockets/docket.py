@@ -30,6 +30,7 @@ from likewise_client.tree import Tree
 from likewise_service.dockets import seating
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
+from likewise_service.dockets.spec import commitment
 from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
 from likewise_service.ledger import kinds, notes, records, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
@@ -312,7 +313,10 @@ class Docket:
             self.looking, lambda: self._transaction, lambda: self.projection.settings.sensitivity
         )
         self._forget()
-        self.refresh()
+        # A recomputation has read nothing yet.
+        if self.refresh().commitment not in ("", commitment(self.seed, self.salt)):
+            why = "the seed beside it is not the one that it commits to. Restore a backup."
+            raise LedgerBroken(name, 1, why)
 
     def _forget(self) -> None:
         """Reset: the next read starts from a snapshot, or from the first record."""

@@ -34,7 +34,10 @@ from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
-PATIENCE = 10.0
+# Seconds for a response, and until a notice that could not be sent is tried again.
+PATIENCE, AGAIN = 10.0, 60.0
+# The turn that processes take for the contacts: two would add the same one.
+CONTACTS = "contacts"
 
 
 @dataclass(frozen=True)
@@ -60,35 +63,52 @@ def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
     contact = {"docket": docket, "member": member}
     with store.changing() as connection:
+        db.advisory_lock(connection, CONTACTS)
         connection.execute(db.contacts.delete().filter_by(**contact))
         connection.execute(db.contacts.insert().values(**contact, email=email))
 
 
-def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
-    """Send notices to members who were not told lately; return those that were sent."""
-    sent = []
+def tell(
+    store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]
+) -> tuple[list[Notice], list[Notice]]:
+    """Send notices to members who were not told lately; return those sent, and those that failed.
+
+    One that reached a member in no way is tried again soon.
+    """
+    sent, failed = list[Notice](), list[Notice]()
     for member, number in waiting.items():
         email = _claimed(store, docket, member, settings.notice_seconds)
         if email is None:
             continue
         notice = Notice(docket, member, number, email)
-        try:
-            if settings.webhook:
-                _post(settings, notice)
-            if settings.smtp and email:
-                _mail(settings, notice)
-        except (httpx.HTTPError, OSError, smtplib.SMTPException) as error:
-            context = {"docket": docket, "member": member, "why": type(error).__name__}
-            LOG.warning("A notice could not be sent.", extra={"said": context})
+        ways = [_post] * bool(settings.webhook) + [_mail] * bool(settings.smtp and email)
+        reached = [_sent(way, settings, notice) for way in ways]
+        if any(reached) or not ways:
+            sent.append(notice)
             continue
-        sent.append(notice)
-    return sent
+        failed.append(notice)
+        again = later(now(), AGAIN - settings.notice_seconds)
+        with store.changing() as connection:
+            query = db.contacts.update().filter_by(docket=docket, member=member)
+            connection.execute(query.values(told=again))
+    return sent, failed
+
+
+def _sent(way: Callable[[Settings, Notice], None], settings: Settings, notice: Notice) -> bool:
+    try:
+        way(settings, notice)
+    except (httpx.HTTPError, OSError, smtplib.SMTPException) as error:
+        context = {"docket": notice.docket, "member": notice.member, "why": type(error).__name__}
+        LOG.warning("A notice could not be sent.", extra={"said": context})
+        return False
+    return True
 
 
 def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | None:
     """Return the member's address, if this process is the one to tell them now."""
     moment, contact = now(), {"docket": docket, "member": member}
     with store.changing() as connection:
+        db.advisory_lock(connection, CONTACTS)
         row = connection.execute(sa.select(db.contacts).filter_by(**contact)).first()
         if row is None:
             connection.execute(db.contacts.insert().values(**contact, email="", told=moment))
@@ -329,6 +349,9 @@ class Workers:
         if self._watch is not None:
             self._watch(worker.name, worker.waiting)
 
+    def __contains__(self, docket: str) -> bool:
+        return docket in self._workers
+
     @property
     def count(self) -> int:
         return len(self._workers)
@@ -339,13 +362,17 @@ class Workers:
     async def tick(self) -> None:
         """Release idle dockets, and close late panels of those that are due."""
         for name, worker in list(self._workers.items()):
-            if worker.working is None and time.monotonic() - worker.used > IDLE:
-                del self._workers[name]
-                worker.thread.shutdown(wait=False)
+            if time.monotonic() - worker.used > IDLE:
+                self.release(name)
         if not self.settings.writer:
             due = await asyncio.to_thread(self.store.due, now())
             behind = [name for name, worker in self._workers.items() if worker.behind]
             await self.each("A tick", dict.fromkeys([*due, *behind]), _tick)
+
+    def release(self, name: str) -> None:
+        """Drop a docket from memory, and end its thread, unless it is at work."""
+        if name in self._workers and self._workers[name].working is None:
+            self._workers.pop(name).thread.shutdown(wait=False)
 
     async def recompute(self, stop: asyncio.Event, report: Callable[[str, int, int], None]) -> None:
         """Recompute the dockets in use from their first records on, all the time, in a small share
@@ -420,9 +447,13 @@ class Workers:
             worker.noticed, worker.looked = seq, time.monotonic()
             try:
                 waiting = await self.run(name, lambda worker: awaiting(worker.docket))
-                await asyncio.to_thread(tell, self.store, self.settings, name, waiting)
+                told = await asyncio.to_thread(tell, self.store, self.settings, name, waiting)
+                failed = bool(told[1])
             except Exception:  # a notice that fails must not stop deadlines
                 LOG.exception("Notices failed.", extra={"said": {"docket": worker.name}})
+                failed = True
+            if failed:
+                worker.noticed, worker.looked = 0, time.monotonic() + AGAIN
 
     async def close(self) -> None:
         """Wait for all jobs, and end the threads."""

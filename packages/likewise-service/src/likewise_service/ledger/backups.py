@@ -6,9 +6,11 @@ by itself, and restored into either.
 
 import json
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -53,27 +55,36 @@ def backup(source: Store, path: Path) -> Manifest:
     return manifest
 
 
-def restore(path: Path, target: Store) -> Manifest:
-    """Read a backup into an empty database: all of it, or nothing."""
+class Backup(NamedTuple):
+    """A backup that is whole, open to be read."""
+
+    manifest: Manifest
+    reading: sa.Connection
+
+
+@contextmanager
+def opened_backup(path: Path) -> Iterator[Backup]:
+    """Open a backup; refuse a file that is none, or was changed."""
     if not path.is_file():
         raise LikewiseError(f"{path} is not there. Name the file that `likewise backup` wrote.")
-    with (
-        closing(Store.read_only(f"sqlite:///{path}")) as source,
-        source.reading() as reading,
-        target.changing() as writing,
-    ):
+    with closing(Store.read_only(f"sqlite:///{path}")) as source, source.reading() as reading:
         manifest = _read_manifest(reading, path)
         if manifest.trees != _trees(reading):
             raise StoreError(f"{path} was changed since it was written. Use another backup.")
+        yield Backup(manifest, reading)
+
+
+def restore(backup: Backup, target: Store) -> None:
+    """Read a backup into an empty database: all of it, or nothing."""
+    with target.changing() as writing:
         if writing.execute(sa.select(events.c.seq).limit(1)).first() is not None:
             raise StoreError(
                 f"{target.where} holds ledgers already. Restore into an empty database: nothing is "
                 f"ever overwritten."
             )
-        _copy(reading, writing)
-        if _trees(writing) != manifest.trees:
-            raise StoreError(f"{path} could not be copied as it is. Nothing was written.")
-    return manifest
+        _copy(backup.reading, writing)
+        if _trees(writing) != backup.manifest.trees:
+            raise StoreError("The backup could not be copied as it is. Nothing was written.")
 
 
 def _copy(reading: sa.Connection, writing: sa.Connection) -> None:

@@ -59,6 +59,11 @@ class KeyFile:
                 raise
             os.replace(part, self.path)
             _sync_folder(self.path.parent)
+        except FileExistsError as error:
+            raise StoreError(
+                f"{part} is there: another process makes a key, or one was stopped while it did. "
+                f"If none does, remove that file, whose key was never used, and try again."
+            ) from error
         except OSError as error:
             raise StoreError(f"{self} cannot be written: {error}.") from error
         return key

@@ -193,6 +193,11 @@ class Keyring:
         """Take the first key into use."""
         try:
             with self._store.changing() as connection:
+                if connection.execute(_DOCKETS).first() is not None:
+                    raise StoreError(
+                        f"{self._store.where} has ledgers and none of the keys that signed them: "
+                        f"its table of keys was emptied. Restore a backup."
+                    )
                 key = PrivateKey.fresh() if self._place is None else self._unused(connection)
                 if key is None:
                     raise StoreError(

@@ -463,7 +463,7 @@ async def hand_in_complete(request: deps.Auditor) -> Response:
         left = to_do(worker, request.caller.name)
         complete = [hand_in(worker, review) for review, pairs in left.items() if not pairs]
         if not all(complete):
-            sentence = "You sign what you say, and that needs JavaScript. Switch it on."
+            sentence = N_("You sign what you say, and that needs JavaScript. Switch it on.")
             raise ServiceError("signature-needed", 409, sentence)
 
     await request.run(task)

@@ -229,9 +229,12 @@ BY_CODE = FOR_PEOPLE | {
     "read-only": N_("This server only reads. Do that where it writes."),
     "refused": N_("That was refused. Correct it, and send it again."),
     "sign-on-refused": N_("Your organisation’s sign-on did not let you in. Begin again here."),
-    "signature-needed": N_("You sign what you say, so nothing is taken without a signature."),
+    "signature-needed": N_(
+        "You sign what you say, so nothing is taken without a signature. Sign in the browser that "
+        "has the key, or make another under “Your signature”. Signing needs JavaScript."
+    ),
     "signed-out": N_("You are signed out. Sign in again."),
-    "store-broken": N_("The ledger cannot be read. Tell the operator."),
+    "store-broken": N_("The ledger cannot be read or signed. Tell the operator."),
     "store-busy": N_("The database is busy. Try again in a while."),
     "store-unavailable": N_("The database does not respond. Try again in a while."),
     "too-large": N_("That is too large. Send less of it."),
@@ -248,7 +251,8 @@ def told(error: ServiceError | Problem, tongue: str) -> str:
     """Return what a page says of an error, in a language: its own sentence, where that is known."""
     words = FOR_PEOPLE if tongue == "en" else BY_CODE
     with language.speaking(tongue):
-        return language.gettext(words.get(error.code, error.sentence))
+        own = language.gettext(error.sentence)
+        return own if own != error.sentence else language.gettext(words.get(error.code, own))
 
 
 def _to_sign_in(scope: Scope) -> Response:
