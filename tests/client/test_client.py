@@ -214,14 +214,6 @@ def test_a_key_that_no_header_can_hold_is_refused_at_once(key: str) -> None:
         bank.open_round("loans", people(), key=key)
 
 
-def test_a_name_of_dots_is_a_name_and_no_step_in_the_path(shared: Live) -> None:
-    with Client(shared.address, shared.tokens["operator"]) as office:
-        for name in (".", ".."):
-            office.add_member("loans", name)
-            office.remove_member("loans", name)
-        assert not {".", ".."} & set(office.docket("loans").members)
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, np.int64(3), np.bool_(True), {1, 2}])
 def test_what_is_no_json_is_refused_as_all_else_is(value: Any) -> None:
     with Flaky().client() as bank, pytest.raises(Refused, match="no JSON"):

@@ -32,6 +32,7 @@ from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import DAY, ServiceError, later
 from likewise_service.ledger.notes import Checkpoint
+from likewise_service.ledger.records import Payload
 from likewise_service.ledger.store import Store
 from likewise_service.ledger.transaction import LedgerView
 from likewise_service.settings import Settings
@@ -154,6 +155,23 @@ def test_reasons_given_when_a_round_is_shown_again_are_erased_too(
     assert reasons(docket) == 0
     assert replay_store(docket.store, "loans").holds
     finish(docket, seat)
+    assert replay_store(docket.store, "loans").holds
+
+
+def test_words_that_come_again_with_the_salt_of_erased_ones_condemn_nobody(
+    docket: Docket, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A member who signs chooses the salt, and could accuse the operator of having kept them."""
+    monkeypatch.setattr(Payload, "fresh", lambda content: Payload(b"s" * 16, content))
+    comment(docket, Seat("r1", "ada"), "a word about it")
+    set_retention(docket, None, 1.0)
+    clock.at = later(clock.at, 2 * DAY)
+    assert erase_expired(docket).reasons == 2
+    comment(docket, Seat("r1", "ada"), "a word about it")
+    assert reasons(docket) == 1
+    assert replay_store(docket.store, "loans").holds
+    assert erase_expired(docket).reasons == 1
+    assert reasons(docket) == 0
     assert replay_store(docket.store, "loans").holds
 
 

@@ -18,10 +18,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import reveal_seed
 from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.seating import Seat
-from likewise_service.ledger.notes import Checkpoint
-from likewise_service.ledger.signatures import PrivateKey
 from likewise_service.ledger.store import Store
-from likewise_service.verify.export import write_manifest
 
 Run = Callable[..., Result]
 
@@ -101,28 +98,6 @@ def test_an_export_proves_the_same_elsewhere(
     assert stat.S_IMODE((folder / "payloads.jsonl").stat().st_mode) == 0o600
     assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
     assert run(*words).exit_code != 0, "the folder is not empty"
-
-
-def test_an_export_whose_receipt_or_keys_are_of_another_is_refused(
-    run: Run, database: str, receipt: str, tmp_path: Path
-) -> None:
-    """Though its own installation signs all of it."""
-    store, stranger = Store.open(database), PrivateKey.fresh()
-    with store.view("loans") as view:
-        other = str(
-            Checkpoint.of(Docket(store, "loans").receipt().origin, view.tree).signed(stranger)
-        )
-    for name, text in {"checkpoint.txt": other, "keys.jsonl": "{}\n"}.items():
-        folder = tmp_path / name
-        run("export", "loans", "--database", database, "--to", folder)
-        (folder / name).write_text(text)
-        files = [path for path in folder.iterdir() if path.name != "manifest.json"]
-        write_manifest(folder, files, Docket(store, "loans").receipt(), store.keys.current())
-        for command in ("verify", "replay"):
-            refused = run(command, "--export", folder)
-            assert refused.exit_code == 1
-            assert f"{name}" in refused.output
-    store.close()
 
 
 def test_personal_data_and_the_seed_leave_only_when_asked_for(

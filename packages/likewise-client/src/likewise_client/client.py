@@ -500,12 +500,7 @@ def path(docket: str, *parts: str) -> str:
     >>> path("small loans", "rounds", "r1")
     '/v1/dockets/small%20loans/rounds/r1'
     """
-    return "/v1/dockets/" + "/".join(map(_segment, (docket, *parts)))
-
-
-def _segment(part: str) -> str:
-    """Return a part of a path; of dots alone, it would be taken for a step in the path."""
-    return part.replace(".", "%2E") if part in (".", "..") else quote(part, safe="")
+    return "/v1/dockets/" + "/".join(quote(part, safe="") for part in (docket, *parts))
 
 
 def canonical(value: Any) -> bytes:

@@ -24,7 +24,7 @@ from likewise.people.cells import safe_text
 from likewise_service.ledger import notes, records, signatures
 from likewise_service.ledger.store import Keyring
 from likewise_service.verify.evidence import Evidence
-from likewise_service.verify.receipts import KnownKeys, document_fault, keys_in, sign_document
+from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
 
 MANIFEST = "manifest.json"
 EXPORT = "likewise-export/1"
@@ -86,24 +86,9 @@ def check_manifest(
             same = all(table.read(len(row) + 1) == row + b"\n" for row in _table(entries))
             if not same or table.read(1):
                 faults.append(f"{EVENTS} has other rows than {LEDGER}.")
-    faults += _other_faults(folder, present, keys_in(entries))
     key = signatures.PublicKey(document["key"])
     sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
     return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
-
-
-def _other_faults(folder: Path, present: set[str], keys: KnownKeys) -> list[str]:
-    """Return in what the receipt and the keys of an export are others than its ledger's."""
-    faults = list[str]()
-    if RECEIPT in present:
-        receipt = notes.Checkpoint.parse((folder / RECEIPT).read_text(encoding="utf-8"))
-        if keys.judge(receipt) != "signed":
-            faults.append(f"{RECEIPT}: {keys.sentence(receipt)}")
-    if KEYS in present:
-        text = (folder / KEYS).read_text(encoding="utf-8")
-        missing = [id_ for id_, key in keys.keys.items() if key.text not in text]
-        faults += [f"{KEYS} lacks the key {id_}, which {LEDGER} names." for id_ in missing]
-    return faults
 
 
 LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "checkpoint.txt"

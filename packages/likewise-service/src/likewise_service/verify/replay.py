@@ -127,6 +127,11 @@ class Replay:
         if self.evidence.payloads is not None and digest not in self.contents:
             self.differ("payload", f"{name} {fault}", f"those of {digest[:16]}…")
 
+    @property
+    def following(self) -> Sequence[Record]:
+        """The records after the one being checked."""
+        return self.evidence.records[self.record.seq :]
+
     def may(self, roles: frozenset[str]) -> bool:
         """Tell if the record's actor has one of these roles, or is at the machine."""
         return self.governance.actors.role(self.record) in {*roles, "machine"}
