@@ -226,18 +226,28 @@ def flooded(one: socket.socket, part: bytes, size: int) -> tuple[int, bytes]:
     return sent, response
 
 
+CHUNKED = b"POST /healthz HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+
+
 @pytest.mark.parametrize(
     "part", [b"a" * 10_000, b"a\r\nX: " * 2_000], ids=["one header", "many headers"]
 )
-def test_a_head_without_end_is_not_kept(start: Start, part: bytes) -> None:
+@pytest.mark.parametrize(
+    "begun", [b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ", CHUNKED + b"0\r\nX: "],
+    ids=["a head", "headers behind a body"],
+)  # fmt: skip
+def test_headers_without_end_are_not_kept(start: Start, begun: bytes, part: bytes) -> None:
     live = start()
     with closing(connect(live)) as one:
-        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: ")
+        one.sendall(begun)
         sent, response = flooded(one, part, 50_000_000)
     assert sent < 50_000_000, "it was read to the end"
-    assert not response or response.startswith(b"HTTP/1.1 431 ")
-    # One as long as browsers send is read.
+    assert response[:13] in (b"", b"HTTP/1.1 431 ", b"HTTP/1.1 405 "), "the last is to its body"
+    # One as long as browsers send is read, and a body of any length.
     assert live.http.get("/healthz", headers={"X-Long": "a" * 32_000}).status_code == 200
+    with closing(connect(live)) as one:
+        one.sendall(CHUNKED + b"1\r\na\r\n" * 100_000 + b"0\r\nX: a\r\n\r\n")
+        assert one.recv(1 << 16).startswith(b"HTTP/1.1 405 ")
 
 
 def test_requests_that_wait_behind_others_are_not_kept_without_end(start: Start) -> None:

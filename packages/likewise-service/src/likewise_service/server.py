@@ -123,8 +123,8 @@ SPARE = 64
 LOOP = f"{__name__}:PeeredLoop"
 # The most bytes that wait for the end of a turn.
 JOINED = 1 << 16
-# The most bytes of the head of a request, as far as it comes in parts; and the most requests that
-# wait on a connection until those before them are responded to.
+# The most bytes of the head of a request, or of the headers behind its body, as far as they come in
+# parts; and the most requests that wait on a connection until those before them are responded to.
 HEAD, PIPELINED = 1 << 16, 100
 
 
@@ -186,7 +186,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _seconds: float | None = None  # how long to wait for the rest of a request that has begun
     _moved = False  # and if that is new
     _received = b""  # what another process has read from the connection
-    _head: int | None = None  # the bytes of a head that is incomplete, since its first part
+    _head: int | None = None  # the bytes since a head's first or a body's last part, till the end
 
     config: Config
 
@@ -234,12 +234,16 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        self._head = None
+        self._head = 0
         self._seconds, self._moved = self.config.settings.body_seconds, True
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._head = 0  # what follows the last part are headers again
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
-        self._since, self._seconds, self._moved = None, None, True
+        self._head, self._since, self._seconds, self._moved = None, None, None, True
         super().on_message_complete()
 
     def _passed_on(self, data: bytes) -> bool:
