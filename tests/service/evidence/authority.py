@@ -27,6 +27,16 @@ accuracy = secs:1
 ordering = yes
 tsa_name = yes
 ess_cert_id_chain = no
+[ ca ]
+default_ca = root
+[ root ]
+database = {folder}/index.txt
+new_certs_dir = {folder}
+rand_serial = yes
+default_md = sha256
+policy = anybody
+[ anybody ]
+commonName = supplied
 """
 EXTENSIONS = (
     "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n"
@@ -49,20 +59,23 @@ def openssl(folder: Path, *words: str) -> None:
 def make_authority(folder: Path, name: str = "Time", *, ended: bool = False) -> Path:
     """A root, and a key that signs time-stamps; the root's certificate.
 
-    The certificate of one that has ``ended`` is one of yesterday.
+    The certificate of one that has ``ended`` is one of 2020. ``openssl ca`` signs it: ``openssl
+    x509`` of 3.6 refuses an end before today, and the one of 3.0 knows no other start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tsa.cnf").write_text(CONFIG.format(folder=folder))
     (folder / "ext.cnf").write_text(EXTENSIONS)
     (folder / "serial").write_text("01\n")
+    (folder / "index.txt").touch()
+    past = ("-startdate", "20200101000000Z", "-enddate", "20200102000000Z")
     new = ("req", "-newkey", "rsa:2048", "-nodes", "-sha256")
     openssl(folder, *new, "-x509", "-days", "2", "-subj", f"/CN={name} root",
             "-keyout", "root.key", "-out", "root.pem",
             "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
     openssl(folder, *new, "-subj", f"/CN={name}", "-keyout", "tsa.key", "-out", "tsa.csr")
-    openssl(folder, "x509", "-req", "-in", "tsa.csr", "-CA", "root.pem", "-CAkey", "root.key",
-            "-CAcreateserial", "-days", "-1" if ended else "2", "-sha256", "-extfile", "ext.cnf",
-            "-out", "tsa.pem")  # fmt: skip
+    openssl(folder, "ca", "-batch", "-config", "tsa.cnf", "-in", "tsa.csr", "-cert", "root.pem",
+            "-keyfile", "root.key", *(past if ended else ("-days", "2")), "-extfile", "ext.cnf",
+            "-notext", "-out", "tsa.pem")  # fmt: skip
     return folder / "root.pem"
 
 

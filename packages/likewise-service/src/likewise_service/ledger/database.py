@@ -116,14 +116,14 @@ def insert(driver: Any, name: str, rows: Sequence[Sequence[Any]]) -> None:
     # Many rows in a statement take less than one after another.
     for start in range(0, len(rows), TOGETHER):
         portion = rows[start : start + TOGETHER]
-        statement = _insertion(name, len(portion), "$").encode()
+        statement = _insertion(name, len(portion), "${}").encode()
         RawCursor(driver).execute(statement, list(chain.from_iterable(portion)))
 
 
 @lru_cache
-def _insertion(name: str, rows: int, sign: str) -> str:
-    """Return the statement for a number of rows; places are ?1, ?2, … or $1, $2, …"""
-    columns, places = metadata.tables[name].columns.keys(), (f"{sign}{n}" for n in count(1))
+def _insertion(name: str, rows: int, place: str) -> str:
+    """Return the statement for a number of rows; places are ?, ?, … or $1, $2, … (for ``${}``)."""
+    columns, places = metadata.tables[name].columns.keys(), map(place.format, count(1))
     values = [", ".join(islice(places, len(columns))) for _ in range(rows)]
     return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({'), ('.join(values)})"
 

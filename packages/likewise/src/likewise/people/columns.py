@@ -132,7 +132,7 @@ def _array(title: str, values: Any, count: int) -> Values:
 
 def _listed(series: Any) -> list[Any]:
     """The values of a Series or an array of any library: pandas, polars, Arrow or narwhals."""
-    for method in ("to_pylist", "to_list", "tolist"):
+    for method in ("to_pylist", "tolist", "to_list"):
         if hasattr(series, method):
             return list(getattr(series, method)())
     return list(series)
