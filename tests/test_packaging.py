@@ -37,7 +37,7 @@ PROJECT = PROJECTS["likewise"]
 
 # Where each optional library is imported, and nowhere else.
 HOMES = {
-    "jinja2": {"audits/report.py", "simulate/report.py"},
+    "jinja2": {"audits/rendering.py", "simulate/report.py"},
     "llvmlite": {"learner/compiled/vectors.py"},
     "matplotlib": {"simulate/canvas.py"},
     "narwhals": {"people/frames.py"},
@@ -277,6 +277,16 @@ def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -
         f"try:\n    import likewise.{module}\nexcept LikewiseError as error:\n    print(error)\n"
     )
     assert "pip install 'likewise[" in without(OPTIONAL, program).stdout
+
+
+def test_a_page_to_judge_on_needs_no_library_that_draws() -> None:
+    done = without(
+        ("matplotlib",),
+        "from likewise.audits import judging_page\nfrom likewise.people import *\n"
+        "people = FeatureSchema((Feature('age'),)).people([[20], [30]], ids=['ann', 'bo'])\n"
+        "print(judging_page(people, [('ann', 'bo')]))",
+    )
+    assert "</html>" in done.stdout, done.stderr
 
 
 def test_a_bare_installation_has_help_and_all_names_but_the_estimator() -> None:

@@ -69,6 +69,19 @@ def test_a_mark_of_a_missing_value_is_no_second_word(mark: str | None) -> None:
                   all_pairs_up_to=most, sample_pairs=1000)  # fmt: skip
 
 
+def test_two_marks_of_a_missing_value_far_below_are_no_third_and_fourth_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The advice was to say which word is favourable, as it had been."""
+    monkeypatch.setattr("likewise.people.scans.BLOCK", 500)
+    said, n = [*["ok", "no"] * 9999, "NA", ""], 20_000
+    ids, incomes = [f"p{i}" for i in range(n)], np.random.default_rng(0).random(n)
+    table = pa.table({"id": ids, "income": incomes, "said": said})
+    with pytest.raises(LikewiseError, match=r"The score of 'p1999[89]' .* is missing"):
+        audit(SCHEMA.scan(table, ids="id"), "said", PANEL, alpha=0.2, favourable="ok",
+              all_pairs_up_to=20, sample_pairs=1000)  # fmt: skip
+
+
 class Counting(list[Any]):
     """A list that counts how often it is gone through."""
 

@@ -171,6 +171,22 @@ def test_truth_values_are_read_alike_in_memory_and_block_by_block(
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("word", ["true", "false"])
+def test_a_favourable_truth_value_is_read_alike_in_memory_and_block_by_block(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = [place % 3 == 0 for place in range(N)]
+    path = write(pa.table({**BASE, "late": late}), tmp_path / "people.parquet")
+    errors = []
+    for block in (1 << 17, N - 1):
+        monkeypatch.setattr("likewise.people.scans.BLOCK", block)
+        done = run(path, "--label", "late", "--favourable", word)
+        assert done.exit_code == 0, done.stderr
+        errors.append(json.loads(done.stdout)["price"]["model"])
+    labels = np.array(late) == (word == "true")
+    assert errors == pytest.approx([np.abs(labels - BASE["score"]).mean()] * 2, abs=1e-5)
+
+
 def test_files_of_a_folder_have_the_same_columns_of_one_type(tmp_path: Path) -> None:
     folder = tmp_path / "people"
     folder.mkdir()

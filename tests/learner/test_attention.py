@@ -30,6 +30,7 @@ from likewise.learner.fold import possible_pairs
 from likewise.learner.rounds import Deployment
 from likewise.learner.state_files import VERSION, dump_state, parse_state
 from likewise.numerics.fixed_point import ONE, to_units
+from likewise.numerics.logistic import Logistic
 from likewise.panel.reports import FirstPair
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema
@@ -268,6 +269,15 @@ def test_the_model_learns_a_threshold_and_is_put_on_probation_by_a_surprise() ->
     assert chances == sorted(chances)
     assert chances[-1] > 0.85 * ONE
     assert model.fits(after, SCHEMA)
+
+
+def test_surprises_widen_what_no_pair_differs_in_to_2_to_the_40th_at_most() -> None:
+    model, no = PanelModel(), np.zeros(1, dtype=np.bool_)
+    pairs = pairs_of((0, 0, 1, 0), (90, 0, 1, 0), scores=[0, ONE // 10])
+    memory = model.start(SCHEMA)
+    for _ in range(60):
+        memory = model.learn(memory, Response(pairs, no, ~no, True))
+    assert Logistic.of(memory[5:]).covariance.max() == 2.0**40
 
 
 def test_a_model_that_was_surprised_vouches_for_fewer_rounds() -> None:

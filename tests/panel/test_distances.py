@@ -119,6 +119,23 @@ def test_of_a_panel_the_auditor_is_named_whose_distance_is_wrong() -> None:
         Panel([MetricAuditor("j1", L1), flat], "any").distances(two())
 
 
+def test_the_pair_is_named_whose_distance_is_wrong_not_one_that_is_full() -> None:
+    people = FeatureSchema((Feature("income"),)).people([[0], [1], [2]], ids=["ann", "bo", "cy"])
+    d = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 1.5], [0.5, 1.5, 0.0]])
+    with pytest.raises(AuditError, match=r"got 1\.5 for \('bo', 'cy'\)"):
+        MetricAuditor("j1", lambda _: d).distances(people)
+
+    class Blocks:
+        def __call__(self, people: People) -> FloatArray:
+            return d
+
+        def between(self, sides: Sides) -> FloatArray:
+            return d
+
+    with pytest.raises(AuditError, match=r"within \[0, 1\]; got 1\.5"):
+        MetricAuditor("j1", Blocks()).between(Sides(people, people))
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @reproducible
 @given(rows=ROWS)

@@ -227,6 +227,23 @@ def test_votes_of_the_wrong_shape_are_refused() -> None:
         any_of().fires([True], ["a", "b"])
 
 
+def test_votes_that_are_numbers_are_refused() -> None:
+    with pytest.raises(AuditError, match=r"votes must be True or False, .* got int64"):
+        any_of().fires([1, 0], ["a", "b"])
+
+
+@pytest.mark.parametrize("members", [3, 16, 17, 40])
+def test_pivots_of_many_members_and_pairs_are_those_of_a_sort(members: int) -> None:
+    d = np.random.default_rng(members).permuted(
+        np.arange(members * 20 * 20).reshape(members, 20, 20), axis=0
+    )
+    names = [f"j{place}" for place in range(members)]
+    for votes in (1, 2, members // 2, members):
+        distance, place = at_least(votes).pivot(d, names)
+        assert (distance == np.sort(d, axis=0)[votes - 1]).all()
+        assert (place == np.argsort(d, axis=0)[votes - 1]).all()
+
+
 def test_distances_with_nan_are_refused() -> None:
     with pytest.raises(AuditError, match="NaN"):
         any_of().pivot(np.array([float("nan")]), ["a"])

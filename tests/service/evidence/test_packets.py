@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from likewise.cli.main import main
 from likewise.numerics.fixed_point import ONE
 from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema
 from likewise_client.tree import Tree
 from likewise_service import language
 from likewise_service.dockets.docket import Docket
@@ -164,10 +165,11 @@ def test_a_person_reads_what_was_decided_and_why(store: Store) -> None:
 def test_where_the_institution_decides_no_policy_is_named(tmp_path: Path) -> None:
     """A learner that decided nothing has no reasons for it."""
     made = Store.open(f"sqlite:///{tmp_path / 'ours.db'}")
-    learner = {"schema": SCHEMA.spec(), "k": 2, "alpha": 0.1}
+    schema = FeatureSchema((*SCHEMA.features, Feature("income", label="Income")))
+    learner = {"schema": schema.spec(), "k": 2, "alpha": 0.1}
     asked = {"title": "Ours", "learner": learner, "members": ["ada"], "audit_only": True}
     open_docket(made, "ours", DocketSpec.from_hand(asked), seed=3)
-    features = {"score": 400, "debt": 10, "purpose": "car"}
+    features = {"score": 400, "debt": 10, "purpose": "car", "income": 1234.56}
     people = [Applicant(name, features, score) for name, score in (("ann", 0.2), ("bo", 0.9))]
     open_round(Docket(made, "ours"), people)
     packet = give_packet(Docket(made, "ours"), "r1", "ann")
@@ -175,6 +177,7 @@ def test_where_the_institution_decides_no_policy_is_named(tmp_path: Path) -> Non
     text = packet_words(packet)
     assert "The institution rejected, at a chance of approval of 20.0 %." in text
     assert "policy" not in text
+    assert "Income: 1234.56\n" in text  # as it was given, not 1235
     assert check_packet(packet, None, evidence_of(made, "ours")) == []
     made.close()
 

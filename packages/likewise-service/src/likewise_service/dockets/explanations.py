@@ -11,7 +11,7 @@ from itertools import islice
 from likewise.hypotheses.base import Points
 from likewise.learner import Learner, events, players, state
 from likewise.numerics.fixed_point import ONE, from_units
-from likewise.people.features import Feature
+from likewise.people.features import AS_GIVEN, Feature
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.language import N_, _, number, value_words
 from likewise_service.ledger import kinds
@@ -118,7 +118,7 @@ class PastPolicy:
         for value, feature, grid in zip(x, schema.features, grids, strict=True):
             column = list(islice(scores, len(grid)))
             moved, top = (score - sum(column) / len(column)) / ONE, max(column)
-            own, best = feature.say(value), feature.say(grid[column.index(top)])
+            own, best = feature.say(value, AS_GIVEN), feature.say(grid[column.index(top)])
             reason = Reason(feature.name, feature.title, own, moved, (top - score) / ONE, best)
             reasons.append(reason)
         return sorted(reasons, key=lambda reason: (reason.moved, -reason.best, reason.feature))

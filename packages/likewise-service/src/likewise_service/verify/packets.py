@@ -12,6 +12,7 @@ from likewise.errors import LikewiseError
 from likewise.learner.settings import Learner
 from likewise.learner.state import State
 from likewise.numerics.fixed_point import from_units
+from likewise.people.features import AS_GIVEN
 from likewise_service import language
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.explanations import PastPolicy, Reason, rejection
@@ -209,7 +210,8 @@ def _appeals(history: DecisionHistory) -> list[dict[str, Any]]:
         corrected = {name: features[schema.place(name)] for name in content.get("corrected", ())}
         appeals.append({
             "opened": appeal.opened, "due": appeal.due, "text": content.get("text"),
-            "corrections": {schema[n].title: schema[n].say(v) for n, v in corrected.items()},
+            "corrections": {
+                schema[n].title: schema[n].say(v, AS_GIVEN) for n, v in corrected.items()},
             "again": None if again is None else {
                 "approved": again.approved, "chance": from_units(again.score)},
             "ended": appeal.ended, "status": appeal.status, "reviewer": appeal.reviewer,
@@ -237,7 +239,7 @@ def _features(history: DecisionHistory) -> list[dict[str, Any]]:
     schema = history.learner.hypotheses.schema
     values = features_of(history.payload.content)
     return [
-        {"name": name, "title": schema[name].title, "value": schema[name].say(value),
+        {"name": name, "title": schema[name].title, "value": schema[name].say(value, AS_GIVEN),
          "shown_to_panel": schema[name].visible}
         for name, value in zip(schema.names, values, strict=True)
     ]  # fmt: skip

@@ -486,7 +486,7 @@ def _disagreement(fit: Fit, people: People, candidates: IntArray) -> FloatArray:
 
 def judging_page(people: People, asked: Sequence[tuple[str, ...]]) -> str:
     """A page that asks the questions, in any browser, and hands out the responses as a CSV file."""
-    from likewise.audits.report import render  # which needs an optional library
+    from likewise.audits.rendering import render  # which needs an optional library
 
     data = [{"ids": ids, "rows": _in_words(people, ids)} for ids in asked]
     script = files("likewise.audits").joinpath("templates/judge.js").read_text(encoding="utf-8")

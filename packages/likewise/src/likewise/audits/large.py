@@ -29,6 +29,7 @@ from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel import Masked, Panel, Ratings
 from likewise.panel.rules import BoolArray
 from likewise.people import People, scans
+from likewise.people.cells import MARKS
 from likewise.people.scans import HASH, Scan, Table
 from likewise.validation import instance, items
 
@@ -125,8 +126,9 @@ def reader_of(
 def with_words(scan: Scan, reader: Reader) -> Reader:
     """The reader of blocks, which knows the favourable value of columns of two values."""
     words: dict[str, Any] = {}
+    most = 3 + len(MARKS)  # of which all but three may be marks of missing values
     for name in dict.fromkeys(filter(None, (reader.score, reader.label))):
-        table = None if reader.favourable is None else scan.source.kinds([name], None, 3)
+        table = None if reader.favourable is None else scan.source.kinds([name], None, most)
         values = [] if table is None else [v for v in table[name].to_pylist() if not is_gap(v)]
         words |= zip([name], favourable_among(values, reader.favourable), strict=False)
     return replace(reader, favourable=None, words=words)

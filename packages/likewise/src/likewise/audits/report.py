@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from likewise import __version__
-from likewise.errors import AuditError, missing
+from likewise.audits.rendering import render
+from likewise.errors import AuditError
 from likewise.people import Feature, FeatureSchema, features
 from likewise.simulate import canvas
 from likewise.simulate.canvas import STYLE, Axes
@@ -131,19 +131,6 @@ FIGURES: dict[str, tuple[Callable[[Any, Axes], None], str, str]] = {
 }  # fmt: skip
 
 
-try:
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-except ImportError as error:
-    raise missing("An audit's page", "jinja2", "audit", error) from error
-
-
-_FOLDERS = "likewise.audits", "likewise.simulate"  # the second has the look
-_TEMPLATES = Environment(
-    loader=ChoiceLoader([PackageLoader(folder, "templates") for folder in _FOLDERS]),
-    autoescape=True, undefined=StrictUndefined,
-)  # fmt: skip
-
-
 MOST_PEOPLE, MOST_BETWEEN = 100, 40
 
 
@@ -205,10 +192,6 @@ def _shares(monitor: Monitor) -> str:
             axes.axvline(monitor.batches.index(monitor.alarm) + 1, color=canvas.VERMILION, lw=1)
     words = ", ".join(f"{batch.name} {100 * batch.share:.1f} %" for batch in monitor.batches)
     return canvas.finish(fig, "monitor", f"Pairs reported by batch: {words}.")
-
-
-def render(template: str, **values: Any) -> str:
-    return _TEMPLATES.get_template(template).render(version=__version__, **values)
 
 
 def _pair_traits(pair: Finding) -> list[tuple[str, str]]:

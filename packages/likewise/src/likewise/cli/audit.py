@@ -200,9 +200,10 @@ def _audited(scores: tuple[Path, ...], subject: _Subject) -> likewise.Audit:
         arguments = {
             "people": subject.scan(path), "scores": subject.score, "labels": label,
             "groups": subject.group,
-            # In a file that has types, a favourable word may be a number.
+            # In a file that has types, a favourable word may be a number or a truth value.
             "favourable": [
-                value for word in favourable for value in (word, cells.parse_number(word))
+                value for word in favourable
+                for value in (word, cells.parse_number(word), tables.TRUTH.get(word))
                 if value is not None
             ] or None,
         }  # fmt: skip

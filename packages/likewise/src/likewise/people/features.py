@@ -263,11 +263,17 @@ class Feature:
         return cls(**members("A feature", spec, ["name"], optional))
 
 
+AS_GIVEN = 15
+"""Digits by which a number reads as it was given: any of so many digits comes back from a float."""
+
+
 def plain_number(number: float, digits: int = 4) -> str:
     """A number in full: all digits before the point, ``digits`` in all where that is more.
 
     >>> [plain_number(x) for x in (12_000.0, 1987.0, 0.000123456, 52.25, 1e20)]
     ['12,000', '1987', '0.0001235', '52.25', '1e+20']
+    >>> [plain_number(x, AS_GIVEN) for x in (1234.56, 0.1, 98765.4321)]
+    ['1234.56', '0.1', '98,765.4321']
     """
     size = abs(number)
     if 0 < size < 9999 and number == int(number):

@@ -17,7 +17,7 @@ from likewise.people.columns import checked_ids
 from likewise.people.schema import FeatureSchema, People
 
 _SEPARATORS = {";": "semicolons (;)", "\t": "tabs", "|": "bars (|)"}
-_TRUTH = {"true": 1.0, "false": 0.0}
+TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_table(
@@ -152,8 +152,8 @@ def parse_column(
     cells = [row[column] for row in rows]
     if set(favourable) & set(cells):
         return cells
-    if all(cell.lower() in _TRUTH for cell in cells):
-        return [_TRUTH[cell.lower()] for cell in cells]
+    if all(cell.lower() in TRUTH for cell in cells):
+        return [TRUTH[cell.lower()] for cell in cells]
     no_word = f"No cell is {' or '.join(favourable)}." if favourable else "Correct the cell."
     numbers = [reading.parse_number(cell) for cell in cells]
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
@@ -169,7 +169,7 @@ def parse_labels(path: Path, rows: Sequence[Row], column: str) -> IntArray:
     """The labels of a column, 0 or 1, from digits, true and false."""
     labels, cells = [], [row[column] for row in rows]
     for place, cell in enumerate(cells):
-        value = _TRUTH.get(cell.lower(), reading.parse_number(cell))
+        value = TRUTH.get(cell.lower(), reading.parse_number(cell))
         if value not in (0, 1):
             remedy = _remedy(cell, cells) or (
                 "Write 1 for whom a favourable decision was right, 0 for the others."
