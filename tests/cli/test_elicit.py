@@ -68,11 +68,6 @@ def test_what_is_no_feature_is_left_out_of_both_files(folder: Path) -> None:
     odd = run("init", table, "--leave-out", "colour")
     assert odd.exit_code == 2
     assert "--leave-out colour is no column" in odd.output
-    page = folder / "judge.html"
-    done = run("elicit", table, "--ids", "customer", "--leave-out", "purpose", "--page", page)
-    assert done.exit_code == 0, done.output  # a note of it advises this option
-    assert "Income" in page.read_text()
-    assert "Purpose" not in page.read_text()
 
 
 def test_judgements_become_a_panel_and_further_questions(folder: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -15,18 +14,11 @@ from likewise.cli.main import installed_command, main, note, refuse_overwriting
 from likewise.cli.options import FILE, OutputFile
 from likewise.errors import LikewiseError
 
-if TYPE_CHECKING:
-    from likewise.people.tables import Row
-
 SCORE = "score"  # what `likewise audit` calls it, and no feature
 PANEL, SCHEMA = "panel.toml", "schema.json"
 QUESTIONS = 25
 MOST_ROWS = 1 << 20  # of a Parquet file, for ranges and levels
 TABLES = (".csv", ".tsv", ".xlsx", ".parquet", ".arrow", ".feather")  # no folder is called so
-LEFT_OUT = click.option(
-    "--leave-out", "left_out", multiple=True,
-    help="Of a table: a column that is no feature, such as ids and outcomes; may be repeated.",
-)  # fmt: skip
 
 
 @main.command(short_help="Files to begin with: for a table, a panel; for a folder, the service.")
@@ -34,7 +26,10 @@ LEFT_OUT = click.option(
 @click.option(
     "--database", help="Of the live system: a file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
-@LEFT_OUT
+@click.option(
+    "--leave-out", "left_out", multiple=True,
+    help="Of a table: a column that is no feature, such as ids and outcomes; may be repeated.",
+)  # fmt: skip
 def init(path: Path, database: str | None, left_out: tuple[str, ...]) -> None:
     """Write files to begin with; none is overwritten.
 
@@ -57,7 +52,9 @@ def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
     from likewise.people.tables import read_table
 
     rows = read_table(table, most=MOST_ROWS)
-    schema = _schema_of(table, rows, None, left_out)
+    if unknown := [name for name in left_out if name not in rows[0]]:
+        raise click.UsageError(f"--leave-out {unknown[0]} is no column of {table}.")
+    schema = schema_of(table, rows, None, (SCORE, *left_out), ())
     texts = {PANEL: _starter(schema),
              SCHEMA: json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n"}  # fmt: skip
     folder = table.parent
@@ -79,15 +76,6 @@ def _write_starter(table: Path, left_out: tuple[str, ...]) -> None:
         f"to have the weights fitted to pairs that people judge: "
         f"likewise elicit {table} --schema {folder / SCHEMA} --page judge.html"
     )
-
-
-def _schema_of(
-    table: Path, rows: list[Row], file: Path | None, left_out: tuple[str, ...], *ids: str
-) -> likewise.FeatureSchema:
-    """The schema in a file, or one proposed without the score, ids and what is left out."""
-    if unknown := [name for name in left_out if name not in rows[0]]:
-        raise click.UsageError(f"--leave-out {unknown[0]} is no column of {table}.")
-    return schema_of(table, rows, file, (SCORE, *ids, *left_out), ())
 
 
 HEADING = """\
@@ -116,14 +104,13 @@ def _starter(schema: likewise.FeatureSchema) -> str:
 @click.argument("judgements", nargs=-1, type=FILE)
 @click.option("--schema", "schema_file", type=FILE, help="As `likewise init` wrote it.")
 @click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
-@LEFT_OUT
 @click.option(
     "--page", type=OutputFile(),
     help=f"Write a page of the {QUESTIONS} questions that would tell most, to be judged next.",
 )  # fmt: skip
 def elicit(
     table: Path, judgements: tuple[Path, ...], schema_file: Path | None, ids: str | None,
-    left_out: tuple[str, ...], page: Path | None,
+    page: Path | None,
 ) -> None:  # fmt: skip
     """Fit each auditor's metric to JUDGEMENTS of people in TABLE, and print the panel as TOML.
 
@@ -146,7 +133,8 @@ def elicit(
     rows = tables.read_table(table)
     if ids is not None and ids not in rows[0]:
         raise LikewiseError(f"{table} has no column {ids!r}; it has {', '.join(rows[0])}.")
-    schema = _schema_of(table, rows, schema_file, left_out, *(() if ids is None else (ids,)))
+    apart = tuple(name for name in (SCORE, ids) if name is not None)
+    schema = schema_of(table, rows, schema_file, apart, ())
     people = tables.parse_people(table, rows, schema, ids)
     fitted = None
     if judgements:
