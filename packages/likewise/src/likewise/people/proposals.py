@@ -278,8 +278,8 @@ def _feature(column: Column) -> Feature | None:
         _advise(
             name,
             f"has two values and looks like an outcome. If it is what a model predicts, it is no "
-            f"feature: leave it out with label={name!r}, or with --leave-out, which `likewise init` "
-            f"and `likewise audit` have.",
+            f"feature: leave it out with label={name!r}, or with --leave-out, which `likewise "
+            f"init` and `likewise audit` have.",
         )
     return feature
 
