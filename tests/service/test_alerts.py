@@ -10,9 +10,9 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from likewise_service.anchors import Anchoring, AnchorTarget
+from likewise_service.clock import later, parse
 from likewise_service.dockets import appeals, rounds
 from likewise_service.dockets.docket import Docket
-from likewise_service.errors import later, parse
 from likewise_service.ledger.store import Store
 from tests.service.live import Clock, Live, people, replay_store, small_spec, some_people, until
 

@@ -10,15 +10,15 @@ from collections.abc import Callable
 import pytest
 
 from likewise.panel import Pair
-from likewise_service.api import errors
+from likewise_service.api import telemetry
 from likewise_service.api.metrics import MetricsResponse, measure
+from likewise_service.clock import later
 from likewise_service.dockets import figures, panel
 from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket, numbers_of
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Worker
-from likewise_service.errors import later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
@@ -185,22 +185,22 @@ def test_numbers_that_take_long_are_kept_and_say_their_age(monkeypatch: pytest.M
 
     def rounds() -> str:
         text = numbers.text().decode()
-        assert 0 <= float(re.findall(rf"^{errors.AGE} (.*)$", text, re.M)[0]) < PATIENCE
+        assert 0 <= float(re.findall(rf"^{telemetry.AGE} (.*)$", text, re.M)[0]) < PATIENCE
         return str(re.findall(r'^likewise_rounds{docket="loans"} (.*)$', text, re.M)[0])
 
-    numbers = errors.DocketNumbers(count)
-    monkeypatch.setattr(errors, "LONG", math.inf)
+    numbers = telemetry.DocketNumbers(count)
+    monkeypatch.setattr(telemetry, "LONG", math.inf)
     assert [rounds(), rounds()] == ["0.0", "1.0"], "few dockets are counted every time"
     numbers.keep_fresh()
     assert len(counted) == 2, "and not in between"
-    monkeypatch.setattr(errors, "LONG", 0.0)
+    monkeypatch.setattr(telemetry, "LONG", 0.0)
     assert [rounds(), rounds()] == ["1.0", "1.0"], "many are not"
     numbers.keep_fresh()
     assert rounds() == "2.0"
-    monkeypatch.setattr(errors, "ASKED", 0.0)
+    monkeypatch.setattr(telemetry, "ASKED", 0.0)
     numbers.keep_fresh()
     assert len(counted) == 3, "nobody asks"
-    monkeypatch.setattr(errors, "COUNTED", 0.0)
+    monkeypatch.setattr(telemetry, "COUNTED", 0.0)
     assert rounds() == "3.0", "they are too old"
 
 

@@ -12,9 +12,10 @@ from likewise.errors import LikewiseError
 from likewise_client.errors import ApiError
 from likewise_service.api.errors import error_response
 from likewise_service.auth.tokens import create_token
+from likewise_service.clock import DAY, later
 from likewise_service.dockets import appeals, erasure, rounds
 from likewise_service.dockets.docket import Docket
-from likewise_service.errors import DAY, ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.kinds import acting
 from likewise_service.verify.evidence import evidence_of

@@ -11,12 +11,13 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli.main import main
+from likewise_service.clock import later
 from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.rounds import Applicant, open_round
 from likewise_service.dockets.seating import Seat
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.kinds import Finished
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store

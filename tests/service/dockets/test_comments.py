@@ -7,13 +7,14 @@ from collections.abc import Callable
 import pytest
 
 from likewise_client.errors import NotFound, Refused
+from likewise_service.clock import later
 from likewise_service.dockets import panel
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, erase_expired, set_retention
 from likewise_service.dockets.reviews import Review, find
 from likewise_service.dockets.rounds import Applicant, close, open_round
 from likewise_service.dockets.seating import Seat
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.verify.packets import packet_words

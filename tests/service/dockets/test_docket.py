@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise_service.clock import later
 from likewise_service.dockets import panel
 from likewise_service.dockets import panel as membership
 from likewise_service.dockets import rounds as feedback
@@ -18,7 +19,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase, reveal_seed
 from likewise_service.dockets.rounds import Applicant, add_people, open_round, seal
 from likewise_service.dockets.seating import Seat
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.database import secrets
 from likewise_service.ledger.records import LedgerBroken
 from likewise_service.ledger.store import Store

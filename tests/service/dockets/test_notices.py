@@ -12,12 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from likewise_service.dockets import panel, worker
+from likewise_service.clock import DAY, later, now
+from likewise_service.dockets import contacts, panel
+from likewise_service.dockets.contacts import Notice, awaiting, keep_contact, tell
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.seating import Seat
-from likewise_service.dockets.worker import Notice, awaiting, keep_contact, tell
-from likewise_service.errors import DAY, ServiceError, later, now
+from likewise_service.errors import ServiceError
 from likewise_service.settings import Settings
 from tests.service.conftest import Start
 from tests.service.live import people, some_people, until
@@ -124,7 +125,7 @@ def test_a_clock_that_was_ahead_keeps_no_notice_away(
     with webhook() as (url, _):
         settings = Settings(webhook=url)
         with monkeypatch.context() as wrong:
-            wrong.setattr(worker, "now", lambda: later(now(), DAY))
+            wrong.setattr(contacts, "now", lambda: later(now(), DAY))
             assert len(tell(docket.store, settings, "loans", awaiting(docket))[0]) == 2
         assert len(tell(docket.store, settings, "loans", awaiting(docket))[0]) == 2
         assert tell(docket.store, settings, "loans", awaiting(docket)) == ([], [])
@@ -148,8 +149,9 @@ def test_a_notice_that_failed_is_sent_again_soon_and_not_at_once(
     open_round(docket, some_people("a"))
     with webhook(failures=2) as (url, _):
         settings = Settings(webhook=url)
-        for after, number in ((0.0, 0), (worker.AGAIN / 2, 0), (worker.AGAIN + 1, 2), (120.0, 0)):
-            monkeypatch.setattr(worker, "now", lambda after=after: later(now(), after))
+        again = contacts.AGAIN
+        for after, number in ((0.0, 0), (again / 2, 0), (again + 1, 2), (120.0, 0)):
+            monkeypatch.setattr(contacts, "now", lambda after=after: later(now(), after))
             sent, _ = tell(docket.store, settings, "loans", awaiting(docket))
             assert len(sent) == number, after
 
@@ -194,7 +196,7 @@ def test_a_server_tells_by_itself(start: Start) -> None:
 
 def test_a_server_tells_again_by_itself(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though nothing is recorded meanwhile: its webhook was away."""
-    monkeypatch.setattr(worker, "AGAIN", 0.01)
+    monkeypatch.setattr(contacts, "AGAIN", 0.01)
     with webhook(failures=2) as (url, bodies):
         live = start(webhook=url)
         live.client("client").open_round("loans", people())

@@ -10,10 +10,11 @@ import pytest
 
 from likewise.numerics.fixed_point import ONE
 from likewise_client.errors import ApiError
+from likewise_service.clock import DAY, later
 from likewise_service.dockets import appeals, erasure, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.explanations import Reason, rejection
-from likewise_service.errors import DAY, ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.records import Payload
 from likewise_service.verify.evidence import evidence_of
 from likewise_service.verify.packets import give_packet, packet_words

@@ -11,12 +11,13 @@ import pytest
 
 from likewise_client.responses import ReviewResponse
 from likewise_service.api.reviews import review_response
+from likewise_service.clock import later
 from likewise_service.dockets import panel as reviews
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.reviews import Review, find
 from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.store import Store
 from tests.service.live import Clock, every_review, people, spec

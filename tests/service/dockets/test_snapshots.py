@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from likewise.cli.main import main
 from likewise.learner import state_files
 from likewise_client.tree import Tree
+from likewise_service.clock import later
 from likewise_service.dockets import docket as docket_module
 from likewise_service.dockets import panel
 from likewise_service.dockets import rounds as feedback
@@ -30,7 +31,6 @@ from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.rounds import open_round
 from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.signatures import PrivateKey

@@ -20,6 +20,7 @@ from likewise.panel.rule_language import as_rule
 from likewise.panel.turns import MOST_ASKED, Turns, ask_in_turn
 from likewise_client.errors import Conflict
 from likewise_service.auth.tokens import create_token
+from likewise_service.clock import later
 from likewise_service.dockets import panel, reviews
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
@@ -28,7 +29,7 @@ from likewise_service.dockets.recomputation import Recomputation, check_snapshot
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.dockets.seating import Seat
-from likewise_service.errors import ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store

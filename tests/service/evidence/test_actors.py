@@ -10,11 +10,12 @@ import pytest
 
 from likewise_service.auth.sign_ins import begin_session, end_session
 from likewise_service.auth.tokens import create_token, revoke_token
+from likewise_service.clock import later, now
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.panel import finish, flag
 from likewise_service.dockets.rounds import open_docket, open_round
 from likewise_service.dockets.seating import Seat
-from likewise_service.errors import ServiceError, later, now
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store

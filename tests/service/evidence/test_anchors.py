@@ -15,9 +15,9 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise_client.tree import Tree
 from likewise_service import anchors as targets
 from likewise_service.anchors import Anchoring, AnchorTarget, record_failure, targets_from
+from likewise_service.clock import later, now
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.errors import later, now
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import TimeStamp, read_certificates

@@ -15,8 +15,8 @@ from likewise.errors import LikewiseError
 from likewise_client.errors import ApiError
 from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, read_key
+from likewise_service.clock import later, now
 from likewise_service.dockets.rounds import open_docket
-from likewise_service.errors import later, now
 from likewise_service.ledger.kinds import Signed, read_body
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store

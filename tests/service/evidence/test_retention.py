@@ -16,6 +16,7 @@ from likewise.cli.main import main
 from likewise.errors import ParameterError
 from likewise_client.errors import ApiError
 from likewise_service.app import retain
+from likewise_service.clock import DAY, later
 from likewise_service.dockets import erasure
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import (
@@ -30,7 +31,7 @@ from likewise_service.dockets.panel import comment, finish, flag
 from likewise_service.dockets.rounds import Applicant, close, open_docket, open_round, override
 from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import DAY, ServiceError, later
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.notes import Checkpoint
 from likewise_service.ledger.records import Payload
 from likewise_service.ledger.store import Store

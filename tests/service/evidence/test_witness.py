@@ -27,10 +27,10 @@ from likewise.errors import LikewiseError
 from likewise_service import anchors
 from likewise_service.anchors import targets_from
 from likewise_service.auth.tokens import read_key
+from likewise_service.clock import moment_of
 from likewise_service.commands.ledger import witness as command
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.errors import moment_of
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.signatures import PrivateKey

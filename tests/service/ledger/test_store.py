@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from likewise_service.clock import now
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket, open_round
-from likewise_service.errors import ServiceError, StoreError, now
+from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.kinds import MemberJoined
 from likewise_service.ledger.records import LedgerBroken, Payload, consecutive
 from likewise_service.ledger.store import Store

@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 
 from likewise.learner.attention import Asking
+from likewise_service.clock import later
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.erasure import erase
 from likewise_service.dockets.figures import Audits
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.rounds import open_docket
-from likewise_service.errors import later
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 from likewise_service.ledger.store import Store

@@ -23,12 +23,13 @@ from likewise_client.tree import Tree
 from likewise_service.anchors import AnchorTarget
 from likewise_service.auth import tokens
 from likewise_service.auth.tokens import MemberKey, create_token, revoke_token
+from likewise_service.clock import later, moment_of, now, parse
 from likewise_service.dockets import appeals, erasure, panel, rounds, signing
 from likewise_service.dockets import docket as dockets
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.recomputation import check_snapshot
 from likewise_service.dockets.reviews import ENDED, OPEN, listed
-from likewise_service.errors import ServiceError, later, moment_of, now, parse
+from likewise_service.errors import ServiceError
 from likewise_service.ledger.database import snapshots
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.notes import Checkpoint, ConsistencyProof, Verifier, signature_line

@@ -14,9 +14,9 @@ import pytest
 
 from likewise_client.errors import Refused
 from likewise_service.auth.tokens import create_token
+from likewise_service.clock import later, now
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.rounds import open_docket
-from likewise_service.errors import later, now
 from likewise_service.ledger.store import Store
 from likewise_service.settings import REASON_LIMIT
 from tests.service.conftest import Start

@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from likewise.errors import LikewiseError, ParameterError
+from likewise_service.clock import later, moment_of, now, seconds_between
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import Governance
-from likewise_service.errors import LOG, later, moment_of, now, seconds_between
+from likewise_service.errors import LOG
 from likewise_service.ledger import kinds, notes, signatures
 from likewise_service.ledger.store import Store
 

@@ -18,12 +18,14 @@ from starlette.types import ASGIApp
 from likewise_service import anchors, demo
 from likewise_service.api import appeals, dockets, ledger, reviews, rounds
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import DOCUMENTED, DocketNumbers, Telemetry
+from likewise_service.api.errors import DOCUMENTED
 from likewise_service.api.routes import Routes
+from likewise_service.api.telemetry import DocketNumbers, Telemetry
 from likewise_service.auth import sign_ins, tokens
+from likewise_service.clock import parse
 from likewise_service.dockets.erasure import erase_expired, with_expired
 from likewise_service.dockets.worker import Worker, Workers, pause
-from likewise_service.errors import LOG, ServiceError, StoreError, parse
+from likewise_service.errors import LOG, ServiceError, StoreError
 from likewise_service.ledger.store import Store
 from likewise_service.server import Config, listening, log_as_json
 from likewise_service.settings import Settings

@@ -23,9 +23,10 @@ from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
 from likewise.panel import rule_language, rules
-from likewise_service.errors import Scoped, parse
+from likewise_service.clock import parse
 from likewise_service.ledger import database as db
 from likewise_service.ledger.store import Store
+from likewise_service.scope import Scoped
 
 # By code, each in its own words; the first is the language of the texts.
 LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français"}

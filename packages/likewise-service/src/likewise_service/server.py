@@ -28,7 +28,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from likewise.errors import LikewiseError
-from likewise_service.errors import LOG, write
+from likewise_service.clock import write
+from likewise_service.errors import LOG
 from likewise_service.settings import Settings
 
 # The most bytes that are passed on with a connection.

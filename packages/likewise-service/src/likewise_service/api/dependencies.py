@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise_service.api import errors
 from likewise_service.api.routes import ApiRoute
+from likewise_service.api.telemetry import Telemetry
 from likewise_service.auth.sign_ins import Provider
 from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache
 from likewise_service.dockets.docket import Docket
@@ -118,7 +119,7 @@ class AppContext:
     store: Store
     settings: Settings
     workers: Workers
-    telemetry: errors.Telemetry
+    telemetry: Telemetry
     tokens: TokenCache
     page_limits: Buckets
     provider: Provider | None

@@ -11,11 +11,11 @@ from likewise.panel.agreement import Consistency, MemberAgreement
 from likewise.people.cells import safe_text
 from likewise_client import responses
 from likewise_service.api.errors import fill, receipt_response
+from likewise_service.clock import seconds_between
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.figures import LEASTS, Audits, Curves, MemberCounts
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.worker import Worker
-from likewise_service.errors import seconds_between
 from likewise_service.ledger.kinds import current_actor
 
 # Numbers that are the docket's running counts.

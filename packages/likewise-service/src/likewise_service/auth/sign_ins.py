@@ -20,7 +20,8 @@ from joserfc.jwk import GuestProtocol, KeySet
 
 from likewise.errors import ParameterError
 from likewise_service.auth.tokens import ROLES, Identity, Role, create_token, identity_of, recognise
-from likewise_service.errors import ServiceError, later, now
+from likewise_service.clock import later, now
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_
 from likewise_service.ledger.database import seats, sessions, tokens
 from likewise_service.ledger.kinds import SERVICE, Actor, SignedIn, SignedOut, acting

@@ -19,8 +19,9 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.numerics.fixed_point import to_units
 from likewise.panel.rules import checked_name
 from likewise.validation import choice
+from likewise_service.clock import now
 from likewise_service.dockets.spec import checked_docket_name
-from likewise_service.errors import ServiceError, now
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_
 from likewise_service.ledger import kinds, records, signatures
 from likewise_service.ledger.database import tokens

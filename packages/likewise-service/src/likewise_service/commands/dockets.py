@@ -170,7 +170,7 @@ def change(
 
 
 def _keep_contact(opened: Docket, contact: tuple[str, str]) -> str:
-    from likewise_service.dockets.worker import keep_contact
+    from likewise_service.dockets.contacts import keep_contact
 
     member, email = contact
     if member not in opened.projection.members:

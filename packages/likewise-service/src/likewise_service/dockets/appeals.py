@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from string import Template
 from typing import Any
 
+from likewise_service.clock import DAY, is_moment, later, passed
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.explanations import NAMED, PastPolicy, rejection
 from likewise_service.dockets.round import KeptPolicy, Round
-from likewise_service.errors import DAY, ServiceError, is_moment, later, passed
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_, speaking
 from likewise_service.ledger import kinds, notes
 from likewise_service.ledger.records import Payload, canonical, features_of, person_payload

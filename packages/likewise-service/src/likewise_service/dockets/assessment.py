@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from likewise.learner.certificate import unseen_reports
 from likewise.people.features import Feature
+from likewise_service.clock import DAY, seconds_between
 from likewise_service.dockets.docket import Docket
-from likewise_service.errors import DAY, seconds_between
 from likewise_service.language import rule_words, speaking
 
 FORMAT = "likewise-assessment/1"

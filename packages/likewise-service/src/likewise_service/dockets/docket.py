@@ -27,11 +27,12 @@ from likewise.learner.certificate import unseen_reports
 from likewise.learner.settings import ALGORITHM
 from likewise.people.schema import FeatureSchema
 from likewise_client.tree import Tree
+from likewise_service.clock import Clock, LedgerClock, now, parse, seconds_between
 from likewise_service.dockets import seating
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive
 from likewise_service.dockets.round import LARGEST_POLICY, KeptPolicy, Round, folded
 from likewise_service.dockets.spec import commitment
-from likewise_service.errors import Clock, LedgerClock, ServiceError, now, parse, seconds_between
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds, notes, records, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Record, consecutive, sha256
 from likewise_service.ledger.store import Keyring, Store, introductions

@@ -1,4 +1,4 @@
-"""Erasing a person, and publishing the seed."""
+"""Erasing a person, or what has been kept for its time; legal holds; publishing the seed."""
 
 import math
 import secrets
@@ -11,8 +11,9 @@ from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people import Feature, People
 from likewise.validation import choice, require, within
+from likewise_service.clock import DAY, later, now
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
-from likewise_service.errors import DAY, ServiceError, later, now
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store
 

@@ -1,4 +1,4 @@
-"""The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
+"""The panel: what members say, the end of an audit; who sits, by which rule and guidelines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -8,13 +8,14 @@ from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel.objections import Pair
 from likewise.people.schema import FeatureSchema
 from likewise.validation import within
+from likewise_service.clock import passed
 from likewise_service.dockets import spec
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.reviews import Review
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.seating import Seat
 from likewise_service.dockets.signing import Signature, sign_act
-from likewise_service.errors import ServiceError, passed
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_
 from likewise_service.ledger import kinds, records, signatures
 

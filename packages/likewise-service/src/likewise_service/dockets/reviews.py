@@ -12,9 +12,10 @@ from functools import cached_property
 from itertools import islice
 
 from likewise.panel.objections import Pair
+from likewise_service.clock import due_after, passed
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.seating import OpenReview, Seat
-from likewise_service.errors import ServiceError, due_after, passed
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_
 from likewise_service.ledger import kinds, transaction
 from likewise_service.ledger.signatures import Act

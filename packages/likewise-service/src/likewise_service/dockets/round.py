@@ -20,8 +20,9 @@ from likewise.learner.state import OpenRound
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.panel import MemberObjections, Objections, Pair, as_rule, reports, rules
 from likewise.panel.turns import Turns, doubts_of, settled
+from likewise_service.clock import due_after
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.errors import ServiceError, due_after
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Record
 

@@ -9,11 +9,12 @@ from likewise.learner import State, events, fold
 from likewise.learner.settings import ALGORITHM
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import within
+from likewise_service.clock import due_after, now
 from likewise_service.dockets.docket import Docket, UnitOfWork, command, numbers_of
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
-from likewise_service.errors import ServiceError, due_after, now
+from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds, notes, records
 from likewise_service.ledger.store import Store, introductions, tokens_for
 

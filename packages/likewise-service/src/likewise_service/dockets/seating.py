@@ -6,9 +6,9 @@ import hmac
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from likewise_service.clock import due_after
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
-from likewise_service.errors import due_after
 from likewise_service.ledger import kinds, records, transaction
 
 

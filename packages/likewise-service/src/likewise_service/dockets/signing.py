@@ -8,11 +8,12 @@ from typing import Any
 
 from likewise.panel.objections import Pair
 from likewise.people.features import Feature
+from likewise_service.clock import seconds_between
 from likewise_service.dockets.docket import Docket, UnitOfWork, command
 from likewise_service.dockets.reviews import Review
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.seating import ReviewKey
-from likewise_service.errors import ServiceError, seconds_between
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_
 from likewise_service.ledger import kinds, records, signatures
 

@@ -16,7 +16,8 @@ import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
 from likewise_client.tree import Tree
-from likewise_service.errors import StoreError, now
+from likewise_service.clock import now
+from likewise_service.errors import StoreError
 from likewise_service.ledger.database import events, meta, metadata
 from likewise_service.ledger.store import Store
 

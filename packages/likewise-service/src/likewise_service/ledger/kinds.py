@@ -23,11 +23,12 @@ from likewise.numerics.fixed_point import to_units
 from likewise.panel.objections import Pair
 from likewise.panel.panels import panel_name
 from likewise.panel.turns import Turns
-from likewise_service.errors import Scoped, due_after, is_moment, later, passed, seconds_between
+from likewise_service.clock import due_after, is_moment, later, passed, seconds_between
 from likewise_service.ledger import records
 from likewise_service.ledger.notes import Checkpoint, origin_of
 from likewise_service.ledger.records import FORMAT, LedgerBroken, Record
 from likewise_service.ledger.signatures import Act, Flag, PublicKey, act_statement
+from likewise_service.scope import Scoped
 
 if TYPE_CHECKING:
     from likewise_service.dockets.projection import Projection

@@ -20,7 +20,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from likewise.errors import LikewiseError
-from likewise_service.errors import write
+from likewise_service.clock import write
 from likewise_service.ledger.records import canonical, sha256
 
 _PUBLIC = re.compile(r"[0-9a-f]{64}\Z")

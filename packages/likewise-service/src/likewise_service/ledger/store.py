@@ -22,7 +22,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from likewise_client.tree import Tree
-from likewise_service.errors import LOG, ServiceError, StoreError, now, store_unavailable, write
+from likewise_service.clock import now, write
+from likewise_service.errors import LOG, ServiceError, StoreError, store_unavailable
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.key_places import KeyPlace, key_place

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise_service.clock import is_moment, later, moment_of, seconds_between
 from likewise_service.dockets.docket import APART
-from likewise_service.errors import is_moment, later, moment_of, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.notes import Checkpoint, Verifier, signatures_in
 from likewise_service.ledger.records import LedgerBroken, Record

@@ -14,12 +14,13 @@ from likewise.learner.state import State
 from likewise.numerics.fixed_point import from_units
 from likewise.people.features import AS_GIVEN
 from likewise_service import language
+from likewise_service.clock import parse
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.explanations import PastPolicy, Reason, rejection
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import KeptPolicy, Round
 from likewise_service.dockets.spec import DocketSpec
-from likewise_service.errors import ServiceError, parse
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_, _, number
 from likewise_service.ledger import kinds, records
 from likewise_service.ledger.notes import InclusionProof

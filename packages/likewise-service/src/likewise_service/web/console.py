@@ -21,9 +21,10 @@ from likewise.people.features import Feature
 from likewise_client import responses
 from likewise_service.api import reviews as api
 from likewise_service.auth.sign_ins import add_seat, choose_seat, list_seats
+from likewise_service.clock import now
 from likewise_service.dockets import panel, reviews, signing
 from likewise_service.dockets.worker import Worker
-from likewise_service.errors import ServiceError, now
+from likewise_service.errors import ServiceError
 from likewise_service.language import N_, difference_words
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds, signatures

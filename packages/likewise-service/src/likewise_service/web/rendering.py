@@ -17,7 +17,7 @@ from likewise.panel.agreement import MemberAgreement
 from likewise_client import responses
 from likewise_service import language
 from likewise_service.api import metrics
-from likewise_service.errors import now, seconds_between
+from likewise_service.clock import now, seconds_between
 from likewise_service.language import N_, THIN, _, moment, ngettext, number, value_words
 
 
