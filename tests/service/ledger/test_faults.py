@@ -13,7 +13,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from likewise_service import errors as clock
+from likewise_service import clock
 from likewise_service.app import running
 from likewise_service.dockets import docket as docket_module
 from likewise_service.ledger.store import Store

@@ -34,7 +34,7 @@ def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None
 
 WRITER = """
 import sys
-from likewise_service.errors import now
+from likewise_service.clock import now
 from likewise_service.ledger.store import Store
 store = Store.open(sys.argv[1])
 for _ in range(10):

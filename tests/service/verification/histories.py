@@ -16,7 +16,7 @@ from typing import Any
 from unittest.mock import patch
 
 from likewise.errors import LikewiseError
-from likewise_service import anchors, errors
+from likewise_service import anchors, clock
 from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets import appeals, erasure, panel, reviews, rounds, signing
 from likewise_service.dockets import docket as dockets
@@ -92,7 +92,7 @@ class History:
                 return moment.astimezone(tz)
 
         with ExitStack() as stack:
-            stack.enter_context(patch.object(errors, "datetime", Simulated))
+            stack.enter_context(patch.object(clock, "datetime", Simulated))
             stack.enter_context(patch.object(dockets, "EVERY", 25))
             # Seeded, so that a history can be played again.
             stack.enter_context(patch.object(secrets, "token_bytes", self._bytes))
