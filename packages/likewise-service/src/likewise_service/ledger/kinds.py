@@ -426,9 +426,10 @@ class ReasonsErased(Body, kind="reasons-erased", by="operator", after="service")
         if hold is not None:
             replay.differ("erasure", "The words of reasons were erased", f"held by {hold!r}")
         round_ = replay.projection.find(self.of_round)
-        there = {*round_.reasons_about()} & {*(replay.evidence.payloads or ())} if round_ else ()
-        for digest in there:  # unless a member wrote the same once more, and signed the same salt
-            if not any(digest in later.body_text for later in replay.following):
+        for digest in round_.reasons_about() if round_ else ():
+            there = digest in (replay.evidence.payloads or {})
+            # A member may have written the same once more, and signed the same salt.
+            if there and not any(digest in later.body_text for later in replay.following):
                 replay.differ("erasure", "The words of a reason are still there", "erased")
 
 
